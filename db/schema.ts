@@ -341,11 +341,14 @@ export const channelMembers = sqliteTable('channel_members', {
   channelId: text('channel_id').notNull(),
   agentId: text('agent_id').notNull(),
   joinedAt: integer('joined_at').notNull(),
+  /** The person is told of all posts. */
+  follows: flag('follows').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.channelId, t.agentId] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('channel_members_agent').on(t.accountId, t.agentId, t.channelId),
+  index('channel_members_following').on(t.accountId, t.channelId).where(sql`follows`),
 ])
 
 export const guardrails = sqliteTable('guardrails', {
@@ -1207,6 +1210,26 @@ export const threadAgents = sqliteTable('thread_agents', {
   index('thread_agents_thread').on(t.accountId, t.threadId),
 ])
 
+/** How many messages went from one end to another, in each hour and each day in UTC. Filled with `threads`. Without a row id. */
+export const edges = sqliteTable('edges', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  /** An hour or a day, in milliseconds, and when it began. */
+  periodMs: integer('period_ms').notNull(),
+  at: integer('at').notNull(),
+  /** The id of an agent; of another account's agent the alias in the message, with its `@`. */
+  source: text('source').notNull(),
+  /** The same, or the id of a channel. */
+  target: text('target').notNull(),
+  messages: integer('messages').notNull(),
+  /** How many of them answered another message, and how long these took in all. */
+  answers: integer('answers').notNull(),
+  answerMs: integer('answer_ms').notNull(),
+  lastAt: integer('last_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.periodMs, t.at, t.source, t.target] }),
+  index('edges_at').on(t.periodMs, t.at),
+])
+
 /** Up to which message a user has looked at a thread. */
 export const threadSeen = sqliteTable('thread_seen', {
   accountId: text('account_id').notNull(),
@@ -1215,6 +1238,8 @@ export const threadSeen = sqliteTable('thread_seen', {
   seq: integer('seq').notNull(),
   /** What came up to this message waits for no answer of the user: they dismissed it. */
   dismissedSeq: integer('dismissed_seq').notNull().default(0),
+  /** The newest message that is not to the user and that they are told of: it names them, or they follow the channel. */
+  newsSeq: integer('news_seq').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId, t.threadId] }),
   foreignKey({ columns: [t.accountId, t.threadId], foreignColumns: [threads.accountId, threads.id] }),
@@ -1281,6 +1306,8 @@ export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
+  /** Messages to the person, by the `seq` of their deliveries; or `thread_seen.news_seq`. */
+  kind: text('kind', { enum: ['message', 'news'] }).notNull(),
   firstSeq: integer('first_seq').notNull(),
   lastSeq: integer('last_seq').notNull(),
   /** When to tell it, or to try again; null if nothing waits. */
@@ -1289,7 +1316,7 @@ export const pushNotices = sqliteTable('push_notices', {
   /** When the browser was last told of the thread; 0 before. */
   pushedAt: integer('pushed_at').notNull().default(0),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.subscriptionId, t.threadId] }),
+  primaryKey({ columns: [t.accountId, t.subscriptionId, t.threadId, t.kind] }),
   foreignKey({
     columns: [t.accountId, t.subscriptionId],
     foreignColumns: [pushSubscriptions.accountId, pushSubscriptions.id],
@@ -1306,6 +1333,8 @@ export const mailDigests = sqliteTable('mail_digests', {
   nextAt: integer('next_at').notNull(),
   /** The newest delivery that an email was about. */
   toldSeq: integer('told_seq').notNull().default(0),
+  /** The newest `thread_seen.news_seq` that an email was about. */
+  toldNewsSeq: integer('told_news_seq').notNull().default(0),
   /** Ends the emails, and nothing else. Each email has it, so it is stored as it is. */
   token: text('token').notNull(),
 }, (t) => [
@@ -1330,4 +1359,10 @@ export const snoozes = sqliteTable('snoozes', {
 ])
 
 /** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). Drizzle cannot say it. */
-export const tablesWithoutRowid: readonly string[] = ['conversation_turns', 'thread_agents', 'thread_messages', 'usage']
+export const tablesWithoutRowid: readonly string[] = [
+  'conversation_turns',
+  'edges',
+  'thread_agents',
+  'thread_messages',
+  'usage',
+]

@@ -8,6 +8,7 @@ import type { NewActivity } from '../store/account/activity.ts'
 import type { Statement } from '../store/sql.ts'
 
 const maxArgumentsLength = 4_000
+const maxValueLength = 200
 
 export interface RecordedCall {
   tool: string
@@ -28,9 +29,12 @@ export async function recordActivity<T>(
   run: (account: AccountStore) => Promise<T>,
 ): Promise<T> {
   let isRecorded = false
+  let changed: Changed = {}
   const record = async (outcome: string, statements: Statement[]) => {
     try {
-      const rows = await account.record(activityRow(account.actor, call, outcome, account.deps.now()), statements)
+      const isChange = outcome === 'ok' && Object.keys(changed).length > 0
+      const recorded = isChange ? { ...call, arguments: { ...call.arguments as object, changed } } : call
+      const rows = await account.record(activityRow(account.actor, recorded, outcome, account.deps.now()), statements)
       isRecorded = true
       return rows
     } catch (error) {
@@ -42,6 +46,9 @@ export async function recordActivity<T>(
   const recording: AccountStore = {
     ...account,
     write: (statements) => record('ok', statements),
+    changed: (before, after) => {
+      changed = differences(before, after)
+    },
   }
   try {
     const result = await run(recording)
@@ -51,6 +58,30 @@ export async function recordActivity<T>(
     if (!isRecorded) await record(error instanceof GridError ? error.code : 'internal', [])
     throw error
   }
+}
+
+/** The old and the new value of what a call changed, by name. */
+export type Changed = Record<string, [before: unknown, after: unknown]>
+
+/** What differs. Objects are compared by their fields, under the names that tell secrets. */
+function differences(before: object, after: object): Changed {
+  const found: Changed = {}
+  for (const [name, value] of Object.entries(after)) {
+    const old: unknown = (before as Record<string, unknown>)[name] ?? null
+    if (JSON.stringify(old) === JSON.stringify(value)) continue
+    if (isFields(old) && isFields(value)) Object.assign(found, differences(old, value))
+    else found[name] = [brief(old), brief(value)]
+  }
+  return found
+}
+
+function isFields(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function brief(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : JSON.stringify(value) ?? ''
+  return text.length <= maxValueLength ? value : `${text.slice(0, maxValueLength).toWellFormed()}…`
 }
 
 export async function recordRefusal(account: AccountStore, call: RecordedCall, outcome: ErrorCode): Promise<void> {

@@ -7,7 +7,7 @@ import type { AccountStore } from '../store/account.ts'
 import { maxCounted, maxOfKind, type Snooze } from '../store/account/attention.ts'
 import type { SeenTask } from '../store/account/seen-tasks.ts'
 import type { AwaitedPerson } from '../store/account/questions.ts'
-import type { CountedConversation } from '../store/account/turns.ts'
+import type { PlacedConversation } from '../store/account/turns.ts'
 import type { ClaimOffer } from './accounts/claim.ts'
 import { authorize } from './authorize.ts'
 import { mayRead, readerOf } from './conversations/may-read.ts'
@@ -163,7 +163,7 @@ export type Condition =
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
     | { kind: 'person'; of: AwaitedPerson }
     | { kind: 'refused'; of: Row<'refused'> }
-    | { kind: 'turns'; of: CountedConversation }
+    | { kind: 'turns'; of: PlacedConversation }
     | { kind: 'quota'; of: UsedQuota }
     | { kind: 'claim'; of: ClaimOffer }
     | { kind: 'key'; of: Row<'keys'> }

@@ -7,6 +7,7 @@ import { content } from './styles/content.ts'
 import { controls } from './styles/controls.ts'
 import { conversation } from './styles/conversation.ts'
 import { frame } from './styles/frame.ts'
+import { network } from './styles/network.ts'
 import { search } from './styles/search.ts'
 import { tokens } from './styles/tokens.ts'
 
@@ -18,7 +19,7 @@ export interface Asset {
 }
 
 /** It follows the light or dark setting of the system. A string, so that the built file contains it. */
-const styles = tokens + base + controls + content + frame + conversation + attention + search
+const styles = tokens + base + controls + content + frame + conversation + attention + search + network
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)

@@ -11,6 +11,7 @@ export interface NeedRow {
   tone: 'bad' | 'warning' | 'info'
   what: Child
   facts: Child[]
+  more?: Child
   /** At most one button, and the snooze. */
   actions: Child
 }
@@ -18,7 +19,7 @@ export interface NeedRow {
 export function NeedList({ label, rows }: { label: string; rows: NeedRow[] }) {
   return (
     <ul class='needs' aria-label={label}>
-      {rows.map(({ icon, tone, what, facts, actions }) => (
+      {rows.map(({ icon, tone, what, facts, more, actions }) => (
         <li>
           <span class={tone === 'info' ? 'sign' : `sign ${tone}`}>
             <Icon name={icon} />
@@ -26,6 +27,7 @@ export function NeedList({ label, rows }: { label: string; rows: NeedRow[] }) {
           <div class='what'>
             <p>{what}</p>
             <div>{facts.filter(Boolean).map((fact) => <span>{fact}</span>)}</div>
+            {more}
           </div>
           <div class='row'>{actions}</div>
         </li>

@@ -18,6 +18,7 @@ import {
   sectionPath,
   writePath,
 } from './paths.ts'
+import { SearchField } from './search-field.tsx'
 
 /** The data around the content of a signed-in user's page: header, navigation and notice. */
 export interface AppFrame {
@@ -29,7 +30,7 @@ export interface AppFrame {
   /** The CSRF token for the forms in the frame. */
   csrf: string
   /** Undefined on pages that belong to no section. */
-  current: NavItem | undefined
+  current: NavItem | 'search' | undefined
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
   theme?: Theme
@@ -128,6 +129,7 @@ export const sectionTitles: Record<NavItem, string> = {
   home: 'Home',
   conversations: 'Conversations',
   attention: 'Attention',
+  network: 'Network',
   tasks: 'Tasks',
   overview: 'Overview',
   agents: 'Agents',
@@ -183,7 +185,7 @@ export function SideNavigation({ frame }: { frame: AppFrame }) {
   )
 }
 
-/** The same links in narrow windows, at the bottom of the window. The last button opens those that find no room. */
+/** The same links in narrow windows, at the bottom of the window, and the search. The last button opens those that find no room. */
 export function BottomBar({ frame }: { frame: AppFrame }) {
   const others = navItems.filter((item) => !barItems.includes(item))
   return (
@@ -194,6 +196,12 @@ export function BottomBar({ frame }: { frame: AppFrame }) {
             <SectionLink item={item} frame={frame} />
           </li>
         ))}
+        <li>
+          <a href={searchPath(frame.account.id)} aria-current={frame.current === 'search' ? 'page' : undefined}>
+            <Icon name='search' />
+            Search
+          </a>
+        </li>
         <li>
           <details class='menu up' data-menu>
             <summary aria-current={others.some((item) => item === frame.current) ? 'true' : undefined}>
@@ -215,22 +223,14 @@ export function Jump({ account }: { account: string }) {
   return (
     <dialog id='jump' aria-label='Search' data-jump={`/accounts/${account}/jump`}>
       <form method='get' action={searchPath(account)} role='search'>
-        <div class='affixed'>
-          <span class='before' aria-hidden='true'>
-            <Icon name='search' size={16} />
-          </span>
-          <input
-            class='input'
-            type='search'
-            name='q'
-            maxlength={200}
-            placeholder='Search messages, or go to …'
-            aria-label='Search messages, or go to an agent, channel or page'
-            aria-describedby='jump-hint'
-            autocomplete='off'
-            autofocus
-          />
-        </div>
+        <SearchField
+          name='q'
+          placeholder='Search messages, or go to …'
+          label='Search messages, or go to an agent, channel or page'
+          aria-describedby='jump-hint'
+          autocomplete='off'
+          autofocus
+        />
         <div data-found />
         <p class='soft small' id='jump-hint'>Enter searches what was said. Arrow down goes to the list.</p>
       </form>

@@ -9,7 +9,7 @@ export const paths = {
 
 /** The sections of the web application in the order of the navigation: what is said, who says it, and the account. */
 export const navGroups = [
-  ['home', 'conversations', 'attention', 'tasks'],
+  ['home', 'conversations', 'attention', 'network', 'tasks'],
   ['agents', 'channels', 'skills', 'guardrails'],
   ['overview', 'activity', 'settings'],
 ] as const
@@ -18,8 +18,8 @@ export type NavItem = (typeof navGroups)[number][number]
 
 export const navItems: readonly NavItem[] = navGroups.flat()
 
-/** The sections in the bar of narrow windows; the others are behind its last button. */
-export const barItems: readonly NavItem[] = ['home', 'conversations', 'attention', 'agents']
+/** The sections in the bar of narrow windows, which has the search too; the others are behind its last button. */
+export const barItems: readonly NavItem[] = ['home', 'conversations', 'attention']
 
 /** The page that an account opens with. It redirects to its section Home. */
 export function homePath(account: string): string {

@@ -89,3 +89,16 @@ export function checkNewChannelName(name: string): string {
   if (!aliasPattern.test(name)) throw new GridError('invalid_input', `A channel name has ${rule}.`, { field: 'name' })
   return name
 }
+
+/** The aliases that a text names as `@alias`, in lower case, each once: at most 50. An email address names none. */
+export function namedAliases(text: string): string[] {
+  const found = new Set<string>()
+  for (
+    const [, alias] of text.matchAll(
+      /(?<![\p{L}\p{N}_.+-])@([a-z0-9][a-z0-9-]{1,30}[a-z0-9])(?![\p{L}\p{N}_-]|\.[a-z0-9])/giu,
+    )
+  ) {
+    if (found.add(alias.toLowerCase()).size === 50) break
+  }
+  return [...found]
+}

@@ -8,6 +8,7 @@ import { approvalRules } from './account/approval-rules.ts'
 import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
+import { edges } from './account/edges.ts'
 import { endings } from './account/endings.ts'
 import { figures } from './account/figures.ts'
 import { fanOut, messages, receipts } from './account/messages.ts'
@@ -50,6 +51,7 @@ const tables = {
   attention,
   channels,
   directory,
+  edges,
   endings,
   fanOut,
   figures,

@@ -45,6 +45,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   requireSpace(fileBytes?: number): void
   /** Commit statements together with the next commit. No caller waits; it must be safe to repeat, and a crash may lose it. */
   writeLater(statements: Statement[]): void
+  /** What a change replaces, by names: the log of the call keeps what differs. Not for secrets. */
+  changed(before: object, after: object): void
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
   /** Encrypt a token for one row of one table of this account. It cannot be decrypted for any other. */
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
@@ -211,6 +213,7 @@ export function accountOpener(
       read,
       change,
       write,
+      changed: () => {},
       requireSpace: (fileBytes) => queue.requireSpace(fileBytes),
       writeLater: (statements) => queue.writeLater(statements),
       record: (entry, statements) =>

@@ -7,12 +7,12 @@ import { Card, EmptyState } from '../html/components.tsx'
 import { ButtonLink } from '../html/form.tsx'
 import { Icon } from '../html/icons.tsx'
 import { appPage } from '../html/layout.tsx'
+import { maxSearchLength, SearchField } from '../html/search-field.tsx'
 import { Pagination } from '../html/table.tsx'
 import type { Visit } from './visit.ts'
 
 /** Rows per page. */
 export const pageSize = 50
-const maxSearchLength = 200
 
 /** The page and search text that the URL of a list selects. */
 export interface ListPosition {
@@ -23,9 +23,14 @@ export interface ListPosition {
   offset: number
 }
 
+/** Reads `?search=`, or another parameter. */
+export function searchIn(query: URLSearchParams, name = 'search'): string {
+  return (query.get(name) ?? '').trim().slice(0, maxSearchLength).toWellFormed().replaceAll('\0', '')
+}
+
 /** Reads `?search=` and `?page=`. Invalid values are ignored. */
 export function listPosition(query: URLSearchParams): ListPosition {
-  const search = (query.get('search') ?? '').trim().slice(0, maxSearchLength).toWellFormed().replaceAll('\0', '')
+  const search = searchIn(query)
   const given = query.get('page') ?? ''
   const page = /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1
   return { search, page, offset: (page - 1) * pageSize }
@@ -62,9 +67,10 @@ export function PageLinks({ label, at, total }: { label: string; at: ListPositio
  * parameters of the list; `children` follow the form.
  */
 export function SearchBar(
-  { path, label, search, kept = {}, children }: {
+  { path, label, placeholder, search, kept = {}, children }: {
     path: string
     label: string
+    placeholder?: string
     search: string
     kept?: Record<string, string>
     children?: Child
@@ -74,20 +80,7 @@ export function SearchBar(
   return (
     <form class='bar' method='get' action={path} role='search'>
       {[...all].map(([name, value]) => <input type='hidden' name={name} value={value} />)}
-      <div class='affixed'>
-        <span class='before' aria-hidden='true'>
-          <Icon name='search' size={16} />
-        </span>
-        <input
-          class='input'
-          type='search'
-          name='search'
-          value={search}
-          placeholder='Search'
-          aria-label={label}
-          maxlength={maxSearchLength}
-        />
-      </div>
+      <SearchField value={search} label={label} placeholder={placeholder} />
       <button type='submit' class='button'>Search</button>
       {search !== '' && <a class='button quiet' href={all.size === 0 ? path : `${path}?${all}`}>Show all</a>}
       {children}

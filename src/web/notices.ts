@@ -5,6 +5,8 @@ import type { AppFrame } from '../html/frame.tsx'
 const notices = {
   'channel-created': 'The channel has been created.',
   'channel-deleted': 'The channel has been deleted. Its messages can still be read.',
+  'channel-followed': 'You are told of new posts here, as you have chosen under Settings, Notifications.',
+  'channel-unfollowed': 'You are told only of posts here that name you.',
   'members-added': 'The agents have been added. They receive new messages from now on.',
   'member-removed-from-channel': 'The agent has been removed from the channel.',
   'skill-created': 'The skill has been created. Assign it to an agent on the agent’s page.',

@@ -59,7 +59,7 @@ export interface Visit extends PublicVisit {
   timeZone: string
   may(permission: Permission): boolean
   /** The frame of the page, with the notice that `?done=CODE` selects. */
-  frame(current: NavItem): AppFrame
+  frame(current: NavItem | 'search'): AppFrame
   /** The path of a page of this account. */
   path(...parts: string[]): string
   /** Redirects to a page of this account with a notice. */

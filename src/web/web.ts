@@ -19,6 +19,7 @@ import { messagePages } from './conversations/message.tsx'
 import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
 import { homePages } from './home/home.tsx'
+import { networkPages } from './network/network.tsx'
 import { notificationPages, renewBrowserPage, unsubscribePage } from './notifications/settings-notifications.tsx'
 import { emailLinkPages } from './people/email-links.tsx'
 import { handOverPages } from './people/hand-over.tsx'
@@ -71,6 +72,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   messagePages(accountRoutes)
   searchPages(accountRoutes)
   attentionPages(ownRoutes, pageDeps)
+  networkPages(accountRoutes)
   taskPages(accountRoutes)
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)

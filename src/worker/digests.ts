@@ -1,6 +1,7 @@
 /** Sends mail digests that are due. See docs/delivery.md, "Notifications". */
 import { recordPauses } from '../grid/messaging/turns.ts'
 import { nextDigestAt } from '../grid/notifications/digests.ts'
+import { newsOf } from '../grid/notifications/news.ts'
 import { conversationsPausedEmail } from '../grid/people/email-templates.ts'
 import { sendNotice, trySendDigest } from '../grid/people/send-email.ts'
 import { takePauseAttempt } from '../grid/people/throttle.ts'
@@ -37,9 +38,10 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   const [claimed] = await account.write([notifications.claimDigest(userId, dueAt, until)])
   if (claimed.length === 0) return
 
-  const [unread, questions] = await Promise.all([
+  const [unread, questions, news] = await Promise.all([
     read.notifications.unread(userId),
     read.questions.ofUser(userId, now()),
+    newsOf(account, userId, { after: digest.toldNewsSeq }),
   ])
   const waiting = [
     ...unread.map((message) => ({ ...message, messages: 1 })),
@@ -47,19 +49,21 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   ].sort((a, b) => b.seq - a.seq)
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
   // Nothing waits, or all of it was told already.
-  if (count === 0 || waiting[0].seq <= digest.toldSeq || digest.emailVerifiedAt === null) return
+  const waits = count > 0 && waiting[0].seq > digest.toldSeq
+  if ((!waits && news.length === 0) || digest.emailVerifiedAt === null) return
   const isSent = await trySendDigest(
     store,
     digest.email,
     `${config.appUrl}/accounts/${accountId}/home`,
     {
       accountName: digest.accountName,
-      waiting: count === 1 ? 'A message waits' : `${count} messages wait`,
+      waiting: count === 0 ? undefined : count === 1 ? 'A message waits' : `${count} messages wait`,
       senders: [...new Set(waiting.map(({ alias }) => alias))],
+      news: news.map(({ alias, did }) => `@${alias} ${did}`),
       unsubscribe: `${config.appUrl}/unsubscribe/${digest.token}`,
     },
   )
-  if (isSent) await account.write([notifications.tellDigest(userId, waiting[0].seq)])
+  if (isSent) await account.write([notifications.tellDigest(userId, waiting[0]?.seq ?? 0, news[0]?.seq ?? 0)])
 }
 
 const accountsAtATime = 100

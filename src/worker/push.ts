@@ -1,9 +1,11 @@
 /** Notifies browsers of messages to people. It follows conversations. See docs/delivery.md, "Notifications". */
+import { newsOf } from '../grid/notifications/news.ts'
 import { recordResult } from '../grid/notifications/subscriptions.ts'
 import { type PushResult, sendPush } from '../grid/notifications/send-push.ts'
 import { takePushAttempt } from '../grid/people/throttle.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { DueNotice } from '../store/global/notifications.ts'
+import { newsMs } from '../store/global/news.ts'
 import type { Store } from '../store/store.ts'
 
 /** How long a message must wait: people who answer it at once are not notified. */
@@ -65,18 +67,20 @@ export class PushNotifier {
     )
   }
 
-  async #send({ accountId, subscriptionId, threadId, userId, dueAt }: DueNotice): Promise<void> {
+  async #send(notice: DueNotice): Promise<void> {
+    const { accountId, subscriptionId, threadId, userId, dueAt } = notice
+    const isNews = notice.kind === 'news'
     const store = this.#store
     const { deps: { now } } = store
     const account = store.account(accountId, { type: 'system', job: 'notify' })
     const { read, change: { notifications } } = account
     const claimedUntil = now() + claimMs
-    const [claimed] = await account.write([notifications.claim(subscriptionId, threadId, dueAt, claimedUntil)])
+    const [claimed] = await account.write([notifications.claim(notice, dueAt, claimedUntil)])
     if (claimed.length === 0) return
     const settle = (toldSeq: number, pushedAt: number | null) =>
-      account.write([notifications.settle(subscriptionId, threadId, {
+      account.write([notifications.settle(notice, {
         ...{ dueAt: claimedUntil, toldSeq, pushedAt },
-        until: now() + (pushedAt === null ? quietMs : batchMs),
+        until: now() + (pushedAt === null ? quietMs : isNews ? newsMs : batchMs),
       })])
 
     const tries = Number(claimed[0].tries)
@@ -84,29 +88,36 @@ export class PushNotifier {
       await recordResult(account, subscriptionId, { outcome: 'failed' })
       return void await settle(Number.MAX_SAFE_INTEGER, null)
     }
-    const [browser, waiting] = await Promise.all([
+    const [browser, messages, news] = await Promise.all([
       read.notifications.subscription(subscriptionId),
-      read.notifications.inThread(userId, subscriptionId, threadId),
+      isNews ? [] : read.notifications.inThread(userId, subscriptionId, threadId),
+      isNews ? newsOf(account, userId, { thread: threadId }) : [],
     ])
+    const waiting = isNews ? news : messages
     if (!browser) return
     // What was answered by then needs no notification, and neither do more than a person can want.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 
     const result = await sendPush(store, browser, {
-      title: `@${waiting[0].alias}`,
-      body: `${waiting.length === 1 ? 'A new message' : `${waiting.length} new messages`} in ${browser.accountName}`,
+      ...isNews
+        ? { title: `@${news[0].alias} ${news[0].did}`, body: browser.accountName }
+        : { title: `@${messages[0].alias}`, body: `${newMessages(messages.length)} in ${browser.accountName}` },
       tag: `${accountId}:${threadId}`,
-      path: `/accounts/${accountId}/conversations/${threadId}?show=you`,
+      path: `/accounts/${accountId}/conversations/${threadId}${isNews ? '' : '?show=you'}`,
     }, this.#stopping.signal)
     const waitMs = delayOf(result, tries)
     if (waitMs !== undefined) {
-      return void await account.write([notifications.postpone(subscriptionId, threadId, claimedUntil, now() + waitMs)])
+      return void await account.write([notifications.postpone(notice, claimedUntil, now() + waitMs)])
     }
     // A notification that cannot be sent after all its tries has failed.
     await recordResult(account, subscriptionId, result.outcome === 'later' ? { outcome: 'failed' } : result)
     if (result.outcome !== 'gone') await settle(waiting[0].seq, now())
   }
+}
+
+function newMessages(count: number): string {
+  return count === 1 ? 'A new message' : `${count} new messages`
 }
 
 /** How long to wait before the next try; undefined if there is none. */

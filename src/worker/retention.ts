@@ -7,6 +7,7 @@ import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'
 import type { OldRows } from '../store/global/retention.ts'
+import { edgesKeptMs } from '../store/global/thread-projection.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 
@@ -31,9 +32,11 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     uploads: uploadLifetimeMs,
     'blocked sends': keyLifetimeMs,
     'counts of guardrails': retention,
-    // A browser is told of a thread at most once in less.
+    // A browser is told of a thread at most once in as long, or less.
     notifications: hour,
     snoozes: 0,
+    'counts of hours': edgesKeptMs[hour],
+    'counts of days': edgesKeptMs[day],
     // Only today is needed. The rest is for clocks that differ, and for operators who ask what happened.
     usage: 7 * day,
     // Only the last hour is needed. The rest is for who sent last.

@@ -1,10 +1,12 @@
 /** Follows the log of messages for the pages of people and for searches. */
 import { listParts } from '../grid/conversations/open-message.ts'
 import { isStorageFull } from '../errors.ts'
+import { namedAliases } from '../lib/names.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { searchWords } from '../lib/search-words.ts'
 import { second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
+import { quietMs } from './push.ts'
 
 /** How many messages one unit takes in, or empties. Others are served between two units. */
 const unitSize = 500
@@ -42,12 +44,14 @@ async function indexSome(store: Store): Promise<boolean> {
   const { searchIndex } = store.global
   const found = await searchIndex.next(wordsUnitSize)
   if (found.length === 0) return false
-  const rows = found.map(({ seq, id, body, a2a }) => ({
+  const rows = found.map(({ seq, id, body, a2a, channelId }) => ({
     seq,
+    channelId,
+    names: namedAliases(body),
     words: searchWords(body),
     has: [...listParts({ id, a2a, body }).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
   }))
-  await store.write(searchIndex.add(rows, found[0].after))
+  await store.write(searchIndex.add(rows, found[0].after, { at: store.deps.now(), quietMs }))
   return found.length === wordsUnitSize
 }
 

@@ -109,15 +109,17 @@ test('what a guardrail took out of a message is not found by its recipient', asy
 })
 
 test('a message that is retracted while its words are cut does not come into the index, and no words come twice', async () => {
-  const { searchIndex } = grid.store.global
+  const { searchIndex, threadProjection } = grid.store.global
   await followLog(grid.store)
   const { id } = await say(grid.alice, 'bob', 'a fleeting word')
   await say(grid.alice, 'bob', 'a lasting word')
+  await grid.store.write(threadProjection.follow(10))
   const texts = await searchIndex.next(10)
   await retractMessage(storeOf(grid, grid.alice), { agentId: grid.alice.id, alias: 'alice' }, id)
-  const words = texts.map(({ seq, body }) => ({ seq, words: body.split(' '), has: [] }))
-  await grid.store.write(searchIndex.add(words, texts[0].after))
-  await grid.store.write(searchIndex.add(words, texts[0].after))
+  const words = texts.map(({ seq, body }) => ({ seq, words: body.split(' '), has: [], names: [], channelId: null }))
+  const news = { at: grid.clock.now, quietMs: 0 }
+  await grid.store.write(searchIndex.add(words, texts[0].after, news))
+  await grid.store.write(searchIndex.add(words, texts[0].after, news))
 
   expect(await rows(grid, "SELECT rowid FROM message_search WHERE message_search MATCH 'words : fleeting'")).toEqual([])
   expect(await found(grid.bob, 'word')).toEqual(['a lasting word'])

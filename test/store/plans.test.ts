@@ -87,7 +87,7 @@ const reading = [
   // The keys of stored tokens, for the operator.
   /^SELECT token_key_id AS key/,
   // The projection is made again, or looked at by the operator.
-  /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM thread_\w+ WHERE \()/,
+  /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM (edges|thread_\w+) WHERE \()/,
   // Only while no user has a password or a passkey.
   /^SELECT email FROM users WHERE NOT EXISTS/,
   // Moving agents of a claimed account.
@@ -138,7 +138,7 @@ async function fill(client: Client): Promise<void> {
     `INSERT INTO channels (account_id, id, name, created_at) ${
       numbers(100)
     } SELECT ${account}, 'channel ' || i, 'c' || i, i FROM n`,
-    `INSERT INTO channel_members ${
+    `INSERT INTO channel_members (account_id, channel_id, agent_id, joined_at) ${
       numbers(2_000)
     } SELECT ${account}, 'channel ' || (i % 100), 'agent ' || (i % 20 + 20 * (i / 100)), i FROM n`,
     `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at) ${

@@ -46,7 +46,8 @@ export async function crawl(
     if (route === undefined || found.pages.has(route)) continue
     const { status, at, html } = await one.open(path)
     if (at !== path) due.unshift(at)
-    if (at !== path || status !== 200) continue
+    // A file is no page.
+    if (at !== path || status !== 200 || !html.startsWith('<!doctype html>')) continue
     found.pages.set(route, path)
     for (const form of formsOf(html)) {
       const route = routeOf(routes.forms, form.action)

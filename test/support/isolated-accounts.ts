@@ -73,7 +73,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   }
   const notice = {
     sql:
-      "INSERT INTO push_notices (account_id, subscription_id, thread_id, first_seq, last_seq, due_at) VALUES (?, 'a browser of acme', ?, 1, 1, 1)",
+      "INSERT INTO push_notices (account_id, subscription_id, thread_id, kind, first_seq, last_seq, due_at) VALUES (?, 'a browser of acme', ?, 'message', 1, 1, 1)",
   }
   const consent = {
     sql:
@@ -86,6 +86,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   const mate = await acme.store.read.agents.byAlias(alicesMate)
   await acme.store.write([
     ...threads.map(({ id, lastSeq }) => acme.store.change.threads.setSeen(user, id, lastSeq)),
+    { sql: 'UPDATE thread_seen SET news_seq = seq, seq = seq - 1 WHERE account_id = ?', args: [acme.id] },
     { ...seat, args: [acme.id, user, mate!.id] },
     { ...snooze, args: [acme.id, user] },
     { ...consent, args: [acme.id, mate!.id] },
@@ -286,6 +287,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     remove('uploads'),
     remove('tasks'),
     remove('contexts'),
+    remove('edges'),
     remove('thread_agents'),
     remove('thread_messages'),
     remove('threads'),

@@ -28,8 +28,9 @@ const findFaults = `(async () => {
 
   const isInSentence = (part) => getComputedStyle(part).display === 'inline' &&
     [...part.parentElement.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '')
+  // A table below each picture has the same links.
   for (const control of all('a[href], button, input, select, textarea, summary')) {
-    if (control.type === 'hidden' || isInSentence(control)) continue
+    if (control.type === 'hidden' || isInSentence(control) || control.closest('svg')) continue
     // A label takes the clicks for its control.
     const target = control.matches('[type=checkbox], [type=radio]') ? control.closest('label') ?? control : control
     const { width, height } = target.getBoundingClientRect()

@@ -2,7 +2,7 @@
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { createSkill } from '../../src/grid/agents/skills.ts'
-import { createChannel } from '../../src/grid/channels/channels.ts'
+import { changeChannelMembers, createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { setDigest } from '../../src/grid/notifications/digests.ts'
 import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
@@ -192,6 +192,10 @@ export async function seedSite(grid: TestGrid) {
 
   const account = store.account(acme.id, olga.actor('owner'))
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
+  // Links may lead to either first.
+  for (const name of ['release-train', 'a-name-of-all-thirty-two-letters']) {
+    await changeChannelMembers(acme.store, { channel: name, add: ['olga-marin'] })
+  }
   await setDigest(account, olga, 'daily')
   for (const [n, userAgent] of words.browsers.entries()) {
     const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }

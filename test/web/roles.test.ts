@@ -25,7 +25,7 @@ import { type SeededSite, seedSite } from '../support/site.ts'
 
 /** What ends something that other forms need, in the order in which it is posted: after all others. */
 const endings = [
-  /(revoke|end|retract|disallow|resume|security\/.*remove)$/,
+  /(revoke|end|retract|disallow|resume|(security\/.*|members\/)remove)$/,
   /reset-second-factor$/,
   /(remove|withdraw|give-up|delete)$/,
   /(leave|account\/second-factor)$/,

@@ -198,10 +198,11 @@ onEachDatabase((open) => {
     await say(grid, alice, 'ann-lee', 'hello')
     await grid.store.write(grid.store.global.notifications.note(quietMs, batchMs))
     const [{ subscription_id, thread_id, due_at }] = await notices()
+    const notice = { subscriptionId: String(subscription_id), threadId: Number(thread_id), kind: 'message' as const }
     const { notifications } = grid.acme.store.change
     const until = grid.clock.now + quietMs + minute
     await grid.acme.store.write([
-      notifications.claim(String(subscription_id), Number(thread_id), Number(due_at), until),
+      notifications.claim(notice, Number(due_at), until),
     ])
 
     expect(await after(quietMs + minute - 1)).toEqual([])

@@ -153,7 +153,7 @@ onEachDatabase((open) => {
     expect(await texts(old)).toEqual(['two 2', 'left behind 1'])
   })
 
-  const nothing = { threads: [], messages: [], agents: [] }
+  const nothing = { threads: [], messages: [], agents: [], edges: [] }
 
   /** Messages of all kinds. */
   async function talk(): Promise<void> {

@@ -66,6 +66,7 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
       )
     }
     const { agents, agentSettings } = account.change
+    account.changed(before, agent)
     await account.write([
       agents.requireLive([agent.id]),
       ...(isOtherServer ? [agentSettings.requireNoToken(agent.id)] : []),

@@ -102,10 +102,11 @@ export async function updateSkill(account: AccountStore, id: string, input: Skil
   requireAdmin(account.actor)
   const skill = { id, ...checkSkill(input, 'name', 'description') }
   return await retryOnConflict(async () => {
-    await findSkill(account, id)
+    const before = await findSkill(account, id)
     const named = await account.read.skills.byName(skill.name)
     if (named && named.id !== id) throw skillTaken(skill.name)
     const { skills } = account.change
+    account.changed(before, skill)
     await account.write([skills.requireExists(id), skills.update(skill)])
     return skill
   })

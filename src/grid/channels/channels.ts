@@ -9,6 +9,8 @@ import type { Agent } from '../../store/account/agents.ts'
 import { checkDescription } from '../agents/agents.ts'
 import { sanitized } from '../agents/skills.ts'
 import { agentPage } from '../lists.ts'
+import { authorize } from '../authorize.ts'
+import { callingSeat } from '../people/seats.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 /** Most members of a channel. One write stores a message for all of them. */
@@ -106,7 +108,7 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
     const { channels } = account.change
     await account.write([
       channels.requireLive(id),
-      channels.removeAllMembers(id),
+      channels.removeOtherMembers(id, []),
       channels.softDelete(id, account.deps.now()),
     ])
     return { id }
@@ -127,10 +129,21 @@ export async function setChannelMembers(
     await account.write([
       channels.requireLive(channel.id),
       agents.requireLive(ids),
-      channels.removeAllMembers(channel.id),
+      channels.removeOtherMembers(channel.id, ids),
       channels.addMembers(channel.id, ids, account.deps.now()),
     ])
     return { channel: { ...channel, memberCount: ids.length }, members: aliasesOf(members) }
+  })
+}
+
+/** Tell the calling user of all posts of a channel that their alias is in, or of those that name them alone. */
+export async function followChannel(account: AccountStore, channel: string, follows: boolean): Promise<void> {
+  await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'use')
+    const { id, name } = await findChannel(account, channel)
+    const { agentId } = await callingSeat(account)
+    const written = await account.write([...precondition, account.change.channels.follow(id, agentId, follows)])
+    if (written.at(-1)!.length === 0) throw new GridError('channel_not_found', `You are not a member of #${name}.`)
   })
 }
 
@@ -173,6 +186,7 @@ export async function updateChannel(
   return await retryOnConflict(async () => {
     const channel = await findChannel(account, input.channel)
     const { channels } = account.change
+    account.changed({ description: channel.description }, { description })
     await account.write([channels.requireLive(channel.id), channels.update(channel.id, description)])
     return { ...channel, description }
   })

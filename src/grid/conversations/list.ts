@@ -30,9 +30,15 @@ export interface ConversationList {
   unread: number
 }
 
+/** The conversations of a reader, those with `search` in the name of an agent or channel. */
 export async function listConversations(
   account: AccountStore,
-  { show: chosen, before, requestId }: { show: Show; before?: number; requestId: string | null },
+  { show: chosen, search, before, requestId }: {
+    show: Show
+    search?: string
+    before?: number
+    requestId: string | null
+  },
 ): Promise<ConversationList> {
   const reader = await readerOf(account)
   const readsOwn = reader.role === 'member'
@@ -43,6 +49,7 @@ export async function listConversations(
   const page = await listThreads(account, {
     userId,
     before,
+    name: search?.replace(/^[@#]/, '').toLowerCase(),
     ...((show === 'you' || (readsOwn && show === 'channels')) && { agentId: seat!.agentId }),
     channels: show === 'channels',
     waiting: show === 'waiting',

@@ -34,9 +34,15 @@ export type Place = { kind: 'mine' } | { kind: 'channel'; channelId: string } | 
 
 /** The calling user as a reader, by the role and the switch of this moment. */
 export async function readerOf(account: AccountStore): Promise<Reader> {
-  const { userId } = callingUser(account.actor)
+  const reader = await readerFor(account, callingUser(account.actor).userId)
+  if (!reader) throw new GridError('not_allowed', 'You are no longer a member of this account.')
+  return reader
+}
+
+/** A user as a reader; undefined if they are no member. */
+export async function readerFor(account: AccountStore, userId: string): Promise<Reader | undefined> {
   const row = await account.read.seats.reader(userId)
-  if (!row) throw new GridError('not_allowed', 'You are no longer a member of this account.')
+  if (!row) return undefined
   const { role, peopleReadSince, agentId, alias, channels } = row
   const mayHaveSeat = agentId !== null && alias !== null && allows(role, 'use')
   return {

@@ -12,9 +12,12 @@ export interface ThreadMessage extends Omit<PlacedMessage, 'isForeign' | 'flagge
   edited: boolean
 }
 
-/** Where a page begins. `at` is a time; the others are the `seq` of a message. `before` and `after` leave it out. */
+/**
+ * Where a page begins. `at` is a time; the others are the `seq` of a message. `before` and `after` leave it out. `most`:
+ * so many messages instead of a page.
+ */
 export type ThreadPosition =
-  | { newest: true }
+  | { newest: true; most?: number }
   | { before: number }
   | { after: number }
   | { at: number }
@@ -91,7 +94,7 @@ function withinBytes(messages: PlacedMessage[], anchor: number): PlacedMessage[]
 }
 
 async function placeOf(account: AccountStore, id: number, position: ThreadPosition) {
-  if ('newest' in position) return { anchor: Number.MAX_SAFE_INTEGER, older: pageSize, newer: 0 }
+  if ('newest' in position) return { anchor: Number.MAX_SAFE_INTEGER, older: position.most ?? pageSize, newer: 0 }
   if ('before' in position) return { anchor: position.before, older: pageSize, newer: 0 }
   if ('after' in position) return { anchor: position.after + 1, older: 0, newer: pageSize }
   if ('around' in position) return { anchor: position.around, older: pageSize / 2, newer: pageSize / 2 }

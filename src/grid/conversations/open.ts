@@ -1,4 +1,5 @@
 /** Conversations without what the caller may not read. See docs/security.md, "People who read". */
+import { GridError } from '../../errors.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskStep } from '../../store/account/seen-tasks.ts'
@@ -91,6 +92,25 @@ export async function openConversation(
     ...(page.hasOlder && { older: page.messages[0].seq }),
     ...(page.hasNewer && { newer: page.messages.at(-1)!.seq }),
     hidden: page.messages.length - messages.length,
+  }
+}
+
+/**
+ * A conversation as it is now, oldest first, page by page: each is read, and the reading recorded, when it is asked for.
+ * Fails with `conversation_not_found`, and `not_allowed` if the user sees numbers only.
+ */
+export async function* wholeConversation(
+  account: AccountStore,
+  id: number,
+  requestId: string | null,
+): AsyncGenerator<OpenConversation> {
+  let end = Number.MAX_SAFE_INTEGER
+  for (let after: number | undefined = 0; after !== undefined && after < end;) {
+    const page = await openConversation(account, id, { after }, { requestId, isGlance: true })
+    if (page.since === undefined) throw new GridError('not_allowed', whoMayRead(page.reader, page.thread.kind))
+    end = Math.min(end, page.thread.lastSeq)
+    yield page
+    after = page.newer
   }
 }
 

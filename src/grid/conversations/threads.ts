@@ -11,6 +11,8 @@ interface ThreadFilter {
   channels?: boolean
   /** Only threads in which the newest message to one of the agents is unread; with `agentId`, to that agent. */
   waiting?: boolean
+  /** Only threads with an agent of the account, or of a channel, whose name contains this text. */
+  name?: string
 }
 
 export interface ThreadAgent {
@@ -55,11 +57,11 @@ interface ThreadListPage {
 const pageSize = 20
 
 export async function listThreads(account: AccountStore, list: ThreadList): Promise<ThreadListPage> {
-  const { agentId, waiting, channels, userId, since = 0, before = Number.MAX_SAFE_INTEGER } = list
+  const { agentId, waiting, channels, name = '', userId, since = 0, before = Number.MAX_SAFE_INTEGER } = list
   const [found, unread] = await Promise.all([
     account.read.threads.list(
       { agentId, isWaiting: waiting },
-      { user: userId ?? '', before, since, isChannel: channels ?? false, limit: pageSize + 1 },
+      { user: userId ?? '', name, before, since, isChannel: channels ?? false, limit: pageSize + 1 },
     ),
     unreadOf(account, userId),
   ])

@@ -108,15 +108,7 @@ export async function updateGuardrail(
     if (named && named.id !== id) throw guardrailTaken(input.name!.trim())
     const sealed = token ? await account.seal('guardrails', id, token) : noToken
     const json = config === undefined ? {} : { config: JSON.stringify(config), host: service?.host }
-    const { guardrails } = account.change
-    await account.write([
-      guardrails.requireExists(id),
-      ...(isOtherServer ? [guardrails.requireNoToken(id)] : []),
-      guardrails.update(id, { name, ...json, action, onFailure, enabled }),
-      ...(token === undefined ? [] : [guardrails.setToken(id, sealed)]),
-      ...(provider.needsToken ? [guardrails.requireTokenIfOn(id)] : []),
-    ])
-    return {
+    const changed: Guardrail = {
       ...guardrail,
       name: name ?? guardrail.name,
       config: config ?? guardrail.config,
@@ -125,6 +117,16 @@ export async function updateGuardrail(
       enabled: enabled ?? guardrail.enabled,
       host: service?.host ?? guardrail.host,
     }
+    const { guardrails } = account.change
+    account.changed(guardrail, changed)
+    await account.write([
+      guardrails.requireExists(id),
+      ...(isOtherServer ? [guardrails.requireNoToken(id)] : []),
+      guardrails.update(id, { name, ...json, action, onFailure, enabled }),
+      ...(token === undefined ? [] : [guardrails.setToken(id, sealed)]),
+      ...(provider.needsToken ? [guardrails.requireTokenIfOn(id)] : []),
+    ])
+    return changed
   })
 }
 

@@ -3,11 +3,12 @@ import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
-import type { Conversation, CountedConversation } from '../../store/account/turns.ts'
+import type { Conversation, CountedConversation, PlacedConversation } from '../../store/account/turns.ts'
 import type { Statement } from '../../store/sql.ts'
 import { activityRow } from '../activity.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { authorize } from '../authorize.ts'
+import type { Thread } from '../conversations/threads.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import type { A2aDetails, Recipient, Sender, SendPart } from './outgoing-message.ts'
 
@@ -145,8 +146,19 @@ function keyOfId(id: string): string {
 export const maxTurnLimit = 1_000_000
 const maxTold = 500
 
-export interface PausedConversation extends CountedConversation {
+export interface PausedConversation extends PlacedConversation {
   pausedAt: number
+}
+
+/** The pause that stops what is said in a thread, with the limit that it reached; undefined if there is none. */
+export async function pauseOf(
+  { read: { turns } }: AccountStore,
+  { id, kind, agents }: Pick<Thread, 'id' | 'kind' | 'agents'>,
+): Promise<{ pause: PausedConversation; perHour: number } | undefined> {
+  // Two agents have the same turns in all of their threads, of which a pause names the newest.
+  const key = kind === 'pair' && agents.length === 2 ? keyOf(agents[0].alias, `@${agents[1].alias}`) : undefined
+  const pause = (await turns.paused()).find((of) => of.threadId === id || of.key === key)
+  return pause && { pause, perHour: (await turns.limits()).perHour }
 }
 
 /** Let a paused conversation begin again. `key` is its key. Fails with `conversation_not_found`. */
@@ -175,6 +187,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
     const limits = { ...before, ...Object.fromEntries(Object.entries(input).filter(([, n]) => n !== undefined)) }
     const changed = Object.entries(limits).filter(([name, n]) => n !== defaultTurnLimits[name as keyof TurnLimits])
     const stored = changed.length === 0 ? null : JSON.stringify(Object.fromEntries(changed))
+    account.changed(before, limits)
     await account.write([...precondition, account.change.turns.setLimits(stored)])
     return limits
   })
@@ -190,6 +203,7 @@ export async function setAutomated(
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
     const { agents, turns } = account.change
+    account.changed({ isAutomated: await account.read.turns.isAutomated(id) }, { isAutomated: input.isAutomated })
     await account.write([
       ...precondition,
       agents.requireLive([id]),

@@ -103,11 +103,14 @@ export function conversationsPausedEmail(
 export function digestEmail(
   config: AppUrl,
   link: string,
-  digest: { accountName: string; waiting: string; senders: string[]; unsubscribe: string },
+  digest: { accountName: string; waiting?: string; senders: string[]; news: string[]; unsubscribe: string },
 ): EmailContent {
-  const { accountName, waiting, senders, unsubscribe } = digest
+  const { accountName, waiting, senders, news, unsubscribe } = digest
+  const account = `the account "${plainName(accountName)}" on ${hostOf(config)}`
+  const others = news.length > maxNamedAgents ? [`and ${news.length - maxNamedAgents} more`] : []
   const content = emailContent(config, 'digest', link, [
-    `${waiting} for you in the account "${plainName(accountName)}" on ${hostOf(config)}, from ${named(senders)}.`,
+    ...(waiting === undefined ? [] : [`${waiting} for you in ${account}, from ${named(senders)}.`]),
+    ...(news.length === 0 ? [] : [`News in ${account}: ${[...news.slice(0, maxNamedAgents), ...others].join('; ')}.`]),
     'To read and answer, open this link and sign in:',
     link,
     'You asked for these emails under Settings, Notifications. To end them, open this link:',

@@ -29,6 +29,7 @@ export async function setMemberRole(
     const member = await findMember(account, input.userId)
     requireAssignable(caller.role, [member.role, role])
     if (role === 'owner') requireConfirmed(account.actor, account.deps.now())
+    account.changed({ role: member.role }, { role })
     await account.write([
       ...caller.precondition,
       ...await roleChangePreconditions(account, member, role),

@@ -91,6 +91,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .whole { white-space: nowrap }
 .happened { font-weight: 400 } .happened :is(a, strong) { color: inherit; font-weight: 600 } .happened .badge { margin-right: var(--s2) }
 .call { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3) }
+.changed { flex-basis: 100%; order: 1; padding: 0; list-style: none; color: var(--soft); font-size: var(--text-s); overflow-wrap: anywhere }
 .call > .happened { flex: 1 1 10rem; min-width: 0 } .call > .fold[open] { flex-basis: 100% }
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }

@@ -14,6 +14,8 @@ export const conversation = `
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
 .pane-head .list .jump { padding: var(--s2) var(--s3); gap: var(--s2) } .pane-head .jump label { font-size: var(--text-s) }
 .pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
+#paused { flex-basis: 100% } #paused:empty { display: none }
+.notice.paused { grid-template-columns: auto minmax(0, 1fr) auto; align-items: center } .notice.paused > svg { align-self: start }
 .pane-head:has(.filters) > :is(h1, h2) { flex-basis: 100% }
 .filters { display: flex; gap: var(--s1) }
 .filters a { padding: var(--s1) var(--s2); border-radius: var(--round); color: var(--soft); font-size: var(--text-s); font-weight: 540; line-height: 1.5rem; text-decoration: none }

@@ -76,7 +76,12 @@ const update = statement(`UPDATE channels SET description = :description WHERE $
 const softDelete = statement(`UPDATE channels SET deleted_at = :at WHERE ${isLive} AND channels.id = :channel`)
 const requireLive = precondition(`EXISTS (SELECT 1 FROM channels WHERE ${isLive} AND channels.id = :channel)`)
 const ofChannel = 'account_id = :account AND channel_id = :channel'
-const removeAllMembers = statement(`DELETE FROM channel_members WHERE ${ofChannel}`)
+const removeOtherMembers = statement(`
+  DELETE FROM channel_members WHERE ${ofChannel} AND agent_id NOT IN (SELECT value FROM json_each(:ids))`)
+const membership = query<{ follows: number }>(`
+  SELECT follows FROM channel_members WHERE ${ofChannel} AND agent_id = :agent`)
+const follow = statement(`
+  UPDATE channel_members SET follows = :follows WHERE ${ofChannel} AND agent_id = :agent RETURNING 1`)
 const removeAgent = statement(`DELETE FROM channel_members WHERE account_id = :account AND agent_id = :agent`)
 const removeMembers = statement(`
   DELETE FROM channel_members WHERE ${ofChannel} AND agent_id IN (SELECT value FROM json_each(:ids))`)
@@ -101,6 +106,8 @@ export const channels = {
     ofAgent: (agent: string, after: string, limit: number) => account.all(ofAgent, { agent, after, limit }),
     joined: (agent: string, limit: number) => account.all(joined, { agent, limit }),
     members: (channel: string, limit: number, offset = 0) => account.all(members, { channel, limit, offset }),
+    /** The membership of an agent; undefined if it is no member. */
+    membership: (channel: string, agent: string) => account.one(membership, { channel, agent }),
     /** Live agents that are not members and have `search` in alias or description, by alias. */
     nonMembers: (channel: string, search: string, limit: number) => account.all(nonMembers, { channel, search, limit }),
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
@@ -113,7 +120,12 @@ export const channels = {
       ...account.bind(addMembers, { channel, ids: JSON.stringify(ids), at }),
       rows: ids.length,
     }),
-    removeAllMembers: (channel: string) => account.bind(removeAllMembers, { channel }),
+    /** Remove all members that are not among these agents. */
+    removeOtherMembers: (channel: string, ids: string[]) =>
+      account.bind(removeOtherMembers, { channel, ids: JSON.stringify(ids) }),
+    /** Whether the person behind the agent is told of all posts. No row if the agent is no member. */
+    follow: (channel: string, agent: string, follows: boolean) =>
+      account.bind(follow, { channel, agent, follows: Number(follows) }),
     removeMembers: (channel: string, ids: string[]) =>
       account.bind(removeMembers, { channel, ids: JSON.stringify(ids) }),
     requireAtMost: (channel: string, max: number) => account.bind(requireAtMost, { channel, max }),

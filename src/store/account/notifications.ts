@@ -16,12 +16,22 @@ export interface PushSubscription {
   lastSuccessAt: number | null
 }
 
+/** Which notification: `message` of messages to the person, `news` of others that they are told of. */
+export interface Notice {
+  subscriptionId: string
+  threadId: number
+  kind: 'message' | 'news'
+}
+
+const keyOf = ({ subscriptionId, threadId, kind }: Notice) => ({ subscription: subscriptionId, thread: threadId, kind })
+
 const maxUnread = 1_000
 
 interface Digest {
   period: DigestPeriod
   nextAt: number
   toldSeq: number
+  toldNewsSeq: number
   token: string
   email: string
   emailVerifiedAt: number | null
@@ -55,7 +65,8 @@ const succeed = statement(`UPDATE push_subscriptions SET last_success_at = :at, 
 const fail = statement(`UPDATE push_subscriptions SET failures = failures + 1 WHERE ${isOne}`)
 const removeFailing = statement(`DELETE FROM push_subscriptions WHERE ${isOne} AND failures >= :maxFailures`)
 
-const isNotice = `account_id = :account AND subscription_id = :subscription AND thread_id = :thread`
+const isNotice = `account_id = :account AND subscription_id = :subscription AND thread_id = :thread
+  AND kind = :kind`
 const claim = statement(`
   UPDATE push_notices SET due_at = :until, tries = tries + 1 WHERE ${isNotice} AND due_at = :dueAt RETURNING tries`)
 const postpone = statement(`UPDATE push_notices SET due_at = :until WHERE ${isNotice} AND due_at = :dueAt`)
@@ -86,8 +97,39 @@ const unread = query<{ alias: string; seq: number }>(`
   WHERE ${isTo} AND deliveries.state = 'unread' AND messages.type <> 'agent'
   ORDER BY deliveries.seq DESC LIMIT ${maxUnread}`)
 
+/** A message that is not to a person and that they are to be told of. */
+interface News {
+  threadId: number
+  seq: number
+  at: number
+  alias: string
+  text: string
+  channel: string | null
+  channelId: string | null
+  /** JSON of the ids of the sender and the recipients of a direct message. */
+  agents: string
+}
+
+const news = query<News>(`
+  SELECT seen.thread_id, messages.seq, messages.created_at AS at, messages.from_alias AS alias, messages.body AS text,
+    channels.name AS channel, messages.channel_id, (
+      SELECT json_group_array(one.agent_id) FROM (
+        SELECT messages.from_agent_id AS agent_id
+        UNION SELECT to_agents.agent_id FROM deliveries AS to_agents
+        WHERE messages.channel_id IS NULL AND to_agents.message_id = messages.id
+          AND to_agents.sender_account_id = messages.account_id) AS one) AS agents
+  FROM thread_seen AS seen
+  CROSS JOIN messages ON messages.seq = seen.news_seq AND messages.account_id = :account
+  LEFT JOIN channels ON channels.account_id = :account AND channels.id = messages.channel_id
+  WHERE seen.account_id = :account AND seen.user_id = :user AND seen.news_seq > max(seen.seq, :after)
+    AND (:thread = 0 OR seen.thread_id = :thread)
+    AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.message_id = messages.id
+      AND deliveries.sender_account_id = :account AND deliveries.state = 'retracted')
+  ORDER BY messages.seq DESC LIMIT ${maxUnread}`)
+
 const digest = query<Digest>(`
-  SELECT mail_digests.period, mail_digests.next_at, mail_digests.told_seq, mail_digests.token, users.email,
+  SELECT mail_digests.period, mail_digests.next_at, mail_digests.told_seq, mail_digests.told_news_seq,
+    mail_digests.token, users.email,
     users.email_verified_at, accounts.name AS account_name
   FROM mail_digests
   JOIN users ON users.id = mail_digests.user_id
@@ -102,7 +144,8 @@ const claimDigest = statement(`
   UPDATE mail_digests SET next_at = :until WHERE account_id = :account AND user_id = :user AND next_at = :dueAt
   RETURNING period`)
 const tellDigest = statement(`
-  UPDATE mail_digests SET told_seq = max(told_seq, :toldSeq) WHERE account_id = :account AND user_id = :user`)
+  UPDATE mail_digests SET told_seq = max(told_seq, :toldSeq), told_news_seq = max(told_news_seq, :toldNewsSeq)
+  WHERE account_id = :account AND user_id = :user`)
 const endSubscriptions = statement(`DELETE FROM push_subscriptions WHERE account_id = :account AND user_id = :user`)
 
 export const notifications = {
@@ -111,7 +154,13 @@ export const notifications = {
     subscription: (subscription: string) => account.one(byId, { subscription }),
     /** What waits for a user, of the messages that a notification is about, the newest first. */
     inThread: (user: string, subscription: string, thread: number) =>
-      account.all(inThread, { user, subscription, thread }),
+      account.all(inThread, { user, subscription, thread, kind: 'message' }),
+    /**
+     * The newest message of each thread, or of this one, that the user was not shown and is to be told of though it is not
+     * to them. Whether they may read it is not decided here.
+     */
+    news: (user: string, { thread = 0, after = 0 }: { thread?: number; after?: number }): Promise<News[]> =>
+      account.all(news, { user, thread, after }),
     /** The unread messages of people to the alias of a user, the newest first. Posts in channels are not among them. */
     unread: (user: string) => account.all(unread, { user }),
     /** The mail digest of a user, and where it goes; undefined if they want none. */
@@ -139,16 +188,15 @@ export const notifications = {
     ],
 
     /** Take a notification that became due at `dueAt`: no other process does until `until`. No row if one has. */
-    claim: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
-      account.bind(claim, { subscription, thread, dueAt, until }),
-    postpone: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
-      account.bind(postpone, { subscription, thread, dueAt, until }),
-    /** A notification is done, up to the delivery `toldSeq`. `pushedAt` is null if the browser was told nothing. */
+    claim: (notice: Notice, dueAt: number, until: number): Statement =>
+      account.bind(claim, { ...keyOf(notice), dueAt, until }),
+    postpone: (notice: Notice, dueAt: number, until: number): Statement =>
+      account.bind(postpone, { ...keyOf(notice), dueAt, until }),
+    /** A notification is done, up to the number `toldSeq` of its kind. `pushedAt` is null if the browser was told nothing. */
     settle: (
-      subscription: string,
-      thread: number,
+      notice: Notice,
       done: { dueAt: number; toldSeq: number; until: number; pushedAt: number | null },
-    ): Statement => account.bind(settle, { subscription, thread, ...done }),
+    ): Statement => account.bind(settle, { ...keyOf(notice), ...done }),
 
     /** Send a mail digest from now on, or at other times. Does nothing for a user without an alias. */
     setDigest: (user: string, period: DigestPeriod, nextAt: number, token: string): Statement =>
@@ -157,7 +205,8 @@ export const notifications = {
     /** Move a digest that is due at `dueAt` on. No row if another process has. */
     claimDigest: (user: string, dueAt: number, until: number): Statement =>
       account.bind(claimDigest, { user, dueAt, until }),
-    tellDigest: (user: string, toldSeq: number): Statement => account.bind(tellDigest, { user, toldSeq }),
+    tellDigest: (user: string, toldSeq: number, toldNewsSeq: number): Statement =>
+      account.bind(tellDigest, { user, toldSeq, toldNewsSeq }),
 
     endAll: (user: string): Statement[] => [endSubscriptions, endDigest].map((query) => account.bind(query, { user })),
   }),

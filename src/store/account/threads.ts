@@ -40,8 +40,17 @@ const columns = `threads.id, threads.kind, threads.key, threads.last_seq, thread
     AND thread_seen.user_id = :user AND thread_seen.thread_id = threads.id), 0) AS seen_seq`
 const joinChannel = `LEFT JOIN channels ON channels.account_id = threads.account_id AND channels.id = threads.key
   AND threads.kind = 'channel'`
+// SQLite collects the ids once, and only if there is a name.
+const isNamed = `(:name = '' OR threads.id IN (
+  SELECT thread_agents.thread_id FROM agents
+  CROSS JOIN thread_agents ON thread_agents.account_id = agents.account_id AND thread_agents.agent_id = agents.id
+  WHERE agents.account_id = :account AND instr(agents.alias, :name) > 0
+  UNION SELECT channel.id FROM channels
+  JOIN threads AS channel ON channel.account_id = channels.account_id AND channel.kind = 'channel'
+    AND channel.key = channels.id
+  WHERE channels.account_id = :account AND instr(channels.name, :name) > 0))`
 const isListed = `threads.account_id = :account AND threads.last_seq > 0 AND threads.last_seq < :before
-  AND threads.last_at >= :since AND (:isChannel = 0 OR threads.kind = 'channel')`
+  AND threads.last_at >= :since AND (:isChannel = 0 OR threads.kind = 'channel') AND ${isNamed}`
 
 /** A list of the threads that `chosen` selects as `thread_id`. What is shown is looked up for those of the page alone. */
 const list = (chosen?: string) =>
@@ -131,15 +140,17 @@ export const threads = {
   reads: (account: AccountDb) => ({
     list: (
       { agentId, isWaiting }: ThreadSelection,
-      { user, before, since, isChannel, limit }: {
+      { user, name, before, since, isChannel, limit }: {
         user: string
+        /** Only threads with an agent or of a channel whose name contains it; empty for all. */
+        name: string
         before: number
         since: number
         isChannel: boolean
         limit: number
       },
     ): Promise<StoredThread[]> => {
-      const values = { user, before, since, isChannel, limit }
+      const values = { user, name, before, since, isChannel, limit }
       if (agentId === undefined) return account.all(isWaiting ? lists.waiting : lists.all, values)
       return account.all(isWaiting ? lists.waitingForAgent : lists.ofAgent, { ...values, agent: agentId })
     },

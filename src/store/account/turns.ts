@@ -10,6 +10,7 @@ import {
   statement,
 } from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'
+import { ofMessage } from './thread-messages.ts'
 
 /** The limits of the conversations of an account. 0: no limit. */
 export interface TurnLimits {
@@ -104,9 +105,41 @@ const listOf = (rest: string) =>
     `SELECT ${columns} FROM conversation_turns WHERE conversation_turns.account_id = :account AND ${rest}`,
     { agents: json },
   )
-const paused = query<CountedConversation & { pausedAt: number }>(
+
+const here = (table: string) => `${table}.account_id = conversation_turns.account_id`
+const keyEnds = `(conversation_turns.agents ->> 0, conversation_turns.agents ->> 1)`
+const namesBoth =
+  `conversation_turns.key IN ('@' || m.from_alias || ' ' || m.recipient, m.recipient || ' @' || m.from_alias)`
+// Two agents can write to each other in several threads, which have the same turns: it is the newest one. An agent of
+// another account is known by the newest message.
+const threadOf = `CASE
+  WHEN conversation_turns.key LIKE '#%' THEN (
+    SELECT threads.id FROM channels JOIN threads ON ${here('threads')} AND threads.kind = 'channel'
+      AND threads.key = channels.id
+    WHERE ${here('channels')} AND channels.name = substr(conversation_turns.key, 2) AND channels.deleted_at IS NULL)
+  WHEN conversation_turns.key LIKE 'id %' THEN (
+    SELECT threads.id FROM threads
+    WHERE ${
+  here('threads')
+} AND threads.kind = 'conversation' AND threads.key = '/' || substr(conversation_turns.key, 4))
+  ELSE (
+    SELECT threads.id FROM agents AS one
+    CROSS JOIN thread_agents AS part ON ${here('part')} AND part.agent_id = one.id
+    CROSS JOIN threads ON ${here('threads')} AND threads.id = part.thread_id
+    LEFT JOIN agents AS other ON ${here('other')} AND other.alias IN ${keyEnds} AND other.id <> one.id
+      AND other.deleted_at IS NULL
+    WHERE ${here('one')} AND one.alias IN ${keyEnds} AND one.deleted_at IS NULL
+      AND iif(other.id IS NULL, ${ofMessage('threads.last_seq', namesBoth)}, EXISTS (
+        SELECT 1 FROM thread_agents AS its
+        WHERE ${here('its')} AND its.agent_id = other.id AND its.thread_id = threads.id))
+    ORDER BY threads.last_seq DESC LIMIT 1) END`
+
+/** `threadId`: where its messages are read; null if they are gone. */
+export type PlacedConversation = CountedConversation & { threadId: number | null }
+
+const paused = query<PlacedConversation & { pausedAt: number }>(
   `
-  SELECT ${columns}, conversation_turns.paused_at FROM conversation_turns
+  SELECT ${columns}, conversation_turns.paused_at, ${threadOf} AS thread_id FROM conversation_turns
   WHERE conversation_turns.account_id = :account AND conversation_turns.paused_at IS NOT NULL
   ORDER BY conversation_turns.paused_at DESC, conversation_turns.key LIMIT ${maxShown}`,
   { agents: json },
@@ -115,8 +148,12 @@ const pausedByKey = listOf('conversation_turns.key = :conversation AND conversat
 const untold = listOf(
   'conversation_turns.paused_at IS NOT NULL AND conversation_turns.told_at IS NULL ORDER BY conversation_turns.paused_at LIMIT :limit',
 )
-const long = listOf(
-  `${isLongSince} AND conversation_turns.paused_at IS NULL ORDER BY conversation_turns.turns DESC LIMIT :limit`,
+const long = query<PlacedConversation>(
+  `
+  SELECT ${columns}, ${threadOf} AS thread_id FROM conversation_turns
+  WHERE ${isLongSince} AND conversation_turns.paused_at IS NULL
+  ORDER BY conversation_turns.turns DESC LIMIT :limit`,
+  { agents: json },
 )
 const limits = query<{ limits: Partial<TurnLimits> | null }>(
   'SELECT turn_limits AS limits FROM accounts WHERE id = :account',
@@ -155,7 +192,7 @@ export const turns = {
     /** Pauses that the owners were not told of, the oldest first. */
     untold: (limit: number): Promise<CountedConversation[]> => account.all(untold, { limit }),
     /** Conversations whose agents are told to stop, but that go on, with the most turns first. */
-    long: (since: number, limit: number): Promise<CountedConversation[]> => account.all(long, { since, limit }),
+    long: (since: number, limit: number) => account.all(long, { since, limit }),
     limits: async (): Promise<TurnLimits> => ({
       ...defaultTurnLimits,
       ...(await account.one(limits))?.limits,

@@ -34,6 +34,7 @@ const removals = [
   all('remote_agents'),
   // No other account has places of its messages: its agents reach no one outside of it.
   all('thread_seen'),
+  all('edges'),
   all('thread_agents'),
   all('thread_messages'),
   all('threads'),

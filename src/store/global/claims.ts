@@ -157,7 +157,9 @@ const moves = [
   `UPDATE tasks SET recipient_account_id = :to
   WHERE ${isOpenTask} AND recipient_account_id = :from AND ${isMoved('recipient_agent_id')}`,
   // The places of the messages are made again, in both accounts.
-  ...['thread_agents', 'thread_messages', 'threads'].map((table) => `DELETE FROM ${table} WHERE account_id = :from`),
+  ...['edges', 'thread_agents', 'thread_messages', 'threads'].map((table) =>
+    `DELETE FROM ${table} WHERE account_id = :from`
+  ),
 ].map(statement).concat(
   placing('places of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${followed}`),
   statement(`

@@ -11,11 +11,10 @@ import {
   type Statement,
   statement,
 } from '../sql.ts'
+import type { Notice } from '../account/notifications.ts'
 
-export interface DueNotice {
+export interface DueNotice extends Notice {
   accountId: string
-  subscriptionId: string
-  threadId: number
   userId: string
   dueAt: number
 }
@@ -43,6 +42,13 @@ const unnoted = (subscription: string) => `
   CROSS JOIN messages AS m ON m.account_id = d.sender_account_id AND m.id = d.message_id
   CROSS JOIN thread_messages AS place ON place.account_id = d.account_id AND place.seq = m.seq
   WHERE seat.account_id = ${subscription}.account_id AND seat.user_id = ${subscription}.user_id`
+/** What comes while the browser was told lately, or is to be told, is told with it or after `batchMs`. */
+export const elseLater = (batchMs: string) =>
+  `ON CONFLICT (account_id, subscription_id, thread_id, kind) DO UPDATE SET
+    first_seq = iif(push_notices.due_at IS NULL, excluded.first_seq, push_notices.first_seq),
+    last_seq = excluded.last_seq,
+    due_at = coalesce(push_notices.due_at, max(excluded.due_at, push_notices.pushed_at + ${batchMs})),
+    tries = iif(push_notices.due_at IS NULL, 0, push_notices.tries)`
 const hasUnnoted = crossAccountQuery(
   'messages that browsers are not to be told of yet',
   `SELECT 1 FROM push_subscriptions AS sub WHERE EXISTS (SELECT 1 FROM ${unnoted('sub')}) LIMIT 1`,
@@ -50,17 +56,13 @@ const hasUnnoted = crossAccountQuery(
 const note = crossAccountStatement(
   'what browsers are to be told of',
   `
-  INSERT INTO push_notices (account_id, subscription_id, thread_id, first_seq, last_seq, due_at)
+  INSERT INTO push_notices (account_id, subscription_id, thread_id, kind, first_seq, last_seq, due_at)
   SELECT * FROM (
-    SELECT sub.account_id, sub.id, place.thread_id, min(d.seq), max(d.seq), min(d.created_at) + :quietMs
+    SELECT sub.account_id, sub.id, place.thread_id, 'message', min(d.seq), max(d.seq), min(d.created_at) + :quietMs
     FROM push_subscriptions AS sub CROSS JOIN ${unnoted('sub')} AND m.channel_id IS NULL
     GROUP BY sub.account_id, sub.id, place.thread_id)
   WHERE true
-  ON CONFLICT (account_id, subscription_id, thread_id) DO UPDATE SET
-    first_seq = iif(push_notices.due_at IS NULL, excluded.first_seq, push_notices.first_seq),
-    last_seq = excluded.last_seq,
-    due_at = coalesce(push_notices.due_at, max(excluded.due_at, push_notices.pushed_at + :batchMs)),
-    tries = iif(push_notices.due_at IS NULL, 0, push_notices.tries)`,
+  ${elseLater(':batchMs')}`,
 )
 const newest = `(SELECT max(d.seq) FROM ${unnoted('push_subscriptions')})`
 const advance = crossAccountStatement(
@@ -70,8 +72,8 @@ const advance = crossAccountStatement(
 const due = crossAccountQuery<DueNotice>(
   'notifications that are due',
   `
-  SELECT account_id, subscription_id, thread_id, user_id, due_at FROM (
-    SELECT notice.account_id, notice.subscription_id, notice.thread_id, notice.due_at, sub.user_id,
+  SELECT account_id, subscription_id, thread_id, kind, user_id, due_at FROM (
+    SELECT notice.account_id, notice.subscription_id, notice.thread_id, notice.kind, notice.due_at, sub.user_id,
       row_number() OVER (PARTITION BY sub.user_id ORDER BY notice.due_at) AS turn
     FROM push_notices AS notice CROSS JOIN push_subscriptions AS sub
       ON sub.account_id = notice.account_id AND sub.id = notice.subscription_id
@@ -107,7 +109,7 @@ export const notifications = (db: Db) => ({
   hasUnnoted: async () => (await db.one(hasUnnoted)) !== undefined,
   /**
    * Note the messages that have come for each browser of their recipient, to tell it after `quietMs`, and at most once
-   * in `batchMs` of the same thread. Posts in channels are passed over. The statements are one unit; whoever commits it,
+   * in `batchMs` of the same thread. Posts in channels are passed over: `news.ts` has those. The statements are one unit; whoever commits it,
    * and however often, each message is noted once.
    */
   note: (quietMs: number, batchMs: number): Statement[] => [

@@ -1,3 +1,4 @@
+import { day, hour } from '../../lib/time.ts'
 import { type ExpiringDelivery, isSending } from '../account/endings.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 
@@ -32,6 +33,7 @@ const removal = (table: string, isOld: string, { name, key = 'rowid' }: { name?:
     `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${isOld} LIMIT :limit) RETURNING 1`
   return name === undefined ? statement(text) : crossAccountStatement(name, text)
 }
+const edgesKey = 'account_id, period_ms, at, source, target'
 const removals = {
   tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', { name: 'old tasks' }),
   contexts: removal('contexts', 'used_at <= :until', { name: 'old contexts' }),
@@ -60,6 +62,8 @@ const removals = {
   'counts of guardrails': removal('guardrail_counts', 'hour <= :until', { name: 'old counts of guardrails' }),
   notifications: removal('push_notices', 'due_at IS NULL AND pushed_at <= :until', { name: 'old notifications' }),
   snoozes: removal('snoozes', 'until <= :until', { name: 'ended snoozes' }),
+  'counts of hours': removal('edges', `period_ms = ${hour} AND at <= :until`, { name: 'old counts', key: edgesKey }),
+  'counts of days': removal('edges', `period_ms = ${day} AND at <= :until`, { name: 'old counts', key: edgesKey }),
   usage: removal('usage', 'day <= :until', { name: 'old usage', key: 'account_id, day, subject' }),
   'turns of conversations': removal('conversation_turns', 'since <= :until AND paused_at IS NULL', {
     name: 'old turns',

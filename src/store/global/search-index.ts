@@ -2,23 +2,27 @@
  * The projection `search`: the words of messages in `message_search`, an FTS5 table that drizzle does not know. Its rows
  * are those of `messages`; triggers remove them with their messages, and when a text is erased.
  */
+import { noteNews, type PossibleNews } from './news.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
-/** A message whose words are to be stored. `after` is the position of the projection. */
+/** A placed message, or any while all are placed again, whose words are to be stored. `after` is the position of the projection. */
 interface NewText {
   after: number
   seq: number
   id: string
   body: string
   a2a: string | null
+  channelId: string | null
 }
 
 const next = crossAccountQuery<NewText>(
   'texts of new messages',
   `
-  SELECT projections.seq AS after, messages.seq, messages.id, messages.body, messages.a2a
+  SELECT projections.seq AS after, messages.seq, messages.id, messages.body, messages.a2a, messages.channel_id
   FROM projections CROSS JOIN messages
   WHERE projections.name = 'search' AND messages.seq > projections.seq
+    AND messages.seq <= (SELECT iif(placed.seq < 0, messages.seq, placed.seq) FROM projections AS placed
+      WHERE placed.name = 'threads')
   ORDER BY messages.seq LIMIT :limit`,
 )
 
@@ -55,8 +59,7 @@ const again = [
 ].map((text) => crossAccountStatement('words to store again', text))
 
 /** The words of a message, and what it has besides its text. */
-export interface MessageWords {
-  seq: number
+export interface MessageWords extends PossibleNews {
   words: readonly string[]
   has: readonly string[]
 }
@@ -64,13 +67,17 @@ export interface MessageWords {
 export const searchIndex = (db: Db) => ({
   /** The next texts of the log. */
   next: (limit: number): Promise<NewText[]> => db.all(next, { limit }),
-  /** Store words, and move from the position `after` to the last of them. Does nothing if a process has done it. */
-  add: (found: readonly MessageWords[], after: number): Statement[] => {
+  /**
+   * Store words, note whom the messages are news for, and move from the position `after` to the last of them. Does nothing
+   * if a process has done it. Browsers are told after `quietMs`.
+   */
+  add: (found: readonly MessageWords[], after: number, news: { at: number; quietMs: number }): Statement[] => {
     const rows = JSON.stringify(found.map(({ seq, words, has }) => {
       return [seq, words.join(' '), has.map((kind) => ` h${kind}`).join('')]
     }))
     return [
       { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true },
+      ...noteNews(db, found, { after, ...news }),
       { ...db.bind(advance, { after, to: found.at(-1)!.seq }), isTraffic: true },
     ]
   },

@@ -1,5 +1,6 @@
-/** The projection `threads`: the places of messages in conversations. */
+/** The projection `threads`: the places of messages in conversations, and how many went from whom to whom. */
 import type { Row } from '@libsql/client'
+import { day, hour } from '../../lib/time.ts'
 import {
   crossAccountQuery,
   crossAccountStatement,
@@ -33,7 +34,10 @@ const places = (chosen: string) => `
       CASE WHEN m.channel_id IS NOT NULL THEN 'channel'
         WHEN m.conversation_id IS NOT NULL THEN 'conversation' ELSE 'pair' END AS kind,
       CASE WHEN m.channel_id IS NOT NULL THEN m.channel_id
-        WHEN m.conversation_id IS NOT NULL THEN ${stranger} || '/' || m.conversation_id ELSE ${pair} END AS key
+        WHEN m.conversation_id IS NOT NULL THEN ${stranger} || '/' || m.conversation_id ELSE ${pair} END AS key,
+      m.type, iif(${isOwn}, m.from_agent_id, '@' || m.from_alias) AS source,
+      CASE WHEN m.channel_id IS NOT NULL THEN m.channel_id
+        WHEN ${account} = d.account_id THEN d.agent_id ELSE m.recipient END AS target
     FROM messages AS m
     LEFT JOIN deliveries AS d
       ON d.message_id = m.id AND d.sender_account_id = m.account_id AND m.channel_id IS NULL
@@ -50,7 +54,26 @@ const parent = `coalesce(
         JOIN messages AS asked ON asked.account_id = got.sender_account_id AND asked.id = got.message_id
         WHERE got.message_id = place.reply_to AND got.account_id = place.home AND got.agent_id = place.sender))`
 
-/** The statements that place messages in threads, cross-account ones. `chosen` is a condition on `messages AS m`. */
+/** How long the counts of hours and of days are kept. */
+export const edgesKeptMs = { [hour]: 2 * day, [day]: 8 * day }
+const periods = Object.entries(edgesKeptMs).map(([ms, kept]) => `SELECT ${ms} AS ms, ${kept} AS kept`)
+// Made again, it has no counts that are too old.
+const count = (chosen: string) => `
+    INSERT INTO edges (account_id, period_ms, at, source, target, messages, answers, answer_ms, last_at)
+    SELECT place.account_id, period.ms, place.created_at - place.created_at % period.ms AS start,
+      place.source, place.target, count(*), count(asked.seq),
+      coalesce(sum(max(0, place.created_at - asked.created_at)), 0), max(place.created_at)
+    FROM (${places(chosen)}) AS place CROSS JOIN (${periods.join(' UNION ALL ')}) AS period
+    LEFT JOIN messages AS asked ON asked.account_id = place.home AND asked.id = place.reply_to
+    WHERE place.type <> 'system' AND place.created_at > (
+      SELECT newest.created_at FROM messages AS newest
+      WHERE newest.seq = (SELECT max(last.seq) FROM messages AS last)) - period.kept
+    GROUP BY place.account_id, period.ms, start, place.source, place.target
+    ON CONFLICT (account_id, period_ms, at, source, target) DO UPDATE SET
+      messages = edges.messages + excluded.messages, answers = edges.answers + excluded.answers,
+      answer_ms = edges.answer_ms + excluded.answer_ms, last_at = max(edges.last_at, excluded.last_at)`
+
+/** The statements that place messages in threads and count them, cross-account ones. `chosen` is a condition on `messages AS m`. */
 export function placing(name: string, chosen: string): Query<Row>[] {
   // The time is that of the row that has the newest message: so SQLite takes a column together with max().
   const grow = `
@@ -105,7 +128,7 @@ export function placing(name: string, chosen: string): Query<Row>[] {
       delivery_seq = max(thread_agents.delivery_seq, excluded.delivery_seq),
       answered_seq = max(thread_agents.answered_seq, excluded.answered_seq)
     WHERE thread_agents.delivery_seq < excluded.delivery_seq OR thread_agents.answered_seq < excluded.answered_seq`
-  return [grow, add, addReplies, addAgents].map((text) => crossAccountStatement(name, text))
+  return [grow, add, addReplies, addAgents, count(chosen)].map((text) => crossAccountStatement(name, text))
 }
 
 const first = `(SELECT min(seq) FROM messages AS next WHERE next.seq > ${followed})`
@@ -123,7 +146,7 @@ const position = crossAccountQuery<Progress>(
   SELECT seq, coalesce((SELECT max(newest.seq) FROM messages AS newest), 0) AS newest FROM projections
   WHERE name = 'threads'`,
 )
-const count = crossAccountQuery<{ n: number }>('number of messages', `SELECT count(*) AS n FROM messages`)
+const total = crossAccountQuery<{ n: number }>('number of messages', `SELECT count(*) AS n FROM messages`)
 
 const begin = statement(`UPDATE projections SET seq = -1 WHERE name = 'threads'`)
 const empty = [
@@ -136,18 +159,21 @@ const empty = [
   `DELETE FROM thread_agents
   WHERE (account_id, agent_id, thread_id) IN (SELECT account_id, agent_id, thread_id FROM thread_agents LIMIT :limit)
   RETURNING 1`,
+  `DELETE FROM edges
+  WHERE (account_id, period_ms, at, source, target) IN (SELECT account_id, period_ms, at, source, target FROM edges LIMIT :limit)
+  RETURNING 1`,
 ].map((text) => crossAccountStatement('places to make again', text))
 const restart = crossAccountStatement(
   'places to make again',
   `
   UPDATE projections SET seq = 0
   WHERE name = 'threads' AND seq < 0 AND NOT EXISTS (SELECT 1 FROM thread_messages)
-    AND NOT EXISTS (SELECT 1 FROM thread_agents) AND NOT EXISTS (SELECT 1 FROM threads WHERE last_seq <> 0)
+    AND NOT EXISTS (SELECT 1 FROM thread_agents) AND NOT EXISTS (SELECT 1 FROM edges) AND NOT EXISTS (SELECT 1 FROM threads WHERE last_seq <> 0)
   RETURNING 1`,
 )
 
 export const threadProjection = (db: Db) => ({
-  placed: async (): Promise<number> => (await db.one(count))!.n,
+  placed: async (): Promise<number> => (await db.one(total))!.n,
   position: async (): Promise<Progress> => (await db.one(position))!,
   /** Take in the messages with the next `limit` numbers, as one unit. Each message is taken in once, by any process. */
   follow: (limit: number): Statement[] => [

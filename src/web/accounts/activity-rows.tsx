@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Rows of the activity log as text: the sentence, its links, and the details of the call. */
 import type { Child } from 'hono/jsx'
+import type { Changed } from '../../grid/activity.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Disclosure, Facts } from '../../html/components.tsx'
 import type { AccountStore } from '../../store/account.ts'
@@ -82,6 +83,32 @@ export function ActivitySentence({ row, names }: { row: ListedActivity; names: N
   )
 }
 
+/** Old and new values of what the call changed. */
+export function ChangedValues({ row }: { row: ListedActivity }) {
+  const changed = Object.entries((argumentsOf(row.arguments).changed ?? {}) as Changed)
+  if (changed.length === 0) return null
+  return (
+    <ul class='changed'>
+      {changed.map(([name, value]) => (
+        <li>
+          <Name text={nameInWords(name)} />: {Array.isArray(value)
+            ? (
+              <>
+                from <Name text={valueText(value[0])} /> to <Name text={valueText(value[1])} />
+              </>
+            )
+            : 'changed'}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** `access policy`, from `accessPolicy`. */
+function nameInWords(name: string): string {
+  return name.replaceAll(/_|(?=[A-Z])/g, ' ').toLowerCase()
+}
+
 /** The logged call with all its arguments, collapsed. */
 export function CallDetails({ row }: { row: ListedActivity }) {
   const args = Object.entries(argumentsOf(row.arguments))
@@ -91,7 +118,9 @@ export function CallDetails({ row }: { row: ListedActivity }) {
         items={[
           ['Call', <code>{row.tool}</code>],
           ['Outcome', row.outcome],
-          ...args.map(([name, value]): [string, Child] => [name, <Name text={valueText(value)} />]),
+          ...args.filter(([name]) => name !== 'changed').map((
+            [name, value],
+          ): [string, Child] => [name, <Name text={valueText(value)} />]),
           ['Entry', `${row.n}`],
           ...(row.credentialId ? [['Credential', row.credentialId] as [string, Child]] : []),
           ...(row.requestId ? [['Request', <code>{row.requestId}</code>] as [string, Child]] : []),
@@ -242,6 +271,7 @@ function argumentsOf(json: string): Record<string, unknown> {
 
 /** An argument as text: strings as they are, lists of strings with commas, anything else as JSON. */
 function valueText(value: unknown): string {
+  if (value === null) return 'nothing'
   if (typeof value === 'string') return value === '' ? '“”' : value
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ') || 'none'
   return JSON.stringify(value)

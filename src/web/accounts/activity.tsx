@@ -9,7 +9,7 @@ import { Pagination, Table } from '../../html/table.tsx'
 import { instantOf, nextDayAt } from '../../lib/time.ts'
 import type { ActivityFilter, LoggedProgram } from '../../store/account/activity.ts'
 import type { Pages, Visit } from '../visit.ts'
-import { ActivitySentence, actorOf, CallDetails, loadNames } from './activity-rows.tsx'
+import { ActivitySentence, actorOf, CallDetails, ChangedValues, loadNames } from './activity-rows.tsx'
 import { reasonOf, titleOf } from './activity-sentences.ts'
 
 const pageSize = 50
@@ -107,6 +107,7 @@ async function show({ account, frame, path, query, timeZone }: Visit) {
                 cell: (row) => (
                   <div class='call'>
                     <ActivitySentence row={row} names={names} />
+                    <ChangedValues row={row} />
                     <CallDetails row={row} />
                   </div>
                 ),

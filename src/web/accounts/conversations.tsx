@@ -35,7 +35,8 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
     const id = visit.param('conversation')
     const agents = (await visit.account.read.turns.pausedByKey(id))?.agents
     await visit.record('resume_conversation', { id, agents }, (account) => resumeConversation(account, id))
-    return visit.done('resumed', 'attention')
+    const thread = visit.form.get('thread')
+    return thread ? visit.done('resumed', 'conversations', thread) : visit.done('resumed', 'attention')
   })
   post('/settings/account/turns', async (visit) => {
     const limits = Object.fromEntries(fields.map(({ name }) => [name, numberOf(visit.form.get(name))]))

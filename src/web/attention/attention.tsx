@@ -12,11 +12,13 @@ import {
   snooze,
   snoozeTimes,
 } from '../../grid/attention.ts'
+import type { OpenMessage } from '../../grid/conversations/open.ts'
 import { type Question, questionsOf } from '../../grid/conversations/questions.ts'
 import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { utc } from '../../lib/time.ts'
+import { lastMessages, Said } from '../conversations/paused.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { actionOf, inWords } from './condition-words.tsx'
 import { WaitingForYou } from './questions.tsx'
@@ -45,7 +47,8 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   get('/attention', async (visit) => {
     const found = await attentionOf(visit.account, await offerTo(visit))
     attention.found({ id: visit.membership.id, account: visit.account }, found.open)
-    return page(visit, found, await questionsOf(visit.account))
+    const said = await lastMessages(visit, found.open)
+    return page(visit, found, await questionsOf(visit.account), said)
   })
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''
@@ -62,7 +65,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   })
 }
 
-function page(visit: Visit, { open, snoozed }: Attention, questions: Question[]) {
+function page(visit: Visit, { open, snoozed }: Attention, questions: Question[], said: Map<number, OpenMessage[]>) {
   const { account, frame, path, query } = visit
   const now = account.deps.now()
   const counted = Object.entries(groups).map(([name, { title, kinds }]) => {
@@ -99,7 +102,10 @@ function page(visit: Visit, { open, snoozed }: Attention, questions: Question[])
             )
             : (
               <>
-                <NeedList label='What needs a person' rows={shown.map((condition) => openRow(visit, condition, now))} />
+                <NeedList
+                  label='What needs a person'
+                  rows={shown.map((condition) => openRow(visit, condition, now, said))}
+                />
                 <p class='inside checked'>
                   Checked <Ago at={now} />.{isCut(shown) && ` At most ${maxOfKind} of each kind are shown.`}
                 </p>
@@ -133,9 +139,15 @@ function page(visit: Visit, { open, snoozed }: Attention, questions: Question[])
   )
 }
 
-export function openRow(visit: Visit, condition: Condition, now: number) {
+/** `said`: the last messages of conversations, by thread. */
+export function openRow(visit: Visit, condition: Condition, now: number, said?: Map<number, OpenMessage[]>) {
+  const words = inWords(condition, now)
+  const thread = condition.kind === 'paused' || condition.kind === 'turns' ? condition.of.threadId : null
+  const messages = thread === null ? undefined : said?.get(thread)
   return {
-    ...inWords(condition, now),
+    ...words,
+    what: thread === null ? words.what : <a href={visit.path('conversations', String(thread))}>{words.what}</a>,
+    more: messages && messages.length > 0 && <Said messages={messages} now={now} />,
     actions: (
       <>
         {actionOf(visit, condition)}

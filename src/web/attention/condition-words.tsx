@@ -7,11 +7,12 @@ import type { NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
-import { ButtonForm, ButtonLink } from '../../html/form.tsx'
+import { ButtonLink } from '../../html/form.tsx'
 import { writePath } from '../../html/paths.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
+import { Resume } from '../conversations/paused.tsx'
 import { pluralize } from '../listing.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
@@ -243,13 +244,12 @@ export function inWords(condition: Condition, now: number): Words {
 }
 
 /** What the visitor can do about a condition: one button. */
-export function actionOf({ path, may, membership }: Visit, condition: Condition): Child {
+export function actionOf(visit: Visit, condition: Condition): Child {
+  const { path, may, membership } = visit
   const open = (href: string, title = 'Open') => <ButtonLink href={href} isSmall>{title}</ButtonLink>
   switch (condition.kind) {
     case 'paused':
-      return may('manage') && (
-        <ButtonForm action={path('conversations', condition.of.key, 'resume')} kind='plain' isSmall>Resume</ButtonForm>
-      )
+      return <Resume visit={visit} conversation={condition.of.key} />
     case 'guardrail':
     case 'blocked':
       return open(path('guardrails', condition.of.guardrailId))

@@ -3,10 +3,13 @@
 /** What was posted to a channel. See docs/security.md, "People who read". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { openConversation } from '../../grid/conversations/open.ts'
+import { findSeat } from '../../grid/people/seats.ts'
 import { Badge, Card, EmptyState, WithFacts } from '../../html/components.tsx'
+import { ButtonForm } from '../../html/form.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { answerHref, composerOf, firstPost } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
+import { pausedIn } from '../conversations/paused.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
@@ -47,6 +50,7 @@ export async function showPosts(visit: Visit): Promise<Response> {
               open={open}
               link={(place) =>
                 `${here}?${new URLSearchParams(Object.entries(place).map(([name, value]) => [name, String(value)]))}`}
+              paused={await pausedIn(visit, open)}
               isFromTop={!('newest' in position || 'before' in position)}
               title={<h2>Posts</h2>}
               composer={composer}
@@ -65,6 +69,24 @@ export async function showPosts(visit: Visit): Promise<Response> {
           </div>
         )}
     </WithFacts>,
+    await followButton(visit, channel),
+  )
+}
+
+/** Turns on that the visitor is told of all posts, or off. Only members of the channel can. */
+async function followButton({ account, may, path }: Visit, { id }: Channel) {
+  const seat = may('use') ? await findSeat(account) : undefined
+  const membership = seat && await account.read.channels.membership(id, seat.agentId)
+  if (!membership) return undefined
+  const follows = membership.follows === 1
+  return (
+    <ButtonForm
+      action={path('channels', id, 'follow')}
+      fields={follows ? {} : { follows: 'on' }}
+      kind={follows ? 'quiet' : 'plain'}
+    >
+      {follows ? 'Stop following' : 'Follow'}
+    </ButtonForm>
   )
 }
 

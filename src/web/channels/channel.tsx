@@ -28,12 +28,19 @@ export async function channelOf({ account, param }: Visit): Promise<Channel> {
   return channel
 }
 
-export function channelPage(visit: Visit, channel: Channel, current: ChannelTab, content: Child): Promise<Response> {
+export function channelPage(
+  visit: Visit,
+  channel: Channel,
+  current: ChannelTab,
+  content: Child,
+  actions?: Child,
+): Promise<Response> {
   return appPage(
     visit.frame('channels'),
     {
       title: `#${channel.name}`,
       lead: channel.description || undefined,
+      actions,
       back: { title: 'Channels', href: visit.path('channels') },
     },
     <>

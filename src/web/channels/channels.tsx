@@ -1,7 +1,13 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
-import { changeChannelMembers, createChannel, deleteChannel, updateChannel } from '../../grid/channels/channels.ts'
+import {
+  changeChannelMembers,
+  createChannel,
+  deleteChannel,
+  followChannel,
+  updateChannel,
+} from '../../grid/channels/channels.ts'
 import { findSeat } from '../../grid/people/seats.ts'
 import { Card, Time } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
@@ -12,13 +18,13 @@ import { aliasPattern } from '../../lib/names.ts'
 import { AgentChoice, choosableAgents, parseAgentRefs } from '../agents/agent-choice.tsx'
 import { PageForm } from '../forms.tsx'
 import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
-import type { Pages, Visit } from '../visit.ts'
+import type { AccountPages, Visit } from '../visit.ts'
 import { showMembers } from './channel-members.tsx'
 import { showPosts } from './channel-posts.tsx'
 import { showSettings } from './channel.tsx'
 
 /** The list of channels, the form for a new one, and the pages of each. */
-export function channelPages({ get, post }: Pages<Visit>): void {
+export function channelPages({ get, post, may }: AccountPages): void {
   get('/channels', list)
   get('/channels/new', showNew)
   post('/channels/new', async (visit) => {
@@ -37,6 +43,11 @@ export function channelPages({ get, post }: Pages<Visit>): void {
   }, showNew)
 
   get('/channels/:channel', showPosts)
+  may('use').post('/channels/:channel/follow', async (visit) => {
+    const [channel, follows] = [visit.param('channel'), visit.form.has('follows')]
+    await followChannel(visit.account, channel, follows)
+    return visit.done(follows ? 'channel-followed' : 'channel-unfollowed', 'channels', channel)
+  }, showPosts)
 
   get('/channels/:channel/members', showMembers)
   post('/channels/:channel/members', async (visit) => {

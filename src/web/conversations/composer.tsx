@@ -27,7 +27,7 @@ import { presenceWords } from '../../lib/presence.ts'
 import { WaitsHere } from '../attention/questions.tsx'
 import { PageForm, readChoice } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
-import { type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
+import { listFields, type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
 import { namesOf, oneLine } from './shown.ts'
 
 /** How much of an answered message is shown, in UTF-16 units. */
@@ -145,11 +145,11 @@ function Writing(
   const { form, membership, actor, query } = visit
   const page = visit.path('conversations', String(thread))
   const action = `${page}/messages`
-  const { show } = listPlace(form.has('show') ? form : query)
+  const place = { ...listPlace(form.has('key') ? form : query), before: undefined }
   return (
     <PageForm visit={visit} action={action} restAt='text' hasFile>
       <input type='hidden' name='key' value={messageKey(visit)} />
-      {show !== 'all' && <input type='hidden' name='show' value={show} />}
+      {Object.entries(listFields(place)).map(([name, value]) => <input type='hidden' name={name} value={value} />)}
       {answered && (
         <p class='answering'>
           <input type='hidden' name='reply' value={answered.message.seq} />
@@ -157,7 +157,7 @@ function Writing(
             Answer to <Name text={`@${answered.message.fromAlias}`} />:{' '}
             <span dir='auto'>{oneLine(answered.message.body.slice(0, maxQuoted))}</span>
           </a>
-          <a class='button quiet small' href={`${page}${listQuery({ show })}`} aria-label='Answer no message'>
+          <a class='button quiet small' href={`${page}${listQuery(place)}`} aria-label='Answer no message'>
             <Icon name='close' size={14} />
           </a>
         </p>
@@ -261,8 +261,7 @@ async function Marks({ visit, open }: { visit: Visit; open: OpenConversation }):
   const last = messages.at(-1)?.seq ?? 0
   const isUnread = messages.some((message) => message.isUnread)
   const received = messages.findLast(({ isMine, fromAgentId }) => isMine && fromAgentId !== reader.seat?.agentId)
-  const { show } = listPlace(visit.query)
-  const kept: Record<string, string> = show === 'all' ? {} : { show }
+  const kept = listFields(listPlace(visit.query))
   const next = await nextUnread(visit.account, thread.id)
   return (
     <div class='marks'>

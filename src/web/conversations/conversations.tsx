@@ -14,7 +14,9 @@ import { instantOf } from '../../lib/time.ts'
 import type { AccountPages, Visit } from '../visit.ts'
 import { answerHref, composerOf } from './composer.tsx'
 import { firstAgentPage } from '../home/first-agent.tsx'
+import { exportConversation } from './export.ts'
 import { ListPane, type ListPlace, listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
+import { pausedIn } from './paused.tsx'
 import { namesOf, shownMessages, titleOf } from './shown.ts'
 import { timelineNames, TimelinePane } from './timeline.tsx'
 import { writingPages } from './write.tsx'
@@ -28,6 +30,7 @@ export function conversationPages(pages: AccountPages): void {
   get('/conversations', showList)
   get('/conversations/:thread', showThread)
   get('/conversations/:thread/messages', showFollowing)
+  get('/conversations/:thread/export', exportConversation)
   writingPages(pages.may('use'), showThread)
 }
 
@@ -78,6 +81,7 @@ async function bothPanes(
           open={open}
           link={(more) => `${thread}${listQuery(place, more)}`}
           back={`${visit.path('conversations')}${listQuery(place)}`}
+          paused={await pausedIn(visit, open)}
           isFromTop={!('newest' in position || 'before' in position)}
           title={isList ? <h2>{titleWith(open)}</h2> : <h1>{titleWith(open)}</h1>}
           composer={await composerOf(visit, open, isList)}

@@ -3,9 +3,11 @@
 import type { Child } from 'hono/jsx'
 import type { ConversationList, Show } from '../../grid/conversations/list.ts'
 import { unknownConversation } from '../../grid/conversations/threads.ts'
+import { Name } from '../../html/bidi.tsx'
 import { EmptyState } from '../../html/components.tsx'
 import { ThreadList } from '../../html/conversation/thread-row.tsx'
 import { ButtonLink } from '../../html/form.tsx'
+import { SearchBar, searchIn } from '../listing.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 import { shownThread } from './shown.ts'
@@ -13,15 +15,17 @@ import { shownThread } from './shown.ts'
 /** Where the list stands: what it shows, and from where on. */
 export interface ListPlace {
   show: Show
+  /** A part of a name; not given or empty for all. */
+  search?: string
   before?: number
 }
 
 const filters: [Show, string][] = [['you', 'You'], ['all', 'All'], ['channels', 'Channels'], ['waiting', 'Waiting']]
 
-/** Reads `?show=` and `?older=`. What is not understood is ignored. */
+/** Reads `?show=`, `?search=` and `?older=`. What is not understood is ignored. */
 export function listPlace(query: URLSearchParams): ListPlace {
   const show = filters.find(([show]) => show === query.get('show'))?.[0] ?? 'all'
-  return { show, before: seqIn(query, 'older') }
+  return { show, search: searchIn(query), before: seqIn(query, 'older') }
 }
 
 export function seqIn(query: URLSearchParams, name: string): number | undefined {
@@ -36,10 +40,16 @@ export function threadIn(visit: Pick<Visit, 'param'>): number {
   return id
 }
 
+/** The parameters that keep what the list shows. */
+export function listFields({ show, search }: ListPlace): Record<string, string> {
+  return { ...(show !== 'all' && { show }), ...(search && { search }) }
+}
+
 /** The query that keeps the place of the list, with more. */
-export function listQuery({ show, before }: ListPlace, more: Record<string, number> = {}): string {
+export function listQuery(place: ListPlace, more: Record<string, number> = {}): string {
+  const { before } = place
   const query = new URLSearchParams({
-    ...(show !== 'all' && { show }),
+    ...listFields(place),
     ...(before !== undefined && { older: String(before) }),
     ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, String(value)])),
   })
@@ -58,6 +68,7 @@ export function ListPane(
 ) {
   const { path } = visit
   const { threads, next, unread, reader } = list
+  const { search = '' } = place
   // A member's are all that they can read.
   const offered = filters.filter(([show]) =>
     show === 'you' ? visit.may('use') : show !== 'all' || reader.role !== 'member'
@@ -70,7 +81,7 @@ export function ListPane(
         {title}
         <nav class='filters' aria-label='Which conversations' id='filters' data-fresh='count' data-unread={unread}>
           {offered.map(([one, label]) => (
-            <a href={`${home}${listQuery({ show: one })}`} aria-current={one === show ? 'page' : undefined}>
+            <a href={`${home}${listQuery({ show: one, search })}`} aria-current={one === show ? 'page' : undefined}>
               {label}
               {one === 'you' && unread > 0 && (
                 <b>
@@ -81,6 +92,15 @@ export function ListPane(
             </a>
           ))}
         </nav>
+        {(threads.length > 0 || search !== '') && (
+          <SearchBar
+            path={home}
+            label='Names of agents, people or channels'
+            placeholder='Names'
+            search={search}
+            kept={listFields({ show: place.show })}
+          />
+        )}
       </div>
       <div class='scrolls' tabindex={0} id='list' data-fresh='thread count' data-seq={threads[0]?.lastSeq ?? 0}>
         {threads.length > 0
@@ -96,7 +116,7 @@ export function ListPane(
         {(place.before !== undefined || next !== undefined) && (
           <nav class='page-link' aria-label='Pages of conversations'>
             {place.before !== undefined && (
-              <a class='button' href={`${home}${listQuery({ show: place.show })}`}>Newest</a>
+              <a class='button' href={`${home}${listQuery({ ...place, before: undefined })}`}>Newest</a>
             )}
             {next !== undefined && <a class='button' href={`${home}${listQuery({ ...place, before: next })}`}>Older</a>}
           </nav>
@@ -106,8 +126,17 @@ export function ListPane(
   )
 }
 
-function Nothing({ visit, place: { show, before }, hasSeat }: { visit: Visit; place: ListPlace; hasSeat: boolean }) {
+function Nothing(
+  { visit, place: { show, search, before }, hasSeat }: { visit: Visit; place: ListPlace; hasSeat: boolean },
+) {
   if (before !== undefined) return <EmptyState icon='conversations' title='No older conversations' />
+  if (search) {
+    return (
+      <EmptyState icon='search' title='No conversations found'>
+        No agent or channel of a conversation here has “<Name text={search} />” in its name.
+      </EmptyState>
+    )
+  }
   if (show === 'waiting') {
     return (
       <EmptyState icon='check' title='Nothing is waiting'>

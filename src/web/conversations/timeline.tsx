@@ -23,12 +23,14 @@ export interface TimelineProps {
 
 /** A conversation next to a list. `title` is a heading; `composer` stands below the messages. */
 export function TimelinePane(
-  { title, back, isFromTop, composer, ...props }: TimelineProps & {
+  { title, back, isFromTop, paused, composer, ...props }: TimelineProps & {
     title: Child
     /** The path of the list, for narrow windows; undefined if there is none. */
     back?: string
     /** It is read from its first message on, not from its last. */
     isFromTop: boolean
+    /** Why it is paused. */
+    paused: Child
     composer?: Child
   },
 ) {
@@ -44,6 +46,7 @@ export function TimelinePane(
         )}
         {title}
         {open.messages.length > 0 && <Ways {...props} />}
+        {paused}
       </div>
       <div class={isFromTop ? 'scrolls' : 'scrolls from-end'} tabindex={0}>
         <div>
@@ -61,8 +64,10 @@ export function TimelinePane(
 /** Days that the menu offers: how many days ago each began. */
 const nearDays: [days: number, title: string][] = [[0, 'Today'], [1, 'Yesterday'], [7, 'A week ago']]
 
-/** To the first unread message, to a day, and to a time. */
-function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
+/** To the first unread message, to a day, to a time, and the files of the whole conversation. */
+const exports = [['md', 'Markdown'], ['json', 'JSON']]
+
+function Ways({ visit, open: { firstNew, messages, thread }, link }: TimelineProps) {
   const now = visit.account.deps.now()
   const isElsewhere = firstNew !== null && messages.length > 0 && messages[0].seq > firstNew
   const [action, query] = link({}).split('?')
@@ -93,6 +98,23 @@ function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
             <input class='input' id='at' type='datetime-local' name='at' required data-to-utc />
             <button class='button' type='submit'>Go</button>
           </form>
+        </div>
+      </details>
+      <details class='menu end' data-menu>
+        <summary>
+          Export
+          <Icon name='chevron' size={14} />
+        </summary>
+        <div class='list'>
+          {exports.map(([extension, title]) => (
+            <a
+              class='item'
+              href={`${visit.path('conversations', String(thread.id), 'export')}?as=${extension}`}
+              download
+            >
+              {title}
+            </a>
+          ))}
         </div>
       </details>
     </>

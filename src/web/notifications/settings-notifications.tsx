@@ -82,7 +82,10 @@ export function renewBrowserPage({ post }: PublicPages, { store }: PageDeps): vo
 
 function NoAlias({ visit }: { visit: Visit }) {
   return (
-    <Card title='Notifications' lead='Get notified of messages to your alias in this account.'>
+    <Card
+      title='Notifications'
+      lead='Get notified of messages to your alias in this account, and of those that name it.'
+    >
       {visit.may('use')
         ? (
           <p>
@@ -105,7 +108,7 @@ function BrowsersCard(
   return (
     <Card
       title='In your browsers'
-      lead='A notification names the sender and the account, never the text. Posts in channels cause none.'
+      lead='For messages to you, for those that you may read and that name you, and for posts of channels that you follow. A notification names the sender and the place, never the text.'
     >
       {refused && <Notice kind='bad'>{refused}</Notice>}
       {browsers.length > 0 && (
@@ -189,7 +192,7 @@ function DigestCard(
   return (
     <Card
       title='By email'
-      lead='If you have unread messages, an email says how many and from whom, never what they say.'
+      lead='If messages wait for you, an email says how many and from whom, and who named you or posted in a channel that you follow, never what they say.'
     >
       {!isPossible && <p class='soft'>This grid does not send email.</p>}
       {isPossible && !isVerified && (

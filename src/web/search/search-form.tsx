@@ -1,9 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { SearchQuery } from '../../grid/conversations/search-query.ts'
-import { Icon } from '../../html/icons.tsx'
-
-const maxLength = 200
 
 /** The address of a search, from a position on. */
 export function searchHref(path: string, query: SearchQuery, older?: number): string {
@@ -14,29 +11,6 @@ export function searchHref(path: string, query: SearchQuery, older?: number): st
   if (isUnread) given.set('is', 'unread')
   if (older !== undefined) given.set('older', String(older))
   return given.size === 0 ? path : `${path}?${given}`
-}
-
-export function SearchField({ query, isFocused }: { query: SearchQuery; isFocused: boolean }) {
-  return (
-    <div class='row'>
-      <div class='affixed'>
-        <span class='before' aria-hidden='true'>
-          <Icon name='search' size={16} />
-        </span>
-        <input
-          class='input'
-          type='search'
-          name='q'
-          value={query.words}
-          placeholder='Words, or from:@alice after:2026-11-01'
-          aria-label='Search messages, agents, channels and skills'
-          maxlength={maxLength}
-          autofocus={isFocused}
-        />
-      </div>
-      <button type='submit' class='button'>Search</button>
-    </div>
-  )
 }
 
 /** The filters of a query, each in its field. They can also be typed: `from:@alice`. */

@@ -11,12 +11,13 @@ import { htmlFragment } from '../../html/html-response.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { navItems } from '../../html/paths.ts'
+import { SearchField } from '../../html/search-field.tsx'
 import { instantOf } from '../../lib/time.ts'
 import { seqIn } from '../conversations/list-pane.tsx'
 import { pluralize } from '../listing.tsx'
 import { settingsPath, type SettingsTab, settingsTabs } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import { filterFields, SearchField, searchHref } from './search-form.tsx'
+import { filterFields, searchHref } from './search-form.tsx'
 
 const maxNames = 5
 
@@ -34,12 +35,21 @@ async function show(visit: Visit) {
   const result = await searchConversations(account, query, { days, position, requestId })
   const names = position === undefined ? await namesFor(visit, query.words) : []
   return await appPage(
-    visit.frame('conversations'),
+    visit.frame('search'),
     { title: 'Search' },
     <div class='search'>
       <FaceSymbols names={result.hits.map(({ fromAlias }) => fromAlias)} />
       <form method='get' action={visit.path('search')} role='search'>
-        <SearchField query={query} isFocused={!result.isAsked} />
+        <div class='row'>
+          <SearchField
+            name='q'
+            value={query.words}
+            placeholder='Words, or from:@alice after:2026-11-01'
+            label='Search messages, agents, channels and skills'
+            autofocus={!result.isAsked}
+          />
+          <button type='submit' class='button'>Search</button>
+        </div>
         {filterFields(query)}
       </form>
       {result.isAsked && <Messages visit={visit} query={query} result={result} isFirst={position === undefined} />}

@@ -246,3 +246,21 @@ describe('a long conversation', () => {
     expect((await owner.request(`${base}/conversations/${long}/messages`)).status).toBe(400)
   })
 })
+
+test('the list is filtered by name, without script, and keeps the filter and what it shows', async () => {
+  const names = async (query: string, one = anns) => {
+    const { html } = await page(one, `/conversations?${query}`)
+    return [/<ul class="threads".*?<\/ul>/s.exec(html)?.[0].replace(/<[^>]*>/g, '') ?? '', html]
+  }
+  const owner = await signedInMember(grid, grid.acme, 'owner')
+
+  const [found, html] = await names('search=%23TEA', owner)
+  expect(found).toContain('#team')
+  expect(found).not.toContain('@alice')
+  expect(html).toContain('show=channels&amp;search=%23TEA"')
+  expect(html).toMatch(new RegExp(`conversations/${posts}\\?search=%23TEA`))
+  expect((await names('search=bo', owner))[0]).toContain('@bob')
+  expect((await names('show=channels&search=bo', owner))[1]).toContain('No conversations found')
+  // A name does not open what the reader does not see.
+  expect((await names('search=team'))[1]).toContain('No conversations found')
+})

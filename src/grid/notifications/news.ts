@@ -1,0 +1,36 @@
+/** Messages that people are told of although they are not to them. See docs/delivery.md, "Notifications". */
+import { namedAliases } from '../../lib/names.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { mayRead, placeOf, readerFor } from '../conversations/may-read.ts'
+
+/** The newest message of a conversation that a person is told of. Never its text. */
+interface News {
+  /** The number and the sender of the message. */
+  seq: number
+  alias: string
+  /** What the sender did, such as `posted in #general`. */
+  did: string
+}
+
+/** What the user was not shown and may read, newest first: of all conversations, or of one. */
+export async function newsOf(
+  account: AccountStore,
+  userId: string,
+  which: { thread?: number; after?: number },
+): Promise<News[]> {
+  const found = await account.read.notifications.news(userId, which)
+  const reader = found.length > 0 ? await readerFor(account, userId) : undefined
+  const { seat } = reader ?? {}
+  if (!reader || !seat) return []
+  return found
+    .filter(({ channelId, agents, at }) =>
+      mayRead(reader, placeOf(reader, { channelId, agents: JSON.parse(agents) }), at)
+    )
+    .map(({ seq, alias, channel, text }) => ({
+      seq,
+      alias,
+      did: `${namedAliases(text).includes(seat.alias) ? 'named you' : 'posted'} in ${
+        channel === null ? 'a conversation' : `#${channel}`
+      }`,
+    }))
+}

@@ -1,0 +1,101 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Conversations that ran away. See docs/delivery.md, "Conversations that run away". */
+import type { Child } from 'hono/jsx'
+import type { Condition } from '../../grid/attention.ts'
+import { type OpenConversation, openConversation, type OpenMessage } from '../../grid/conversations/open.ts'
+import type { Thread } from '../../grid/conversations/threads.ts'
+import { pauseOf } from '../../grid/messaging/turns.ts'
+import { Name } from '../../html/bidi.tsx'
+import { LocalTime, Time } from '../../html/components.tsx'
+import { durationInWords } from '../../html/conversation/state-line.tsx'
+import { ButtonForm } from '../../html/form.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { pluralize } from '../listing.tsx'
+import type { Visit } from '../visit.ts'
+import { oneLine } from './shown.ts'
+
+const maxShown = 3
+const maxText = 160
+/** Of so many paused conversations the last messages are shown. */
+const maxRead = 10
+
+/** Above the messages of a paused conversation: why it is paused, and how it goes on. */
+export async function pausedIn(visit: Visit, { thread }: OpenConversation): Promise<Child> {
+  const found = await pauseOf(visit.account, thread)
+  return (
+    <div id='paused' data-fresh='attention thread'>
+      {found && <PausedBanner visit={visit} thread={thread} {...found} />}
+    </div>
+  )
+}
+
+type Pause = NonNullable<Awaited<ReturnType<typeof pauseOf>>>
+
+function PausedBanner({ visit, thread, pause, perHour }: { visit: Visit; thread: Thread } & Pause) {
+  const { key, turns, since, pausedAt } = pause
+  return (
+    <div class='notice warning paused'>
+      <Icon name='warning' />
+      <div>
+        <strong>
+          Paused since <LocalTime at={pausedAt} />
+        </strong>
+        <div>
+          The agents answered each other {turns.toLocaleString('en')} times in {durationInWords(pausedAt - since)}{' '}
+          without a message of a person{perHour > 0 && `; the limit is ${perHour.toLocaleString('en')} an hour`}. More
+          answers are refused. {!visit.may('manage') && 'An owner or admin of the account can resume it.'}
+        </div>
+      </div>
+      <Resume visit={visit} conversation={key} thread={thread.id} />
+    </div>
+  )
+}
+
+/** For those who may resume it. `thread`: where that leads back to, instead of Attention. */
+export function Resume({ visit, conversation, thread }: { visit: Visit; conversation: string; thread?: number }) {
+  if (!visit.may('manage')) return null
+  return (
+    <ButtonForm
+      action={visit.path('conversations', conversation, 'resume')}
+      fields={thread === undefined ? {} : { thread: String(thread) }}
+      kind='plain'
+      isSmall
+    >
+      Resume
+    </ButtonForm>
+  )
+}
+
+/** The last messages of paused conversations that the visitor may read, by thread. It counts as reading them. */
+export async function lastMessages(
+  { account, requestId }: Visit,
+  conditions: readonly Condition[],
+): Promise<Map<number, OpenMessage[]>> {
+  const threads = conditions.flatMap((one) => one.kind === 'paused' ? one.of.threadId ?? [] : []).slice(0, maxRead)
+  const found = new Map<number, OpenMessage[]>()
+  for (const id of threads) {
+    const newest = { newest: true, most: maxShown } as const
+    found.set(id, (await openConversation(account, id, newest, { requestId, isGlance: true })).messages)
+  }
+  return found
+}
+
+/** Messages in one line each. */
+export function Said({ messages, now }: { messages: OpenMessage[]; now: number }) {
+  return (
+    <ul class='said' aria-label={`The last ${pluralize(messages.length, 'message')}`}>
+      {messages.map(({ fromAlias, body, createdAt }) => (
+        <li>
+          <b>
+            <Name text={`@${fromAlias}`} />
+          </b>{' '}
+          <Name text={oneLine(body.slice(0, maxText))} />{' '}
+          <span class='soft'>
+            <Time at={createdAt} now={now} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}

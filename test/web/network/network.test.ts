@@ -1,0 +1,130 @@
+/** The page Network: who sends to whom, in numbers. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
+import { day, hour } from '../../../src/lib/time.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { followLog } from '../../../src/worker/threads.ts'
+import type { Browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { signedInByEmail, signedInMember } from '../../support/people.ts'
+
+let grid: TestGrid
+let owner: Browser
+let page: string
+beforeEach(async () => {
+  grid = await testGrid()
+  grid.clock.now = Date.UTC(2026, 10, 23, 12, 30)
+  owner = await signedInByEmail(grid, 'ann@acme.example')
+  page = `/accounts/${grid.acme.id}/network`
+})
+afterEach(() => grid.close())
+
+async function send(from: TestAgent, to: string, more: object = {}) {
+  const { id } = await sendMessage(storeOf(grid, from), { to, text: 'a secret', ...more })
+  await followLog(grid.store)
+  return id
+}
+
+/** The rows of the table: the cells as text, without the empty ones. */
+async function tableOf(path = page, one = owner): Promise<string[]> {
+  const { html } = await one.open(path)
+  return [...html.matchAll(/<tr role="row"><th scope="row".*?<\/tr>/g)]
+    .map(([row]) => row.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ').trim())
+}
+
+test('pairs and channels have their messages in each direction, in the picture and in the table', async () => {
+  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  for (let n = 0; n < 3; n++) await send(grid.alice, 'bob')
+  await send(grid.bob, 'alice')
+  await send(grid.alice, '#ops')
+
+  expect(await tableOf()).toEqual([
+    '@alice and @bob 4 3 / 1 0 just now',
+    '#ops and @alice 1 0 / 1 0 just now',
+  ])
+  const { html } = await owner.open(page)
+  expect(html).toContain('@alice to @bob 3, @bob to @alice 1, last just now')
+  expect(html).toContain('@bob: sent 1, received 3')
+  expect(html).toContain('#ops: 1 post')
+  expect(html).not.toContain('secret')
+})
+
+test('an hour, a day and a week have what was sent in them, and older counts are removed', async () => {
+  await send(grid.alice, 'bob')
+  const seen = async () =>
+    await Promise.all(['hour', 'day', 'week'].map(async (window) => (await tableOf(`${page}?window=${window}`)).length))
+  const counts = () => rows(grid, 'SELECT 1 FROM edges WHERE account_id = ?', [grid.acme.id])
+  expect(await seen()).toEqual([1, 1, 1])
+  grid.clock.now += 2 * hour
+  expect(await seen()).toEqual([0, 1, 1])
+  grid.clock.now += day
+  owner = await signedInByEmail(grid, 'ann@acme.example')
+  expect(await seen()).toEqual([0, 0, 1])
+
+  expect(await counts()).toHaveLength(2)
+  grid.clock.now += 7 * day
+  await sweep(grid.store)
+  expect(await counts()).toEqual([])
+})
+
+test('what a guardrail refuses and what is set aside count as failed', async () => {
+  await send(grid.alice, 'bob')
+  const config = { preset: 'none', phrases: ['forbidden'] }
+  await createGuardrail(grid.acme.store, { name: 'words', provider: 'phrases', config, action: 'block' })
+  await setAgentGuardrails(grid.acme.store, { agent: 'bob', guardrails: [{ ref: 'words' }] })
+  await expect(send(grid.alice, 'bob', { text: 'forbidden' })).rejects.toThrow()
+  expect(await tableOf()).toEqual(['@alice and @bob 1 1 / 0 1 just now'])
+
+  await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
+  expect(await tableOf()).toEqual(['@alice and @bob 1 1 / 0 2 just now'])
+  expect((await owner.open(page)).html).toMatch(/class="line failing"/)
+})
+
+test('an edge leads to the conversation only who may read it; others to a page without texts', async () => {
+  await send(grid.alice, 'bob')
+  const linkOf = async (one: Browser) => (await one.open(page)).html.match(/<th[^>]*><a href="([^"]*)">/)![1]
+
+  expect(await linkOf(owner)).toMatch(/\/conversations\/\d+$/)
+  for (const role of ['member', 'viewer'] as const) {
+    expect(await linkOf(await signedInMember(grid, grid.acme, role))).toMatch(/\/agents\/alice$/)
+  }
+})
+
+test('an agent of another account has its alias and no page, and each account counts its side', async () => {
+  const desk = await grid.evil.agent('desk', { visibility: 'public' })
+  await send(grid.alice, 'desk')
+  await sendMessage(storeOf(grid, desk, grid.evil), { to: 'alice', text: 'x' })
+  await followLog(grid.store)
+
+  expect(await tableOf()).toEqual(['@alice and @desk 2 1 / 1 0 just now'])
+  expect((await owner.open(page)).html).not.toContain('/agents/desk')
+  const ed = await signedInByEmail(grid, 'ed@evil.example')
+  expect(await tableOf(`/accounts/${grid.evil.id}/network`, ed)).toEqual(['@desk and @alice 2 1 / 1 0 just now'])
+})
+
+test('many agents are a matrix, and very many are groups that open', async () => {
+  const add = async (from: number, to: number) => {
+    for (let n = from; n < to; n++) {
+      await rows(
+        grid,
+        `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, description, created_at)
+          VALUES (?, ?, ?, 'mcp', 'private', 'auto_approve', '', 1)`,
+        [grid.acme.id, `id-${n}`, `agent-${n}`],
+      )
+    }
+  }
+  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  await send(grid.alice, 'bob')
+  expect((await owner.open(page)).html).toContain('class="network ring"')
+  await add(0, 40)
+  expect((await owner.open(page)).html).toContain('class="network matrix labelled"')
+
+  await add(40, 200)
+  expect(await tableOf()).toEqual(['Within #ops 1 0 just now'])
+  const { html } = await owner.open(page)
+  expect(html).toContain('In no channel, 200 in it: sent 0, received 0')
+  expect(await tableOf(`${page}?open=%23ops`)).toEqual(['@alice and @bob 1 1 / 0 0 just now'])
+})

@@ -1,0 +1,154 @@
+/** Whom a message names as `@alias`, and who follows a channel: when they are told of it, and what is said. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
+import { createChannel, followChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
+import { openConversation } from '../../src/grid/conversations/open.ts'
+import { setDigest } from '../../src/grid/notifications/digests.ts'
+import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
+import { writeMessage } from '../../src/grid/conversations/write.ts'
+import { newKeyRing } from '../../src/lib/key-ring.ts'
+import { namedAliases } from '../../src/lib/names.ts'
+import { hour, minute } from '../../src/lib/time.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { sendDigests } from '../../src/worker/digests.ts'
+import { PushNotifier, quietMs } from '../../src/worker/push.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { say } from '../support/conversations.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
+import { type PushService, startPushService } from '../support/push-service.ts'
+import { seated, type SeatedPerson } from '../support/seats.ts'
+
+test.each([
+  ['ask @ann-lee, please', ['ann-lee']],
+  ['(@Ann-Lee) or @bob.', ['ann-lee', 'bob']],
+  ['@ann-lee @ANN-LEE', ['ann-lee']],
+  ['@ann-leeds, @xann-lee and @ann-lee_2', ['ann-leeds', 'xann-lee']],
+  ['mail me@ann-lee or bob@ann-lee.com or @ann-lee.example', []],
+])('a text names aliases as whole words: %s', (text, aliases) => {
+  expect(namedAliases(text)).toEqual(aliases)
+})
+
+let grid: TestGrid
+let service: PushService
+let ann: SeatedPerson
+let alice: AccountStore
+let general: string
+beforeEach(async () => {
+  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1', GRID_KEYS: newKeyRing(), MAILS_PER_HOUR: '20' } })
+  service = await startPushService()
+  ann = await seated(grid, 'ann-lee', { role: 'owner' })
+  alice = storeOf(grid, grid.alice)
+  await subscribe(grid.store, ann.account, service.subscription())
+  const { channel } = await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'ann-lee'] })
+  general = channel.id
+})
+afterEach(async () => {
+  await service.close()
+  await grid.close()
+})
+
+/** What browsers were shown after some time. */
+async function after(ms: number) {
+  grid.clock.now += ms
+  const notifier = new PushNotifier(grid.store)
+  await notifier.run()
+  await notifier.settled()
+  return service.taken.splice(0).map(({ shown }) => shown)
+}
+const titlesAfter = async (ms: number) => (await after(ms)).map(({ title }) => title)
+const threadOf = async (account: AccountStore, channel: string) => (await account.read.threads.ofChannel(channel))!
+
+test('a person is told who named them and where, without the text, once an hour', async () => {
+  await say(grid, alice, '#general', 'a secret for @Ann-Lee')
+  const id = await threadOf(ann.account, general)
+  expect(await after(quietMs)).toEqual([{
+    title: '@alice named you in #general',
+    body: 'Acme',
+    tag: `${grid.acme.id}:${id}`,
+    path: `/accounts/${grid.acme.id}/conversations/${id}`,
+  }])
+  await say(grid, storeOf(grid, grid.bob), '#general', '@ann-lee again')
+  await say(grid, storeOf(grid, grid.bob), '#general', 'nothing')
+
+  expect(await titlesAfter(hour - 1)).toEqual([])
+  expect(await titlesAfter(1)).toEqual(['@bob named you in #general'])
+  expect(await titlesAfter(hour)).toEqual([])
+})
+
+test('what a person has seen, wrote, or is written to them, is no news', async () => {
+  await say(grid, alice, '#general', 'for @ann-lee')
+  await openConversation(ann.account, await threadOf(ann.account, general), { newest: true }, { requestId: null })
+  expect(await titlesAfter(hour)).toEqual([])
+
+  await writeMessage(ann.account, { to: '#general', text: 'I am @ann-lee' })
+  await followLog(grid.store)
+  expect(await titlesAfter(hour)).toEqual([])
+
+  await say(grid, alice, 'ann-lee', 'hello @ann-lee')
+  expect(await titlesAfter(hour)).toEqual(['@alice'])
+})
+
+test('talk of agents names a person to them only if they may read it', async () => {
+  const zoe = await seated(grid, 'zoe-lee')
+  await subscribe(grid.store, zoe.account, service.subscription('/zoe'))
+  await setPeopleRead(ann.account, { choice: 'off' })
+  await say(grid, alice, 'bob', 'did @ann-lee or @zoe-lee answer?')
+  expect(await titlesAfter(quietMs)).toEqual([])
+  await setPeopleRead(ann.account, { choice: 'on' })
+  await say(grid, alice, 'bob', 'did @ann-lee or @zoe-lee answer?')
+  expect(await titlesAfter(hour)).toEqual(['@alice named you in a conversation'])
+  await say(grid, alice, '#general', '@zoe-lee is not in here')
+  expect(await titlesAfter(hour)).toEqual([])
+})
+
+test('an alias of another account is not named, and a retracted message tells nothing', async () => {
+  const ed = await seated(grid, 'ed-lee', { account: grid.evil, role: 'owner' })
+  await subscribe(grid.store, ed.account, service.subscription('/ed'))
+  await say(grid, alice, '#general', '@ed-lee')
+  expect(await titlesAfter(hour)).toEqual([])
+
+  await say(grid, alice, '#general', '@ann-lee')
+  await grid.store.write([{
+    sql: "UPDATE deliveries SET state = 'retracted' WHERE account_id = ?",
+    args: [grid.acme.id],
+  }])
+  expect(await titlesAfter(hour)).toEqual([])
+})
+
+test('a follower is told of all posts once an hour, also after the members were set anew, until they stop', async () => {
+  await followChannel(ann.account, general, true)
+  await setChannelMembers(grid.acme.store, { channel: 'general', members: ['ann-lee', 'alice'] })
+  await say(grid, alice, '#general', 'one')
+  expect(await titlesAfter(quietMs)).toEqual(['@alice posted in #general'])
+  await say(grid, alice, '#general', 'two')
+  expect(await titlesAfter(minute)).toEqual([])
+  expect(await titlesAfter(hour)).toEqual(['@alice posted in #general'])
+
+  await followChannel(ann.account, general, false)
+  await say(grid, alice, '#general', 'three')
+  expect(await titlesAfter(hour)).toEqual([])
+  const zoe = await seated(grid, 'zoe-lee')
+  await expect(followChannel(zoe.account, general, true)).rejects.toMatchObject({ code: 'channel_not_found' })
+})
+
+test('an email tells of it once, without the text', async () => {
+  await setDigest(ann.account, ann.person, 'hourly')
+  await say(grid, alice, '#general', 'a secret for @ann-lee')
+  grid.clock.now += hour
+  await sendDigests(grid.store)
+  const [{ text }] = grid.emails.splice(0)
+  expect(text).toContain('News in the account "Acme"')
+  expect(text).toContain('@alice named you in #general.')
+  expect(text).not.toMatch(/secret|wait/)
+  grid.clock.now += hour
+  await sendDigests(grid.store)
+  expect(grid.emails).toEqual([])
+})
+
+test('words that are stored anew are no news again', async () => {
+  await say(grid, alice, '#general', 'for @ann-lee')
+  expect((await after(quietMs)).length).toBe(1)
+  await grid.store.write(grid.store.global.searchIndex.startAgain())
+  await followLog(grid.store)
+  expect(await titlesAfter(2 * hour)).toEqual([])
+})
