@@ -38,6 +38,7 @@ const notices = {
   'digest-off': 'You get no email about messages.',
   'shortcuts-on': 'Single keys are on.',
   'shortcuts-off': 'Single keys are off.',
+  'answered': 'Your answer has been sent.',
   'dismissed': 'Dismissed. It no longer waits for your answer.',
   'snoozed': 'Snoozed. It comes back later, or as soon as it gets worse.',
   'well-again': 'It no longer needs attention.',

@@ -64,6 +64,7 @@ test.each([
     /^SELECT \* FROM \( SELECT thread_messages\.seq FROM thread_messages .* UNION ALL/,
     'USING PRIMARY KEY (account_id=? AND thread_id=? AND seq>? AND seq<?)',
   ],
+  ['the answers of an hour', /^SELECT starts\.value AS at/, 'SEARCH reply USING INTEGER PRIMARY KEY (rowid=?)'],
   ['a list of agents', /AS oldest_unread_at/, 'agents_of_account (account_id=?'],
   ['the newest activity', /FROM activity .*\baccount_id = \? AND \(1\)/, '(account_id=? AND n>? AND n<?)'],
 ])('%s is found by its index', async (_, statement, index) => {
@@ -138,7 +139,7 @@ async function fill(client: Client): Promise<void> {
     `INSERT INTO channels (account_id, id, name, created_at) ${
       numbers(100)
     } SELECT ${account}, 'channel ' || i, 'c' || i, i FROM n`,
-    `INSERT INTO channel_members ${
+    `INSERT INTO channel_members (account_id, channel_id, agent_id, joined_at) ${
       numbers(2_000)
     } SELECT ${account}, 'channel ' || (i % 100), 'agent ' || (i % 20 + 20 * (i / 100)), i FROM n`,
     `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at) ${

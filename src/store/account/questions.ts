@@ -1,5 +1,5 @@
 /** Messages of agents to people that wait for an answer. See docs/operating.md, "Attention". */
-import { type AccountDb, query, type Statement, statement } from '../sql.ts'
+import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 import { maxOfKind } from './attention.ts'
 import { isInTime } from './inbox-message.ts'
 
@@ -19,6 +19,8 @@ export interface Question {
   deliverySeq: number
   sender: string
   text: string
+  /** The answers that it offers, as a JSON array, or null. */
+  choices: string | null
   /** A dismissal up to here takes all that was said to the person. */
   upTo: number
 }
@@ -66,6 +68,7 @@ const ofUser = query<Question>(`
   SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since,
     newest.seq, deliveries.seq AS delivery_seq, newest.from_alias AS sender,
     substr(coalesce(deliveries.body, newest.body), 1, ${previewLength}) AS text,
+    iif(json_valid(newest.a2a), newest.a2a -> '$.choices', NULL) AS choices,
     found.up_to
   FROM (${waiting('seats.user_id = :user')}) AS found
   CROSS JOIN messages AS newest CROSS JOIN deliveries
@@ -73,6 +76,33 @@ const ofUser = query<Question>(`
     AND deliveries.sender_account_id = newest.account_id AND deliveries.account_id = :account
     AND deliveries.agent_id = found.agent_id
   ORDER BY since, newest.seq`)
+
+/** Whether a person may still choose an answer to a message, and the details of their first answer. */
+interface ChoiceState {
+  seq: number
+  isOpen: boolean
+  answer: string | null
+}
+
+const isOpen = `deliveries.state IN ('unread', 'read') AND ${isInTime}`
+const isDelivered = `deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+  AND deliveries.account_id = messages.account_id`
+const firstAnswer = (what: string) => `
+  (SELECT ${what} FROM messages AS answer
+    WHERE answer.reply_to_message_id = messages.id AND +answer.account_id = :account
+      AND answer.from_agent_id = deliveries.agent_id
+    ORDER BY answer.seq LIMIT 1)`
+const choices = query<ChoiceState>(
+  `
+  SELECT messages.seq, ${isOpen} AS is_open, ${firstAnswer(`coalesce(answer.a2a, '{}')`)} AS answer
+  FROM json_each(:seqs) AS listed CROSS JOIN messages CROSS JOIN deliveries
+  WHERE messages.account_id = :account AND messages.seq = listed.value AND ${isDelivered}`,
+  { isOpen: boolean },
+)
+const requireOpen = precondition(`EXISTS (
+  SELECT 1 FROM messages CROSS JOIN deliveries
+  WHERE messages.account_id = :account AND messages.id = :message AND ${isDelivered}
+    AND deliveries.agent_id = :agent AND ${isOpen} AND ${firstAnswer('1')} IS NULL)`)
 
 /** A person whose answers are awaited for long. */
 export interface AwaitedPerson {
@@ -104,9 +134,14 @@ export const questions = {
     ofUser: (user: string, at: number) => account.all(ofUser, { user, at }),
     /** The people whose answers are awaited since `until` or before. */
     people: (until: number, at: number) => account.all(people, { until, at }),
+    /** What became of direct messages of the account with choices. */
+    choices: (seqs: number[], at: number) => account.all(choices, { seqs: JSON.stringify(seqs), at }),
   }),
   changes: (account: AccountDb) => ({
     /** Await no answer of the user to what came up to a message. Does nothing if the account has no such thread. */
     dismiss: (user: string, thread: number, seq: number): Statement => account.bind(dismiss, { user, thread, seq }),
+    /** An agent may still answer a message, and has not replied to it. */
+    requireOpen: (agent: string, message: string, at: number): Statement =>
+      account.bind(requireOpen, { agent, message, at }),
   }),
 }
