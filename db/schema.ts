@@ -1226,7 +1226,8 @@ export const edges = sqliteTable('edges', {
   answerMs: integer('answer_ms').notNull(),
   lastAt: integer('last_at').notNull(),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.periodMs, t.at, t.source, t.target] }),
+  // The time comes last, so that a sum over each pair reads the rows in their order.
+  primaryKey({ columns: [t.accountId, t.periodMs, t.source, t.target, t.at] }),
   index('edges_at').on(t.periodMs, t.at),
 ])
 

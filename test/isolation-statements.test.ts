@@ -345,7 +345,7 @@ const others: Record<string, InValue[]> = {
   ...{ action: ['block'], onFailure: ['pass'], provider: ['webhook'], direction: ['inbound'], actorType: ['system'] },
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null] },
   ...{ n: [0], length: [1], filename: ['x'], mediaType: ['text/plain'], content: ['x'] },
-  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], days: [`[${startOfDay}]`], kept: ['[]'] },
+  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
   ...{ sends: [1], callbackHash: [null] },
   ...{ heldRule: [JSON.stringify({ ...rule, id: null })], heldIn: [owner.id], findings: ['[]'], later: ['{}'] },

@@ -9,6 +9,7 @@ import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { HeldStep } from '../../store/account/new-held.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
+import { endHeldArtifact, endPart, heldBefore, joinPart } from '../approvals/held-chunks.ts'
 import { answerOf } from '../messaging/answered-task.ts'
 import { maxMessageLength, type Recipient, type Sender, type TaskStep } from '../messaging/outgoing-message.ts'
 import { detailOf } from '../messaging/parts.ts'
@@ -74,7 +75,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   if (!isAppended) await account.waiting.appends.flush(task.id)
   if (artifact) await putArtifact(updating, artifact, state)
   else if (parts.length > 0) await say(updating, state)
-  else await change(updating, { state: state! })
+  else if (!await endHeldArtifact(account, task.id, state!)) await change(updating, { state: state! })
   return await statusOf(account, task.id)
 }
 
@@ -122,6 +123,11 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
 /** The content is a message to the client: its answer, what is said about a state, or a chunk that is to be checked. */
 async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
+  const held = await heldBefore(account, task.id, chunk)
+  if (held && chunk) {
+    parts = joined(held.parts as Part[], parts as Part[])
+    chunk = { ...chunk, append: held.chunk.append, name: chunk.name ?? held.chunk.name }
+  }
   const step = saidStep(account, sender, task, { state, chunk })
   step.check = async () => refuseEnded(await findReceived(account, { taskId: task.id }))
   const isText = parts.length === 1 && parts.every(isBareText) && textOf(parts).length <= maxMessageLength
@@ -139,6 +145,7 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
       ? await account.read.tasks.endOfArtifact(sender.agentId, task.id, chunk.artifactId, maxEndLength)
       : undefined,
     task: step,
+    ...(held && { part: (message) => chunk ? joinPart(account, held, message) : endPart(account, held) }),
     ...once,
   })
 }

@@ -151,18 +151,26 @@ const ofMessage = query<HeldStatus>(
   ORDER BY held.held_at, held.id`,
   { isOwn: boolean, edited: boolean, deciders: json },
 )
-const heldChunk = query<
-  { id: string; messageId: string; home: string; later: HeldDelivery; body: string; a2a: string | null }
->(
+export interface HeldChunk {
+  id: string
+  later: HeldDelivery
+  body: string
+  a2a: string | null
+  parts: StoredPart[]
+}
+
+const heldChunk = query<HeldChunk>(
   `
-  SELECT held.id, held.message_id, held.account_id AS home, held.later, messages.body, messages.a2a
+  SELECT held.id, held.later, messages.body, messages.a2a, (
+    SELECT json_group_array(json_object('id', parts.id, 'mediaType', parts.media_type, 'encoding', parts.encoding,
+      'content', parts.content, 'bytes', parts.bytes))
+    FROM parts WHERE parts.account_id = held.sender_account_id AND parts.message_id = held.message_id) AS parts
   FROM ${inHeld} ${joinMessage}
   WHERE held.sender_account_id = :account AND held.from_agent_id = :from AND held.task_id = :task AND held.state = 'held'
-    AND held.later ->> '$.step.chunk' IS NOT NULL
-    AND NOT coalesce(held.later ->> '$.step.chunk.lastChunk', 0)
+    AND NOT coalesce(held.later ->> '$.step.chunk.lastChunk', 1)
     AND coalesce(held.later ->> '$.step.chunk.artifactId' = :artifact, 1)
   ORDER BY held.held_at DESC, held.id DESC LIMIT 1`,
-  { later: json },
+  { later: json, parts: json },
 )
 
 const isMessage = 'messages.account_id = :account AND messages.id = :message'
@@ -204,8 +212,11 @@ const endOf = (which: string) =>
     WHERE sender_account_id = :account AND state = 'held' AND ${which}`)
 const retract = endOf('message_id = :message')
 const join = endOf('id = :held')
-const endStep = statement(`
-  UPDATE held_messages SET later = json_set(later, '$.step.state', :state)
+const requireHeld = precondition(`EXISTS (SELECT 1 FROM held_messages AS held
+  WHERE held.sender_account_id = :account AND held.id = :held AND (held.state = 'held' OR EXISTS (
+    SELECT 1 FROM messages WHERE ${isMessage})))`)
+const endChunk = statement(`
+  UPDATE held_messages SET later = json_set(later, '$.step.chunk.lastChunk', json('true'), '$.step.state', :state)
   WHERE sender_account_id = :account AND id = :held AND state = 'held'`)
 
 // To itself, because the recipient of the message must learn nothing. A remote agent has no use for it.
@@ -286,10 +297,11 @@ export const held = {
     change: (message: string, text: ChangedText): Statement => account.bind(change, { message, ...text }),
     removeParts: (message: string): Statement => account.bind(removeParts, { message }),
     retract: (message: string, at: number): Statement => account.bind(retract, { message, at, state: 'retracted' }),
-    /** The next message has the content of these chunks. */
+    /** Fails the unit of a message unless these chunks are held: the message has their content. */
+    requireHeld: (held: string, message: string): Statement => account.bind(requireHeld, { held, message }),
     join: (held: string, at: number): Statement => account.bind(join, { held, at, state: 'joined' }),
-    /** The artifact of these chunks ends with this state of its task. */
-    endStep: (held: string, state: TaskState): Statement => account.bind(endStep, { held, state }),
+    /** The artifact of these chunks has ended, with this state of its task. */
+    endChunk: (held: string, state: TaskState | null): Statement => account.bind(endChunk, { held, state }),
     /** In the account of the sender: tell it what became of its message. */
     notify: (notice: string, message: string, text: string, at: number): Statement[] => [
       account.bind(addNotice, { notice, message, text, at }),

@@ -18,7 +18,7 @@ export interface HeldFinding {
 
 /** A change of a task by its recipient that waits with the message. */
 export interface HeldStep {
-  state?: TaskState
+  state?: TaskState | null
   chunk?: { artifactId: string; append: boolean; lastChunk: boolean; name: string | null }
 }
 

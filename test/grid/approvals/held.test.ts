@@ -171,6 +171,8 @@ onEachDatabase((open) => {
       state: 'submitted',
       message: { parts: [{ text: expect.stringContaining('approval') }] },
     })
+    const guess = await callTool(grid, grid.bob.key, 'update_task', { task_id: task.id, state: 'working' })
+    expect(guess.code).toBe('task_not_found')
     await refuseOne(ann, 'Not now')
     expect((await getTask(alice, task.id)).status).toMatchObject({ state: 'rejected' })
 
@@ -194,6 +196,40 @@ onEachDatabase((open) => {
     const done = await getTask(alice, task.id)
     expect(done.status.state).toBe('completed')
     expect(JSON.stringify(done.artifacts)).toContain('the answer')
+  })
+
+  test('chunks of an artifact are held as one, and decided when the artifact ends', async () => {
+    const alice = storeOf(grid, grid.alice)
+    const task = await askFor(alice, 'write a page')
+    await approveOne(ann)
+    await read(grid.bob)
+    const put = (text: string, more: object = {}) =>
+      tool(grid.bob, 'update_task', { task_id: task.id, text, artifact: { id: 'page', append: true }, ...more })
+    await put('one, ')
+    await put('two, ')
+    expect(await heldMessages(ann)).toEqual([])
+    await put('three')
+    await tool(grid.bob, 'update_task', { task_id: task.id, state: 'completed' })
+    expect(JSON.stringify(await getTask(alice, task.id))).not.toContain('one')
+
+    const { body } = await waiting(ann)
+    expect(body).toBe('one, two, three')
+    await approveOne(ann)
+    expect(await getTask(alice, task.id)).toMatchObject({
+      status: { state: 'completed' },
+      artifacts: [{ artifactId: 'page', parts: [{ text: 'one, two, three' }] }],
+    })
+  })
+
+  test('the next message of the sender ends an artifact that waits', async () => {
+    const alice = storeOf(grid, grid.alice)
+    const task = await askFor(alice, 'write a page')
+    await approveOne(ann)
+    await read(grid.bob)
+    await tool(grid.bob, 'update_task', { task_id: task.id, text: 'a page', artifact: { id: 'page' } })
+    await tool(grid.bob, 'update_task', { task_id: task.id, text: 'done', state: 'completed' })
+
+    expect((await heldMessages(ann)).map(({ body }) => body)).toEqual(['a page', 'done'])
   })
 
   test('an approved message whose recipient was deleted is refused with the reason', async () => {
