@@ -20,7 +20,8 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
   await account.write([
     ...account.change.held.decide(held.id, decided),
     ...change ? tasks.change({ end: 'grid' }, change) : [],
-    ...from.change.held.notify(newId(), messageId, text, at),
+    // Its id is that of the row, so that it is sent once.
+    ...from.change.held.notify(held.id, messageId, text, at),
   ])
   account.waiting.notifier.notify([fromAgentId])
   account.waiting.notifier.wake(task === null ? [fromAgentId] : [fromAgentId, task])
