@@ -1,7 +1,8 @@
 /** Held messages that are not delivered: a person refuses them, or their time is over. */
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Decided, HeldToDecide } from '../../store/account/held.ts'
+import type { HeldToDecide } from '../../store/account/held.ts'
+import type { Decided } from '../../store/account/held-changes.ts'
 
 const expired = 'No one decided in time.'
 
