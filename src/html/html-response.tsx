@@ -61,10 +61,14 @@ export async function htmlResponse(
 }
 
 export async function htmlFragment(
-  { timeZone }: Required<Pick<HtmlResponseOptions, 'timeZone'>>,
+  { timeZone, csrf }: Required<Pick<HtmlResponseOptions, 'timeZone'>> & Pick<HtmlResponseOptions, 'csrf'>,
   content: Child,
 ): Promise<Response> {
-  const elements = await <TimeZone.Provider value={timeZone}>{content}</TimeZone.Provider>
+  const elements = await (
+    <TimeZone.Provider value={timeZone}>
+      <Csrf.Provider value={csrf}>{content}</Csrf.Provider>
+    </TimeZone.Provider>
+  )
   return new Response(withVisibleControls(elements.toString()), { headers: headers() })
 }
 

@@ -12,6 +12,8 @@ import { overviewPages } from './accounts/overview.tsx'
 import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
+import { heldPages } from './approvals/held.tsx'
+import { approvalRulePages } from './approvals/rules.tsx'
 import { attentionPages } from './attention/attention.tsx'
 import { channelPages } from './channels/channels.tsx'
 import { conversationPages } from './conversations/conversations.tsx'
@@ -81,6 +83,8 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   channelPages(accountRoutes)
   skillPages(accountRoutes)
   guardrailPages(accountRoutes)
+  approvalRulePages(accountRoutes)
+  heldPages(accountRoutes)
   activityPages(accountRoutes)
   accountRoutes.get('/settings', (visit) => ({ redirectTo: settingsPath(visit, 'profile') }))
   profilePages(ownRoutes, pageDeps)

@@ -14,7 +14,7 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import { themeCookie, themeOf, themes } from '../theme.ts'
 import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { aliasActions, AliasCard } from './alias-card.tsx'
-import { serviceActions, ServicesCard, type TextServices } from './services-card.tsx'
+import { ApprovalsCard, serviceActions, ServicesCard, type TextServices } from './services-card.tsx'
 import { EmailNote, NameField, NewPasswordField } from './person-fields.tsx'
 
 /** The user's own profile. It is the same in all accounts, apart from the alias. */
@@ -96,7 +96,8 @@ function page(
     <>
       <NameCard visit={visit} />
       <AliasCard visit={visit} seat={seat} suggestion={suggestion} />
-      {services.length > 0 && <ServicesCard visit={visit} services={services} />}
+      {services.length > 1 && <ServicesCard visit={visit} services={services} />}
+      {services.length > 0 && <ApprovalsCard visit={visit} services={services} />}
       <ThemeCard visit={visit} />
       <KeyboardCard visit={visit} />
       <TimeZoneCard visit={visit} />
