@@ -357,7 +357,7 @@ export const guardrails = sqliteTable('guardrails', {
   name: text('name').notNull(),
   provider: text('provider').notNull(),
   config: text('config', { mode: 'json' }).notNull(),
-  action: text('action', { enum: ['block', 'redact', 'flag'] }).notNull(),
+  action: text('action', { enum: ['block', 'hold', 'redact', 'flag'] }).notNull(),
   onFailure: text('on_failure', { enum: ['closed', 'open'] }).notNull(),
   enabled: flag('enabled').notNull().default(true),
   /** The service that gets the texts, as `host` of a URL; null for a local provider. */
@@ -377,7 +377,7 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   guardrailId: text('guardrail_id').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound', 'both'] }).notNull(),
   /** Overrides the action of the guardrail for this agent. */
-  action: text('action', { enum: ['block', 'redact', 'flag'] }),
+  action: text('action', { enum: ['block', 'hold', 'redact', 'flag'] }),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.guardrailId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
@@ -398,6 +398,37 @@ export const guardrailConsents = sqliteTable('guardrail_consents', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
+/** Which messages of an account wait for the decision of a person, from whom, to whom, and on what condition. */
+export const approvalRules = sqliteTable('approval_rules', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  name: text('name').notNull(),
+  /** `any`: every agent, also of other accounts. `strangers`: agents and people of other accounts. */
+  fromKind: text('from_kind', { enum: ['agent', 'any', 'strangers', 'people', 'remote'] }).notNull(),
+  /** With the kind `agent`: its id. */
+  fromId: text('from_id'),
+  /** `any`: also people and channels. */
+  toKind: text('to_kind', { enum: ['agent', 'any', 'strangers', 'people', 'remote', 'channel'] }).notNull(),
+  /** With the kinds `agent` and `channel`: its id. */
+  toId: text('to_id'),
+  condition: text('condition', { enum: ['always', 'finding', 'parts'] }).notNull(),
+  /** For findings: those of this guardrail; null for any. */
+  guardrailId: text('guardrail_id'),
+  /** For parts: those whose media type begins so; null for any. */
+  mediaType: text('media_type'),
+  /** For parts: those of at least so many bytes; null for any. */
+  minBytes: integer('min_bytes'),
+  /** The ids of users. If none of them is a member any more, or none is named, the owners decide. */
+  deciders: text('deciders', { mode: 'json' }).notNull(),
+  /** How long a message waits; then it is refused. */
+  expiresMs: integer('expires_ms').notNull(),
+  enabled: flag('enabled').notNull(),
+  /** A person who decides must have proved lately who they are. */
+  isRisky: flag('is_risky').notNull(),
+  createdAt: integer('created_at').notNull(),
+  updatedAt: integer('updated_at').notNull(),
+}, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('approval_rules_name').on(t.accountId, t.name)])
+
 /**
  * What guardrails objected to, in the account of the guardrail, which may not be the sender's. No foreign keys: a row outlives
  * guardrail and message.
@@ -409,7 +440,7 @@ export const verdicts = sqliteTable('verdicts', {
   guardrailName: text('guardrail_name').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
   /** What happened to the message. If the guardrail could not answer: `unchecked` if it was delivered, `failed` if not. */
-  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
+  action: text('action', { enum: ['blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   kinds: text('kinds').notNull(),
   agentIds: text('agent_ids').notNull(),
   senderAlias: text('sender_alias').notNull(),
@@ -438,7 +469,7 @@ export const guardrailCounts = sqliteTable('guardrail_counts', {
   guardrailId: text('guardrail_id').notNull(),
   /** The first millisecond of the hour. */
   hour: integer('hour').notNull(),
-  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
+  action: text('action', { enum: ['blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   n: integer('n').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.guardrailId, t.hour, t.action] }),
@@ -474,6 +505,7 @@ export const blockedSends = sqliteTable('blocked_sends', {
 
 /** Sent messages, in the account of the sender. `seq` is the order of storing over all accounts, which `projections` follow. */
 export const messages = sqliteTable('messages', {
+  /** Negative while it is held, and so before everything that follows the log. It is numbered anew when it is delivered. */
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
@@ -495,6 +527,8 @@ export const messages = sqliteTable('messages', {
   hops: integer('hops').notNull().default(0),
   /** The hosts that guardrails of people sent its text to, separated by a comma and a space; null for none. */
   sharedWith: text('shared_with'),
+  /** A person who decided on it changed its text. */
+  edited: flag('edited').notNull().default(false),
   // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
   body: text('body').notNull(),
   /** The A2A fields of a message received over A2A, without the large `parts`. */
@@ -507,6 +541,49 @@ export const messages = sqliteTable('messages', {
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
   // For counting messages per hour in the index alone.
   index('messages_sent').on(t.accountId, t.createdAt),
+])
+
+/**
+ * Messages that wait for the decision of a person, and the decisions. A message may be held by its own account, and then by
+ * the account of its recipient. While one of its rows is `held` it has no delivery.
+ */
+export const heldMessages = sqliteTable('held_messages', {
+  /** The account whose people decide. */
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  senderAccountId: text('sender_account_id').notNull(),
+  messageId: text('message_id').notNull(),
+  fromAgentId: text('from_agent_id').notNull(),
+  /** The agent or channel that it is for. */
+  toId: text('to_id').notNull(),
+  /** The task in which its sender, as the recipient of the task, says something with it. */
+  taskId: text('task_id'),
+  /** `joined`: a later message has its content, because it is the next chunk of the same artifact. */
+  state: text('state', { enum: ['held', 'approved', 'refused', 'expired', 'retracted', 'joined'] }).notNull(),
+  /** As it was then: `HoldingRule`. */
+  rule: text('rule', { mode: 'json' }).notNull(),
+  /** What guardrails of the account objected to: a list of `HeldFinding`. */
+  findings: text('findings', { mode: 'json' }).notNull(),
+  /** What its delivery needs that the message does not say: `HeldDelivery`. */
+  later: text('later', { mode: 'json' }).notNull(),
+  /** When it was sent. */
+  sentAt: integer('sent_at').notNull(),
+  heldAt: integer('held_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  decidedAt: integer('decided_at'),
+  /** The user, and what the account calls them; null if the grid itself refused it. */
+  decidedBy: text('decided_by'),
+  decider: text('decider'),
+  reason: text('reason'),
+  edited: flag('edited').notNull().default(false),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
+  index('held_messages_message').on(t.messageId, t.senderAccountId),
+  index('held_messages_waiting').on(t.accountId, t.heldAt).where(sql`state = 'held'`),
+  index('held_messages_expire').on(t.expiresAt).where(sql`state = 'held'`),
+  index('held_messages_task').on(t.taskId).where(sql`state = 'held' AND task_id IS NOT NULL`),
+  index('held_messages_decided').on(t.accountId, t.decidedAt).where(sql`decided_at IS NOT NULL`),
 ])
 
 /** Parts of messages that are too large for an inbox. */
@@ -1149,7 +1226,8 @@ export const edges = sqliteTable('edges', {
   answerMs: integer('answer_ms').notNull(),
   lastAt: integer('last_at').notNull(),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.periodMs, t.at, t.source, t.target] }),
+  // The time comes last, so that a sum over each pair reads the rows in their order.
+  primaryKey({ columns: [t.accountId, t.periodMs, t.source, t.target, t.at] }),
   index('edges_at').on(t.periodMs, t.at),
 ])
 
@@ -1229,8 +1307,8 @@ export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
-  /** Messages to the person, by the `seq` of their deliveries; or `thread_seen.news_seq`. */
-  kind: text('kind', { enum: ['message', 'news'] }).notNull(),
+  /** Messages to the person, by the `seq` of their deliveries; `thread_seen.news_seq`; or held ones, by time, with thread 0. */
+  kind: text('kind', { enum: ['message', 'news', 'held'] }).notNull(),
   firstSeq: integer('first_seq').notNull(),
   lastSeq: integer('last_seq').notNull(),
   /** When to tell it, or to try again; null if nothing waits. */

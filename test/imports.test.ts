@@ -175,8 +175,13 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   {
     word: /\.guarding\(/,
-    only: ['grid/messaging/check-guardrails.ts'],
-    why: 'only the check of a message reads guardrails of another account',
+    only: ['grid/messaging/check-guardrails.ts', 'grid/approvals/hold.ts'],
+    why: 'only the check of a message reads guardrails and rules of another account',
+  },
+  {
+    word: /\.ofSender\(/,
+    only: ['grid/approvals/'],
+    why: 'only who decides on a held message acts in the account of its sender',
   },
   { word: /\bsql\.raw\(|\bsql\.identifier\(/, only: [], why: 'no text becomes SQL' },
   {

@@ -15,6 +15,7 @@ import { trigramQuery } from '../src/store/account/agent-columns.ts'
 import { matchOf, term } from '../src/store/account/search.ts'
 import { writeParts } from '../src/store/account.ts'
 import { allQueries, type Query } from '../src/store/sql.ts'
+import type { HeldStep } from '../src/store/account/new-held.ts'
 import { followLog } from '../src/worker/threads.ts'
 import { rows, updateTrial } from './support/database.ts'
 import { isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
@@ -132,6 +133,24 @@ await owner.store.write([
     grid.clock.now,
   ),
 ])
+const rule = { id: 'a rule of acme', name: 'a rule of acme', deciders: [user], isRisky: false }
+const heldOf = (id: string, messageId: string, step?: HeldStep) =>
+  owner.store.change.held.add(
+    {
+      ...{ id, toId: grid.bob.id, rule, findings: [], sentAt: grid.clock.now, expiresAt: grid.clock.now + day },
+      later: { taskId: foreign['task id'], isInTaskAlone: false, expiresAt: null, contextId: null, step },
+    },
+    messageId,
+    grid.clock.now,
+  )[0]
+const chunk = { artifactId: 'acme', append: true, lastChunk: false, name: null }
+const decision = { user, decider: '@acme-person', state: 'refused' as const, reason: 'a reason of acme', edited: false }
+await owner.store.write([
+  heldOf('a held message of acme', foreign['part message id']),
+  heldOf('a held chunk of acme', foreign['message id'], { chunk }),
+  heldOf('a decision of acme', foreign['part message id']),
+  ...owner.store.change.held.decide('a decision of acme', { ...decision, at: grid.clock.now }),
+])
 const [pause] = await owner.store.read.turns.paused()
 const [logged] = await owner.store.read.activity.list({ limit: 1 })
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
@@ -144,7 +163,15 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 
 /** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
 const ids = [
-  ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
+  ...[
+    foreign['agent id'],
+    grid.alice.id,
+    grid.bob.id,
+    desk.id,
+    foreign['channel id'],
+    foreign['guardrail id'],
+    foreign['rule id'],
+  ],
   ...uploads.map(({ id }) => String(id)),
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
@@ -224,6 +251,9 @@ const texts: Record<string, string[]> = {
   named: [pause.key],
   keys: list([pause.key, foreign['channel id']]),
   answered: messages,
+  rule: [rule.id],
+  held: ['a held message of acme', 'a held chunk of acme', 'a decision of acme'],
+  decidedBy: [user],
   recipients: list(['@bob']),
 }
 const startOfDay = grid.clock.now - grid.clock.now % day
@@ -299,8 +329,11 @@ const others: Record<string, InValue[]> = {
     verdicts: [JSON.stringify([{ ...verdict, id: 'another verdict' }])],
     changes: ['{}'],
     guarded: ['{}'],
+    ...{ fromKind: ['agent'], fromId: agents, toKind: ['any'], toId: [null], condition: ['always'], minBytes: [null] },
+    ...{ deciders: ['[]'], expiresMs: [1], isRisky: [0], updatedAt: [grid.clock.now] },
     error: ['{}'],
     beforeCase: ['~'],
+    beforeId: ['~'],
   },
   ...{
     type: ['agent'],
@@ -312,9 +345,11 @@ const others: Record<string, InValue[]> = {
   ...{ action: ['block'], onFailure: ['pass'], provider: ['webhook'], direction: ['inbound'], actorType: ['system'] },
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null] },
   ...{ n: [0], length: [1], filename: ['x'], mediaType: ['text/plain'], content: ['x'] },
-  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], days: [`[${startOfDay}]`], kept: ['[]'] },
+  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
   ...{ sends: [1], callbackHash: [null] },
+  ...{ heldRule: [JSON.stringify({ ...rule, id: null })], heldIn: [owner.id], findings: ['[]'], later: ['{}'] },
+  ...{ seesAll: [0], sentAt: [later], decider: [null], edited: [0], notice: ['a notice'], text: ['x'] },
   ...{ remoteUrl: [null], encryptedToken: [null], tokenIv: [null], tokenAuthTag: [null], tokenKeyId: [null] },
   ...Object.fromEntries(
     ['description', 'body', 'recipient', 'newHash', 'handleHash', 'requestHash', 'tokenHash', 'last4', 'holder']

@@ -13,7 +13,7 @@ import { findTask, getTask, showIfOpen } from '../grid/tasks/tasks.ts'
 import { requireTaskStream, waitForTask, watchTask } from '../grid/tasks/watch-task.ts'
 import { canonicalJson } from '../lib/encoding.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
-import { second } from '../lib/time.ts'
+import { isoTime, second } from '../lib/time.ts'
 import { type ClientMessage, readSend as readRequest, type SendRequest, writeReply, writeSentTask } from './codec.ts'
 import { extensionUri } from './extensions.ts'
 import { endpointAlias, recipientOf, withoutRouting } from './grid-routing.ts'
@@ -145,7 +145,9 @@ function waitMsOf({ account, waitSeconds }: MethodCall): number {
 
 function receiptOf({ account, codec }: MethodCall, { sent, task }: SentTask): unknown {
   const isPlain = account.deps.config.a2aPlainReceipts
-  const text = `Message delivered to ${sent.recipient}${changesOf(sent)}`
+  const { held, recipient } = sent
+  const what = held ? `Message held until ${isoTime(held.until)} for approval, for` : 'Message delivered to'
+  const text = `${what} ${recipient}${changesOf(sent)}`
   const metadata = isPlain ? undefined : receiptMetadata(sent)
   return writeReply(isPlain ? {} : task, { messageId: sent.id, role: 'agent', parts: [{ text }], metadata }, codec)
 }
@@ -161,12 +163,13 @@ function changesOf({ sanitized, redacted }: SentMessage): string {
 }
 
 function receiptMetadata(
-  { recipientPresence: presence, sanitized, redacted, hops, turns }: SentMessage,
+  { recipientPresence: presence, sanitized, redacted, held, hops, turns }: SentMessage,
 ): Record<string, unknown> | undefined {
   const metadata = {
     ...(presence !== undefined && { recipientPresence: presence }),
     ...(sanitized && { sanitized }),
     ...(redacted && { redacted }),
+    ...(held && { held: { by: held.by, until: isoTime(held.until) } }),
     ...(hops > 0 && { hops }),
     ...(turns !== undefined && { turns, note: turnsNote(turns) }),
   }

@@ -13,7 +13,7 @@ export interface StackedBar {
 /** What the counts of one colour are. */
 export interface Series {
   name: string
-  colour: 'accent' | 'danger' | 'warning' | 'info' | 'soft'
+  colour: 'accent' | 'danger' | 'warning' | 'info' | 'ink' | 'soft'
 }
 
 const plotHeight = 150

@@ -24,7 +24,7 @@ const guardrail = z.union([
     direction: z.enum(['inbound', 'outbound', 'both']).optional().describe(
       'Messages to the agent, from it, or both (default)',
     ),
-    action: z.enum(['block', 'redact', 'flag']).optional().describe("Instead of the guardrail's own action"),
+    action: z.enum(['block', 'hold', 'redact', 'flag']).optional().describe("Instead of the guardrail's own action"),
   }, 'name'),
 ])
 

@@ -19,7 +19,7 @@ import { type Route, route } from './route.ts'
 const token = atMost(z.string().min(1), 4_000)
 const settings = {
   config: z.unknown().optional(),
-  action: z.enum(['block', 'redact', 'flag']).optional(),
+  action: z.enum(['block', 'hold', 'redact', 'flag']).optional(),
   onFailure: z.enum(['closed', 'open']).optional(),
   enabled: z.boolean().optional(),
 }
@@ -37,7 +37,7 @@ const guardrail = z.object({
   name: z.string(),
   provider: z.string(),
   config: z.unknown(),
-  action: z.enum(['block', 'redact', 'flag']),
+  action: z.enum(['block', 'hold', 'redact', 'flag']),
   onFailure: z.enum(['closed', 'open']),
   enabled: z.boolean(),
   agentCount: z.int().describe('How many agents it guards'),

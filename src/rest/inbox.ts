@@ -81,6 +81,7 @@ export const gridMessage = z.object({
   unverified: flag('The sender signed up by itself and has not been claimed'),
   flagged: flag('A guardrail objected to something in it'),
   sanitized: flag('Invisible characters were removed from it'),
+  edited: flag('A person who approved it changed its text'),
   shared_with: z.string().optional().describe('The hosts that a guardrail of a person sent the text to'),
   parts: z.array(z.unknown()).optional().describe('What belongs to it besides its text'),
   replayed: flag('It was read before: a repeat of a send that waits for an answer gets the same one'),

@@ -9,7 +9,7 @@ import { isSelf } from '../grid/messaging/resolve.ts'
 import { retractMessage } from '../grid/messaging/retract-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { messageLimits } from '../lib/http/body.ts'
-import { identifier, parse, partsInput } from '../lib/input.ts'
+import { choicesInput, identifier, parse, partsInput } from '../lib/input.ts'
 import { settleLease } from '../grid/messaging/read-messages.ts'
 import { sendAndTakeNext } from '../grid/messaging/take-next.ts'
 import type { TimedLease } from '../grid/messaging/timed-leases.ts'
@@ -23,6 +23,7 @@ const newMessage = z.strictObject({
   message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
   parts: partsInput.optional(),
+  choices: choicesInput.optional(),
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
   expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional()
     .describe('Not given to a reader any more if it is unread by then; without it, it does not expire'),
@@ -46,6 +47,10 @@ const sent = z.object({
   recipients_active: z.int().optional(),
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
   redacted: names.optional().describe('What guardrails masked'),
+  held: z.object({
+    by: names.describe('Who may decide, by alias or name; empty if that is for people of another account'),
+    until: time('Then it is refused'),
+  }).optional().describe('It waits for the decision of a person, and its recipient does not have it yet'),
   task_id: z.string().optional().describe('The task that it completed'),
   answer: z.object({
     messages: z.array(gridMessage).describe('The answer, or nothing'),
@@ -108,6 +113,7 @@ export const messageRoutes: Route[] = [
         replyToMessageId: body.reply_to_message_id,
         conversationId: body.conversation_id,
         parts: body.parts && givenParts(body.parts),
+        choices: body.choices,
         idempotencyKey: c.req.header('idempotency-key'),
         expiresInSeconds: body.expires_in_seconds,
         acks: asLeasePart(body.acks),

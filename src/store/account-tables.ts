@@ -4,6 +4,7 @@ import { activity } from './account/activity.ts'
 import { agentSearch } from './account/agent-columns.ts'
 import { agentSettings } from './account/agent-settings.ts'
 import { agents } from './account/agents.ts'
+import { approvalRules } from './account/approval-rules.ts'
 import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
@@ -14,6 +15,7 @@ import { fanOut, messages, receipts } from './account/messages.ts'
 import { grants, keys } from './account/keys.ts'
 import { guarding } from './account/guarding.ts'
 import { guardrails } from './account/guardrails.ts'
+import { held } from './account/held.ts'
 import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
@@ -45,6 +47,7 @@ const tables = {
   agentSearch,
   agentSettings,
   agents,
+  approvalRules,
   attention,
   channels,
   directory,
@@ -55,6 +58,7 @@ const tables = {
   grants,
   guarding,
   guardrails,
+  held,
   inbox,
   keys,
   leases,
@@ -103,6 +107,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'activity',
   'endings',
   'fanOut',
+  'held',
   'leases',
   'messages',
   'parts',

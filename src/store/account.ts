@@ -9,6 +9,8 @@ import type { GroupLimit, Reached } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
 import type { AccountTables, Changes, Reads } from './account-tables.ts'
+import type { AgentType } from './account/agents.ts'
+import type { ActiveApprovalRule } from './account/approval-rules.ts'
 import type { activity, NewActivity } from './account/activity.ts'
 import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
 import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
@@ -52,6 +54,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
   /** The guardrails of this account or of `home`, for the check of a message. Callers of other accounts see nothing of it. */
   guarding(home?: string): Guarding
+  /** The account of the sender of a message that this account holds, to deliver or to refuse it. */
+  ofSender(held: { home: string }): AccountStore
   /** The tasks that began in `home`: an earlier account of the calling agent, as the idempotency key of a send says. */
   tasksOf(home: string): Reads['tasks']
 }
@@ -62,6 +66,10 @@ export interface Guarding {
   readonly isOwn: boolean
   readonly trace: AccountTrace
   readonly read: Reads['guarding']
+  /** Its approval rules that are in force. */
+  approvalRules(): Promise<ActiveApprovalRule[]>
+  /** The type of an agent of it. */
+  typeOf(agentId: string): Promise<AgentType | undefined>
   /** Count and store verdicts of its guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): Statement[]
   /** One of its guardrails, which failed, has answered. */
@@ -187,7 +195,9 @@ export function accountOpener(
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
   const { presences } = context
 
-  return function openAccount(accountId, actor) {
+  return openAccount
+
+  function openAccount<Caller extends Actor>(accountId: string, actor: Caller): AccountStore<Caller> {
     const { read, change } = tablesOf(accountId)
     const trace = new AccountTrace(accountId, actor.type === 'agent' ? actor.agentId : undefined, deps.now)
     const write = (statements: Statement[]) => trace.time('commitMs', () => queue.write(accountId, statements))
@@ -217,12 +227,15 @@ export function accountOpener(
           isOwn: home === accountId,
           trace,
           read: tables.read.guarding,
+          approvalRules: () => tables.read.approvalRules.active(),
+          typeOf: async (id) => (await tables.read.agents.byId(id))?.type,
           verdicts: (judged, found) => tables.change.verdicts.add({ ...judged, senderAccountId: accountId }, found),
           recovered: (id) => queue.writeLater([tables.change.guardrails.recover(id)]),
           openToken: (id, token) => keyRing.open(token, accountTokenContext('guardrails', home, id)),
           write,
         }
       },
+      ofSender: ({ home }) => openAccount(home, { type: 'system', job: 'approvals' }),
       tasksOf: (home) => tablesOf(home).read.tasks,
     }
   }

@@ -1,5 +1,6 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
+import { expireHeld } from '../grid/approvals/end-held.ts'
 import { keyLifetimeMs } from '../grid/messaging/sent-message.ts'
 import { uploadLifetimeMs } from '../grid/messaging/uploads.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
@@ -152,6 +153,21 @@ export async function expireMessages(store: Store, signal?: AbortSignal): Promis
       notifier.wake(
         ofAccount.flatMap(({ fromAgentId, taskId }) => taskId === null ? [fromAgentId] : [fromAgentId, taskId]),
       )
+    }
+  }
+}
+
+const heldAtATime = 100
+
+/** Refuse every held message whose time to decide is over. Several processes may do this at the same time. */
+export async function expireHeldMessages(store: Store, signal?: AbortSignal): Promise<void> {
+  for (let count = heldAtATime; count === heldAtATime && !signal?.aborted;) {
+    const found = await store.global.retention.heldExpiring(store.deps.now(), heldAtATime)
+    count = found.length
+    for (const { accountId, id } of found) {
+      await expireHeld(store.account(accountId, { type: 'system', job: 'approvals' }), id).catch((error) => {
+        if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+      })
     }
   }
 }

@@ -8,7 +8,7 @@ import { sendDigests, tellOfPauses } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
 import { type LineAttempts, RemoteLines } from './remote-lines.ts'
-import { expireMessages, failTasks, sweep } from './retention.ts'
+import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
 export interface Worker {
@@ -40,6 +40,7 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
     every(minute, () => sendDigests(store, stopping.signal)),
     every(2 * second, () => failTasks(store, stopping.signal)),
     every(second, () => expireMessages(store, stopping.signal)),
+    every(second, () => expireHeldMessages(store, stopping.signal)),
     // For messages of processes that were killed before they placed them in conversations.
     every(5 * second, () => follower.run(), 0),
     // Only a remote database has several processes.

@@ -46,6 +46,7 @@ export const allowedCrossAccountQueries = [
   'grant of a user to a client',
   'grants of a user',
   'held aliases',
+  'held messages that expire',
   'invitation by token',
   'live alias',
   'memberships of a user',

@@ -105,8 +105,7 @@ class Runner {
         this.#signals.raiseIn(waitMs)
         await this.#signals.next()
       } catch (error) {
-        if (!(error instanceof GridCallError)) throw error
-        if (isCredentialGone(error)) throw error
+        if (isCredentialGone(error) || !(error instanceof GridCallError)) throw error
         this.#say(error.message)
         await pause(retryAfterMs(error) ?? this.#backoffMs(failures++), this.#signal)
       }

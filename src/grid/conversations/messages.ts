@@ -4,10 +4,12 @@ import type { AccountStore } from '../../store/account.ts'
 import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
 /** A message in a thread. A message of another account is shown as it was delivered. */
-export interface ThreadMessage extends Omit<PlacedMessage, 'isForeign' | 'flagged' | 'sanitized'> {
+export interface ThreadMessage extends Omit<PlacedMessage, 'isForeign' | 'flagged' | 'sanitized' | 'edited'> {
   isForeign: boolean
   flagged: boolean
   sanitized: boolean
+  /** A person who approved it changed its text. */
+  edited: boolean
 }
 
 /**
@@ -156,6 +158,7 @@ export async function readChain(account: AccountStore, rootSeq: number, since = 
   return root
 }
 
-function shown({ isForeign, flagged, sanitized, ...message }: PlacedMessage): ThreadMessage {
-  return { ...message, isForeign: isForeign === 1, flagged: flagged === 1, sanitized: sanitized === 1 }
+function shown({ isForeign, flagged, sanitized, edited, ...message }: PlacedMessage): ThreadMessage {
+  const is = (flag: number) => flag === 1
+  return { ...message, isForeign: is(isForeign), flagged: is(flagged), sanitized: is(sanitized), edited: is(edited) }
 }

@@ -133,8 +133,7 @@ export async function deleteGuardrail(account: AccountStore, ref: string): Promi
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
     const { id } = await findGuardrail(account, ref)
-    const { guardrails } = account.change
-    const { disallowAll } = account.change.verdicts
+    const { guardrails, verdicts: { disallowAll } } = account.change
     await account.write([guardrails.requireExists(id), guardrails.detach(id), disallowAll(id), guardrails.remove(id)])
     return { id }
   })
@@ -282,7 +281,8 @@ export async function setAgentGuardrails(
         const rule = 'It can be attached once per agent, with one direction and one action.'
         throw invalidInput(`Guardrail '${ref}' is listed twice. ${rule}`, field)
       }
-      chosen.push({ guardrail, attachment: { guardrailId: guardrail.id, direction, action } })
+      const acting = { ...guardrail, action: action ?? guardrail.action }
+      chosen.push({ guardrail: acting, attachment: { guardrailId: guardrail.id, direction, action } })
     }
     if (agent.type === 'human') await requireConsent(account, agent, chosen.map(({ guardrail }) => guardrail))
     const { agents, guardrails } = account.change
@@ -291,8 +291,8 @@ export async function setAgentGuardrails(
       guardrails.detachAll(agent.id),
       ...chosen.map(({ attachment }) => guardrails.attach(agent.id, attachment)),
     ])
-    const attached = chosen.map(({ guardrail: { id, name, provider, action }, attachment: { direction, ...own } }) => {
-      return { id, name, provider, direction, action: own.action ?? action }
+    const attached = chosen.map(({ guardrail: { id, name, provider, action }, attachment: { direction } }) => {
+      return { id, name, provider, direction, action }
     })
     return { agent, guardrails: attached }
   })

@@ -28,6 +28,7 @@ export function answerOf(
   return {
     taskId: task.id,
     isInTaskAlone: task.mode !== 'receipt',
+    later: {},
     open: (messageId) => tasks.requireOpen(changer, task.id, completed(messageId)),
     statements: ({ id, at }) => [
       tasks.addMessage(changer, task.id, id, 'result'),
@@ -49,11 +50,11 @@ export function answerOf(
 export function taskPart({ waiting }: AccountStore, step: TaskStep, message: ReviewedMessage): SendPart {
   const { taskId } = step
   const open = step.open?.(message.id)
+  const part = { ...(open && { preconditions: [open] }), needsMessage: true, refuse: step.check }
+  if (message.held && step.later) return part
   return {
-    ...(open && { preconditions: [open] }),
+    ...part,
     statements: step.statements(message),
-    needsMessage: true,
-    refuse: step.check,
     stored() {
       waiting.notifier.wake([taskId])
       return { taskId }

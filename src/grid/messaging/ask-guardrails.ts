@@ -83,7 +83,7 @@ async function answersOf(
 }
 
 const nothing: Answer = { kinds: [], spans: [] }
-const actions = { block: 'blocked', redact: 'redacted', flag: 'flagged' } as const
+const actions = { block: 'blocked', hold: 'held', redact: 'redacted', flag: 'flagged' } as const
 
 /** `isReadable`: guardrails see all of the message. */
 function findingOf(

@@ -143,6 +143,11 @@ async function whyInVain(account: AccountStore, sent: SentMessage): Promise<stri
 async function becameOf(account: AccountStore, { id, recipient, createdAt }: SentMessage): Promise<string> {
   const { delivery, readBy, timeline } = await messageStatus(account, id)
   if (delivery === 'failed') return `${recipient} cannot read it any more.`
+  if (delivery === 'held') {
+    const until = timeline.find(({ event }) => event === 'held')?.reason ?? ''
+    return `It waits for the approval of a person. ${until}. ${howToGoOn}`
+  }
+  if (delivery === 'refused') return `A person refused it. The reason is in your inbox.`
   if (delivery === 'expired' || delivery === 'retracted') {
     return `${delivery === 'expired' ? 'It expired' : 'It was retracted'} before ${recipient} read it.`
   }

@@ -5,7 +5,7 @@ import { once } from '../../lib/lazy.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
-import { type ChangedDelivery, type GuardedSend, type ReviewedMessage } from '../../store/account/new-message.ts'
+import type { ChangedDelivery, GuardedSend, GuardFinding, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
 import { askGuardrails, type Asking, blocked, type Finding, isRefused, kindsOf, unavailable } from './ask-guardrails.ts'
 import { type GuardedContent, guardedContent, hashOf, type MessageContent } from './guarded-text.ts'
@@ -45,7 +45,7 @@ async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guar
   const { body, conversationId } = message
   const content: MessageContent = {
     body,
-    ...(input.a2a && { details: await withContents(account, sender, present(input.a2a)) }),
+    ...(input.a2a && { details: await withContents(account, sender, present(input.a2a), message.id) }),
     continues: input.continues,
     ...(conversationId !== null && conversationId !== input.a2a?.contextId && { conversationId }),
   }
@@ -161,10 +161,20 @@ function withVerdicts(
   const redacted = kindsOf(everybody.flatMap((side) => side.found).filter(({ action }) => action === 'redacted'))
   const guarded: GuardedSend = {
     deliveries,
+    findings: found.flatMap((side) => findingsOf(side)),
     receipt: { ...(leftOut > 0 && { leftOut }), ...(redacted.length > 0 && { redacted }) },
     statements: [...statements(verdictsOf(true)), ...statements(verdictsOf(false))],
   }
   return { ...message, guarded }
+}
+
+/** What blocks a post for some members alone leaves them out. */
+function findingsOf({ guarding: { isOwn }, found }: Findings): GuardFinding[] {
+  return found.filter(({ action }) => action !== 'blocked' && action !== 'failed').map((
+    { guardrail, action, kinds },
+  ) => (
+    { isOwn, guardrailId: guardrail.id, guardrail: guardrail.name, kinds, holds: action === 'held' }
+  ))
 }
 
 function judgedOf({ sender, recipient, message }: OutgoingMessage, isStored: boolean) {

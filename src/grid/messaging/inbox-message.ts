@@ -46,6 +46,8 @@ export interface GridMessage {
   flagged?: true
   /** Invisible characters were removed from it. */
   sanitized?: true
+  /** A person of one of both accounts changed its text before it was delivered. */
+  edited?: true
   /** The hosts that a guardrail of a person sent the text to, for checking. */
   shared_with?: string
   /** What belongs to it besides its text. */
@@ -154,6 +156,7 @@ export function asGridMessage(
     ...(message.releaseCount > 0 && { redelivered: true as const }),
     ...(message.flagged !== 0 && { flagged: true as const }),
     ...((message.sanitized !== 0 || body !== message.body || details?.sanitized) && { sanitized: true as const }),
+    ...(message.edited !== 0 && { edited: true as const }),
     ...(message.sharedWith !== null && { shared_with: message.sharedWith }),
     ...(offset === 0 && details?.parts && { parts: details.parts }),
     ...(offset === 0 && details?.a2a && { a2a: details.a2a }),

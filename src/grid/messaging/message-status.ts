@@ -1,7 +1,9 @@
 /** The status of a sent message: which recipients read it, and its timeline. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { HeldStatus } from '../../store/account/held.ts'
 import type { RecipientStatus } from '../../store/account/thread-messages.ts'
 import type { VerdictAction } from '../../store/account/verdicts.ts'
 import { type RemoteEvent, remoteEvents } from '../remote-agents/progress.ts'
@@ -24,6 +26,10 @@ interface TimelineEntry {
     | 'expired'
     | 'retracted'
     | 'replied'
+    | 'held'
+    | 'approved'
+    | 'edited'
+    | 'refused'
     | RemoteEvent['event']
   at: number
   /** Of what was `sent`. */
@@ -37,12 +43,22 @@ interface MessageStatus {
   sentAt: number
   readBy: { alias: string; readAt: number }[]
   /**
-   * `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
+   * `held` while it waits for the decision of a person, and `refused` by one. `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
    * works on it that has not acked it. `read` when no delivery is unread or leased. `failed` when no recipient can read
    * it: each was deleted before, its task was canceled, it cannot be shown, or a remote agent refused it. `delivered` when
    * remote agents have accepted it. `retracted` by its sender, or `expired` for a recipient before any other has read it.
    */
-  delivery: 'queued' | 'leased' | 'read' | 'pending' | 'delivered' | 'failed' | 'expired' | 'retracted'
+  delivery:
+    | 'held'
+    | 'refused'
+    | 'queued'
+    | 'leased'
+    | 'read'
+    | 'pending'
+    | 'delivered'
+    | 'failed'
+    | 'expired'
+    | 'retracted'
   timeline: TimelineEntry[]
   leftOut: number
   guardrails: GuardrailEntry[]
@@ -67,11 +83,15 @@ export async function messageStatus(account: AccountStore, messageId: string): P
   const message = await account.read.messages.sent(messageId, sender.agentId)
   if (!message) throw new GridError('message_not_found', 'You have sent no message with this id.')
 
-  const recipients = await account.read.messageStatus.of(messageId)
+  const [recipients, held] = await Promise.all([
+    account.read.messageStatus.of(messageId),
+    account.read.held.ofMessage(messageId),
+  ])
   const isRemote = recipients.some(({ type, isOwn }) => type === 'a2a' && isOwn)
   const remote = isRemote ? await remoteEvents(account, messageId) : new Map<string, RemoteEvent[]>()
   const ofRecipients = recipients.flatMap((recipient) => eventsOf(recipient, remote.get(recipient.agentId)))
-  const events = [...ofRecipients, ...await furtherEvents(account, sender.agentId, messageId)]
+  const ofHolds = held.flatMap((hold) => holdEvents(hold, message.recipient.replace('@', '')))
+  const events = [...ofHolds, ...ofRecipients, ...await furtherEvents(account, sender.agentId, messageId)]
     // Events of the same millisecond are in their natural order.
     .sort((a, b) => a.at - b.at || order.indexOf(a.event) - order.indexOf(b.event))
   return {
@@ -81,7 +101,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
     readBy: recipients.flatMap(({ alias, state, readAt, isLeased }) =>
       isRead(state) && readAt !== null && !isLeased ? [{ alias, readAt }] : []
     ),
-    delivery: deliveryOf(recipients),
+    delivery: deliveryOfHeld(held, recipients) ?? deliveryOf(recipients),
     timeline: events.slice(-maxTimeline),
     leftOut: Math.max(0, events.length - maxTimeline),
     guardrails: (await account.read.verdicts.ofMessage(messageId, maxGuardrails)).map((verdict) => ({
@@ -94,6 +114,10 @@ export async function messageStatus(account: AccountStore, messageId: string): P
 }
 
 const order: TimelineEntry['event'][] = [
+  'held',
+  'edited',
+  'approved',
+  'refused',
   'stored',
   'woken',
   'leased',
@@ -107,6 +131,28 @@ const order: TimelineEntry['event'][] = [
   'failed',
   'replied',
 ]
+
+/** What happened while it was held; `alias` is of its recipient. Who decides in another account is not shown. */
+function holdEvents(
+  { state, isOwn, heldAt, expiresAt, decidedAt, decider, reason, edited, deciders }: HeldStatus,
+  alias: string,
+): TimelineEntry[] {
+  const who = deciders.length > 0 ? deciders.join(', ') : isOwn ? 'the people of a rule' : 'people of another account'
+  const held: TimelineEntry = { alias, event: 'held', at: heldAt, reason: `For ${who}, until ${isoTime(expiresAt)}` }
+  if (decidedAt === null || state === 'held' || state === 'joined') return [held]
+  const by = decider === null ? {} : { reason: `By ${decider}${reason === null ? '' : `: ${reason}`}` }
+  const ended: TimelineEntry = { alias, event: state, at: decidedAt, ...(reason !== null && { reason }), ...by }
+  return [held, ...edited ? [{ alias, event: 'edited' as const, at: decidedAt }] : [], ended]
+}
+
+function deliveryOfHeld(
+  holds: readonly HeldStatus[],
+  recipients: readonly unknown[],
+): MessageStatus['delivery'] | undefined {
+  const state = holds.at(-1)?.state
+  if (state === undefined || state === 'approved' || recipients.length > 0) return undefined
+  return state === 'joined' ? 'held' : state
+}
 
 /** `remote`: what a remote agent of the account did with it. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {

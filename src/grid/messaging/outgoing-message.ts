@@ -1,6 +1,7 @@
 /** What a send is made of: its input, its recipient, its parts and its result. */
 import type { AccountStore, UnitRows } from '../../store/account.ts'
 import type { InboxAddress, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { HeldStep } from '../../store/account/new-held.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -18,7 +19,7 @@ export interface Sender {
 
 /**
  * What belongs to a message beyond its text; kept for the recipient. Parts are in 1.0 form. Of a message over A2A they are
- * all of its content, with the text. Other messages have nothing but `parts` here, which come after their text.
+ * all of its content, with the text. Other messages have nothing but `parts`, which come after their text, and `choices`.
  */
 export interface A2aDetails {
   messageId?: string
@@ -30,6 +31,8 @@ export interface A2aDetails {
   referenceTaskIds?: string[]
   acceptedOutputModes?: string[]
   waitingTaskIds?: string[]
+  /** What a person may answer with one click. */
+  choices?: string[]
   /** Of the artifact that the message is a chunk of. */
   artifactId?: string
   artifactName?: string
@@ -55,6 +58,8 @@ export interface SendInput {
   acks?: LeasePart
   /** Besides the text. Not together with `a2a`. */
   parts?: unknown[]
+  /** Not together with `a2a`. See `cleanChoices`. */
+  choices?: string[]
   a2a?: A2aDetails
   /** The end of a text that goes on with this message. Guardrails check both as one text. */
   continues?: string
@@ -76,6 +81,8 @@ export interface TaskStep {
   taskId: string
   /** The message is in the task alone: it does not wait in the inbox of its recipient. */
   isInTaskAlone: boolean
+  /** What it takes to do this when the message is delivered, if it is held first. Without it, it is done at once. */
+  later?: HeldStep
   open?(messageId: string): Statement
   statements(message: ReviewedMessage): readonly Statement[]
   /** Called when the unit failed: fails if the step is no longer possible. */
@@ -102,17 +109,21 @@ export interface Recipient {
   readonly label: string
   readonly inbox?: InboxAddress
   readonly id: string
-  /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
+  /** Whether guardrails or approval rules look at the message: a sum of the bits of `store/account/guarding.ts`, or 0. */
   readonly guards: number
   /** Whether its plain reply over A2A is a message, and not a task. */
   readonly messageReplies?: boolean
   /** Whether it is a remote agent of another account, and gets messages with a token of that account. */
   readonly spendsToken?: boolean
+  /** Whether it is the alias of a person of the sender's account. */
+  readonly isPerson?: boolean
   /** About how many inboxes a message to it reaches. */
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */
   store(message: ReviewedMessage, quotas: Quotas): Statement
   deliver(message: ReviewedMessage): Statement[]
+  /** Fails the unit if it takes no message of the sender, as `store` would, for a message that is stored already. */
+  requireOpen(message: ReviewedMessage, quotas: Quotas): Statement
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage): Statement
   /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */

@@ -53,8 +53,12 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
     const what = `This account has sent ${sent} to ${label} today, the daily limit for an agent of another account.`
     throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, secondsToTomorrow(now()), what)
   }
-  const { maxUnread } = quotas
-  if (inbox && maxUnread > 0 && isReached(await read.usage.unread(inbox), maxUnread)) {
+  await refuseFullInbox(account, { inbox, label })
+}
+
+export async function refuseFullInbox(account: AccountStore, { inbox, label }: Target): Promise<void> {
+  const { maxUnread } = quotasOf(account, inbox)
+  if (inbox && maxUnread > 0 && isReached(await account.read.usage.unread(inbox), maxUnread)) {
     const full = inbox.home === undefined ? 'full' : 'full for other accounts'
     const what = `The inbox of ${label} is ${full}: it has ${count(maxUnread, 'unread message')}.`
     throw exceeded('unread_per_inbox', maxUnread, fullInboxRetrySeconds, what)

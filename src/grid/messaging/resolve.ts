@@ -57,12 +57,13 @@ async function notFound({ read }: AccountStore, label: string): Promise<GridErro
 function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, messageReplies, isRemote, spendsToken }: {
+  { id: agentId, home, guards, messageReplies, isRemote, isPerson, spendsToken }: {
     id: string
     home?: string
     guards: number
     messageReplies: boolean
     isRemote?: boolean
+    isPerson?: boolean
     spendsToken?: boolean
   },
 ): Recipient {
@@ -75,8 +76,10 @@ function inboxOf(
     guards,
     messageReplies,
     spendsToken,
+    isPerson,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
     deliver: (message) => [messages.deliver(message, inbox)],
+    requireOpen: (message, quotas) => messages.requireRecipient(message, inbox, quotas),
     receipt: (message) =>
       home !== undefined
         ? receipts.toOtherAccount(message)
@@ -101,6 +104,7 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
     inboxes: found.memberCount - 1,
     store: (message, quotas) => messages.addPost(message, found.id, quotas),
     deliver: (message) => fanOut.toMembers(message, found.id, found.memberCount),
+    requireOpen: (message) => messages.requireMember(message, found.id),
     receipt: (message) => receipts.toChannel(message, message.at - activeMs),
     reached: (delivered) => delivered.map((row) => String(row.agent_id)),
   }

@@ -39,6 +39,11 @@ export async function retractMessage(
     const notice = { id: newId(), at, body: `@${alias} canceled task ${taskId}. It expects no answer any more.` }
     await account.write([
       ...account.change.endings.retract(id, agentId, retractedText, at),
+      account.change.held.retract(id, at),
+      // If its delivery has not canceled it.
+      ...taskId === null ? [] : account.change.tasks.change({ end: 'client', agent: agentId }, {
+        ...{ task: taskId, event: 'retracted', at, state: 'canceled' as const, reason: 'Its message was retracted.' },
+      }),
       ...taskId === null ? [] : account.change.tasks.withdraw(agentId, taskId, 'retracted', notice),
     ])
     account.waiting.notifier.wake(taskId === null ? [agentId] : [agentId, taskId])

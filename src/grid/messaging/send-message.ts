@@ -8,8 +8,10 @@ import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
+import { heldPart, withHold } from '../approvals/hold.ts'
 import { answeredTask, taskPart } from './answered-task.ts'
 import { checkGuardrails } from './check-guardrails.ts'
+import { cleanChoices, requirePerson } from './choices.ts'
 import { withCleanNames } from './given-parts.ts'
 import {
   type A2aDetails,
@@ -74,7 +76,7 @@ export async function sendMessage(
     const message = inTask(reviewed, step)
     const parts: SendPart[] = [
       quotaPart(account, recipient, message),
-      recipientPart(account, recipient, message),
+      ...message.held ? [] : [recipientPart(account, recipient, message)],
       await turnPart(account, sender, recipient, message),
       trialPart(account, sender, message),
       ...recipient.spendsToken ? [spentTokenPart(account, recipient, message)] : [],
@@ -83,6 +85,7 @@ export async function sendMessage(
       ...message.guarded ? [{ statements: message.guarded.statements }] : [],
       ...input.acks ? [acksPart(account, message, input.acks)] : [],
       ...step ? [taskPart(account, step, message)] : [],
+      ...message.held ? [heldPart(account, message, message.held, step)] : [],
       ...message.key === null ? [] : [{ statements: [account.change.messages.addKey(message, draft.requestHash)] }],
       ...input.part ? [input.part(message)] : [],
     ]
@@ -114,7 +117,7 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
 /** What is sent, as it is checked, hashed and stored: without invisible characters. */
 function draftOf(input: SendInput): Draft {
   const { text, isCleaned } = checkText(input.text)
-  const given = input.a2a ?? (input.parts?.length ? { parts: input.parts } : undefined)
+  const given = input.a2a ?? givenDetails(input)
   const a2a = given && cleanedDetails(given)
   const cleaned = { ...input, text, a2a }
   return {
@@ -124,12 +127,17 @@ function draftOf(input: SendInput): Draft {
   }
 }
 
+function givenDetails({ parts = [], choices = [] }: SendInput): A2aDetails | undefined {
+  if (parts.length + choices.length === 0) return undefined
+  return { ...(parts.length > 0 && { parts }), ...(choices.length > 0 && { choices }) }
+}
+
 /** The same if nothing changed. */
 function cleanedDetails(given: A2aDetails): A2aDetails {
   const details = withoutInvisibleIn(given)
-  const { parts } = details
-  const named = parts && withCleanNames(parts)
-  return named === parts ? details : { ...details, parts: named }
+  const parts = details.parts && withCleanNames(details.parts)
+  const choices = details.choices && cleanChoices(details.choices)
+  return parts === details.parts && choices === details.choices ? details : { ...details, parts, choices }
 }
 
 /** The message of a send, ready to be reviewed and committed. Fails with `invalid_input` or `message_not_found`. */
@@ -178,15 +186,19 @@ function inTask<Message extends NewMessage>(message: Message, step: TaskStep | u
   return step ? { ...message, taskId: step.taskId, isInTaskAlone: step.isInTaskAlone } : message
 }
 
-/** The message as its guardrails leave it. They may ask other services, so quotas are checked first. */
+/**
+ * The message as its guardrails leave it, and whether a person has to decide on it. Guardrails may ask other services, so
+ * quotas are checked first.
+ */
 async function review(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
+  if (outgoing.draft.input.a2a?.choices) requirePerson(outgoing.recipient)
   if (outgoing.recipient.guards === 0) return outgoing.message
   await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
-  return await checkGuardrails(outgoing)
+  return await withHold({ ...outgoing, message: await checkGuardrails(outgoing) })
 }
 
 /** Well-formed text of 1 to 10,000 characters, without invisible ones. `isCleaned`: it had some. */
-function checkText(text: string): { text: string; isCleaned: boolean } {
+export function checkText(text: string): { text: string; isCleaned: boolean } {
   const given = wellFormed(text)
   if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
   if (given === '') throw new GridError('invalid_input', 'The message is empty.')

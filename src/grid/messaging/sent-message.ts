@@ -48,6 +48,8 @@ export function asSentAnswer(sent: SentMessage) {
     }),
     ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
     ...(sent.redacted && { redacted: sent.redacted }),
+    // It waits for the decision of a person, and its recipient does not have it yet.
+    ...(sent.held && { held: { by: sent.held.by, until: isoTime(sent.held.until) } }),
     // It was the answer to this task, which is completed.
     ...(sent.taskId !== undefined && { task_id: sent.taskId }),
   }

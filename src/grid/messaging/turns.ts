@@ -59,6 +59,20 @@ export async function turnPart(
   }
 }
 
+/** Fails with `conversation_paused`, for a message that was counted as a turn when it was held. */
+export async function refusePaused(
+  account: AccountStore,
+  { alias }: Sender,
+  { label, inbox }: Pick<Recipient, 'label' | 'inbox'>,
+  { type, isInTaskAlone, contextId, conversationId }: NewMessage,
+): Promise<void> {
+  if (type !== 'agent' || isInTaskAlone) return
+  const name = inbox?.home === undefined ? contextId ?? conversationId : null
+  const known = await account.read.turns.of(keyOf(alias, label), name === null ? null : keyOfId(name))
+  const paused = known.find(({ pausedAt }) => pausedAt !== null)
+  if (paused) throw await pausedError(account, label, paused)
+}
+
 async function refuseBeyondHops(
   account: AccountStore,
   sender: Sender,

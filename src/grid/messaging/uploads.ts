@@ -188,12 +188,14 @@ export async function withUploads(
   return { ...details, parts }
 }
 
-/** Details with the content of their uploads as `raw`, for guardrails. What would be too much is left out. */
+/** Details with the content of their uploads as `raw`, for guardrails. What would be too much is left out. `messageId` may be stored. */
 export async function withContents(
   account: AccountStore,
   { agentId }: Sender,
   details: Record<string, unknown>,
+  messageId: string,
 ): Promise<Record<string, unknown>> {
+  const { uploads } = account.read
   const { parts } = details
   if (!Array.isArray(parts) || !hasUploads(details)) return details
   let left = maxGuardedBytes
@@ -202,7 +204,9 @@ export async function withContents(
     const { bytes } = part
     if (isUploadPart(part) && bytes <= left) {
       left -= bytes
-      const read = (n: number) => account.read.uploads.row(uploaderOf(account, agentId), part.upload, n)
+      const read = async (n: number) =>
+        await uploads.row(uploaderOf(account, agentId), part.upload, n) ??
+          await uploads.rowOfMessage(agentId, messageId, part.upload, n)
       loaded.push({ ...part, raw: (await bytesBetween(read, 0, bytes)).toString('base64') })
     } else loaded.push(part)
   }

@@ -3,6 +3,8 @@ import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
+import type { StoredPart } from '../../store/account/new-message.ts'
+import type { A2aDetails } from '../messaging/outgoing-message.ts'
 import { isFromA2a } from '../messaging/shown-parts.ts'
 import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
 
@@ -58,7 +60,7 @@ export async function shownEvents(viewer: Viewer, task: string, rows: readonly T
   return rows.map((row) => eventOf(row, parts))
 }
 
-type Parts = ReadonlyMap<string, TaskPartRow>
+type Parts = ReadonlyMap<string, TaskPartRow & { isUrl?: boolean; bytes?: number }>
 
 /** What is stored apart of these messages. */
 async function partsOf(
@@ -71,7 +73,7 @@ async function partsOf(
   return new Map(apart.map((part) => {
     // Too long for a task: its client fetches it, with the key that it has.
     const isUpload = part.encoding === 'upload'
-    return [part.id, isUpload ? { ...part, content: `${config.baseUrl}/api/v1/parts/${part.id}` } : part]
+    return [part.id, isUpload ? { ...part, isUrl: true, content: `${config.baseUrl}/api/v1/parts/${part.id}` } : part]
   }))
 }
 
@@ -146,6 +148,20 @@ function contentOf(body: string, a2a: string | null, apart: Parts): { parts: Par
   return { parts, details }
 }
 
+/** The details of a message as they were given to its send. `apart`: what is stored apart of them. */
+export function wholeDetails(a2a: string, apart: readonly StoredPart[]): A2aDetails {
+  const stored = new Map(apart.map((part) => [part.id, { ...part }]))
+  const { more = [], parts, ...details }: Details = JSON.parse(a2a)
+  for (const { kind, part_id } of more) {
+    const part = stored.get(part_id)
+    if (part) Object.assign(details, { [kind]: JSON.parse(part.content) })
+  }
+  return {
+    ...details,
+    ...(parts && { parts: parts.flatMap((part) => isHandle(part) ? wholeOf(part, stored) : [part]) }),
+  }
+}
+
 /** All parts of a message, its text among them. See `A2aDetails`. */
 export function withText<T>(body: string, a2a: string | null, parts: T[] | undefined): (T | { text: string })[] {
   return parts && isFromA2a(a2a) ? parts : [{ text: body }, ...parts ?? []]
@@ -162,8 +178,10 @@ function wholeOf(handle: Handle, apart: Parts): Part[] {
     )
   }
   const content = kind === 'data' ? JSON.parse(stored.content) : stored.content
+  const isUpload = stored.encoding === 'upload' && !stored.isUrl
   return [{
-    [stored.encoding === 'upload' ? 'url' : kind]: content,
+    [stored.isUrl ? 'url' : isUpload ? 'upload' : kind]: content,
+    ...(isUpload && { bytes: stored.bytes }),
     ...(filename !== undefined && { filename }),
     ...(mediaType !== undefined && { mediaType }),
     ...(metadata && { metadata }),

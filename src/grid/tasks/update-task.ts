@@ -6,10 +6,12 @@ import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
+import type { HeldStep } from '../../store/account/new-held.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
+import { endHeldArtifact, endPart, heldBefore, joinPart } from '../approvals/held-chunks.ts'
 import { answerOf } from '../messaging/answered-task.ts'
-import { maxMessageLength, type Recipient, type TaskStep } from '../messaging/outgoing-message.ts'
+import { maxMessageLength, type Recipient, type Sender, type TaskStep } from '../messaging/outgoing-message.ts'
 import { detailOf } from '../messaging/parts.ts'
 import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
 import { resolve } from '../messaging/resolve.ts'
@@ -73,7 +75,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   if (!isAppended) await account.waiting.appends.flush(task.id)
   if (artifact) await putArtifact(updating, artifact, state)
   else if (parts.length > 0) await say(updating, state)
-  else await change(updating, { state: state! })
+  else if (!await endHeldArtifact(account, task.id, state!)) await change(updating, { state: state! })
   return await statusOf(account, task.id)
 }
 
@@ -121,26 +123,12 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
 /** The content is a message to the client: its answer, what is said about a state, or a chunk that is to be checked. */
 async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
-  const { tasks } = account.change
-  const changer = { end: 'recipient' as const, agent: sender.agentId }
-  const isAnswer = !chunk && (state === undefined || state === 'completed')
-  const step: TaskStep = isAnswer ? answerOf(account, sender, task) : {
-    taskId: task.id,
-    // Its client is told what it has to do, also if it does not follow the task.
-    isInTaskAlone: chunk !== undefined || task.mode !== 'receipt' || state === 'working',
-    open: (id) => tasks.requireOpen(changer, task.id, id),
-    statements: (message) => {
-      const { id, at } = message
-      return [
-        tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),
-        ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state!, message: id }),
-        ...(chunk
-          ? [tasks.addChunk(changer, { ...reviewed(chunk, message), task: task.id, event: id, parts: null })]
-          : []),
-        ...(chunk && state ? tasks.change(changer, stateChange(task, `${id} ${state}`, at, state)) : []),
-      ]
-    },
+  const held = await heldBefore(account, task.id, chunk)
+  if (held && chunk) {
+    parts = joined(held.parts as Part[], parts as Part[])
+    chunk = { ...chunk, append: held.chunk.append, name: chunk.name ?? held.chunk.name }
   }
+  const step = saidStep(account, sender, task, { state, chunk })
   step.check = async () => refuseEnded(await findReceived(account, { taskId: task.id }))
   const isText = parts.length === 1 && parts.every(isBareText) && textOf(parts).length <= maxMessageLength
   const artifact = chunk && { artifactId: chunk.artifactId, artifactName: chunk.name ?? undefined }
@@ -157,8 +145,39 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
       ? await account.read.tasks.endOfArtifact(sender.agentId, task.id, chunk.artifactId, maxEndLength)
       : undefined,
     task: step,
+    ...(held && { part: (message) => chunk ? joinPart(account, held, message) : endPart(account, held) }),
     ...once,
   })
+}
+
+/** What a message of the recipient of a task does to it. */
+export function saidStep(
+  account: AccountStore,
+  sender: Sender,
+  task: TaskRow,
+  { state, chunk }: HeldStep,
+): TaskStep {
+  const { tasks } = account.change
+  const changer = { end: 'recipient' as const, agent: sender.agentId }
+  if (!chunk && (state === undefined || state === 'completed')) return answerOf(account, sender, task)
+  return {
+    taskId: task.id,
+    // Its client is told what it has to do, also if it does not follow the task.
+    isInTaskAlone: chunk !== undefined || task.mode !== 'receipt' || state === 'working',
+    later: { ...(state && { state }), ...(chunk && { chunk }) },
+    open: (id) => tasks.requireOpen(changer, task.id, id),
+    statements: (message) => {
+      const { id, at } = message
+      return [
+        tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),
+        ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state!, message: id }),
+        ...(chunk
+          ? [tasks.addChunk(changer, { ...reviewed(chunk, message), task: task.id, event: id, parts: null })]
+          : []),
+        ...(chunk && state ? tasks.change(changer, stateChange(task, `${id} ${state}`, at, state)) : []),
+      ]
+    },
+  }
 }
 
 /** A chunk as its guardrails left it. The end of what has another id now was not checked with it. */

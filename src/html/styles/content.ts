@@ -152,7 +152,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .chart text { fill: var(--soft); font: var(--text-xs)/1 var(--sans) }
 .chart .rule { stroke: var(--line) }
 .bar-of { fill: var(--accent) } .bar-of.danger { fill: var(--danger) } .bar-of.warning { fill: var(--warning) }
-.bar-of.info { fill: var(--info) } .bar-of.soft { fill: var(--soft) }
+.bar-of.info { fill: var(--info) } .bar-of.ink { fill: var(--ink) } .bar-of.soft { fill: var(--soft) }
 .legend { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); padding: 0; list-style: none; color: var(--soft); font-size: var(--text-s) }
 .chart .legend svg { display: inline-block; margin-inline-end: var(--s1); vertical-align: baseline } .legend strong { color: var(--ink) }
 .chart .hit { fill: transparent }

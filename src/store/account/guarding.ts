@@ -1,6 +1,7 @@
 /** The guardrails that a send has to ask: whether there are any, and which. */
 import type { guardrails } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
+import { approvalConsent } from './approval-rules.ts'
 import { type AccountDb, boolean, type Query, query, type Values } from '../sql.ts'
 
 type GuardrailAction = typeof guardrails.$inferSelect.action
@@ -23,20 +24,29 @@ export interface ActiveGuardrail {
   token?: SealedToken
 }
 
-/** `guards` of a message is the sum of these, or 0 if no guardrail checks it. */
+/** `guards` of a message is the sum of these, or 0 if neither a guardrail nor an approval rule may act on it. */
 export const senderIsGuarded = 1
 export const recipientIsGuarded = 2
+/** The account of the sender has approval rules. */
+export const senderHolds = 4
+/** The account of the recipient has some, and is another one. */
+export const recipientHolds = 8
 
 const isOfPerson = `EXISTS (SELECT 1 FROM agents
   WHERE agents.account_id = agent_guardrails.account_id AND agents.id = agent_guardrails.agent_id
     AND agents.type = 'human')`
-// Without the consent of a person, a guardrail sends none of their messages to a service. So it does not act on them.
+const isAllowed = (provider: string, host: string) =>
+  `(NOT ${isOfPerson} OR EXISTS (SELECT 1 FROM guardrail_consents
+    WHERE guardrail_consents.account_id = agent_guardrails.account_id
+    AND guardrail_consents.agent_id = agent_guardrails.agent_id
+    AND guardrail_consents.provider = ${provider} AND guardrail_consents.host = ${host}))`
+// Without the consent of a person, a guardrail neither sends their messages to a service nor has others decide on them. So
+// it does not act on them.
 const joinEnabled = `JOIN guardrails ON guardrails.account_id = agent_guardrails.account_id
   AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled
-  AND (guardrails.host IS NULL OR NOT ${isOfPerson} OR EXISTS (SELECT 1 FROM guardrail_consents
-    WHERE guardrail_consents.account_id = agent_guardrails.account_id
-      AND guardrail_consents.agent_id = agent_guardrails.agent_id
-      AND guardrail_consents.provider = guardrails.provider AND guardrail_consents.host = guardrails.host))`
+  AND (guardrails.host IS NULL OR ${isAllowed('guardrails.provider', 'guardrails.host')})
+  AND (coalesce(agent_guardrails.action, guardrails.action) <> 'hold'
+    OR ${isAllowed(`'${approvalConsent.provider}'`, `'${approvalConsent.host}'`)})`
 const isOf = (direction: CheckedDirection) => `agent_guardrails.direction IN ('both', '${direction}')`
 
 /** `guards` of a direct message of the agent `sender` of the calling account to the agent of the row `agents`. */
@@ -45,8 +55,9 @@ export function guardsOfDirect(sender: string, isOtherAccount: boolean): string 
   const ofSender = isGuarded(account, sender, 'outbound')
   const ofRecipient = `2 * ${isGuarded('agents.account_id', 'agents.id', 'inbound')}`
   return isOtherAccount
-    ? `${ifAny(account, ofSender)} + ${ifAny('agents.account_id', ofRecipient)}`
-    : ifAny(account, `${ofSender} + ${ofRecipient}`)
+    ? `${ifAny(account, ofSender)} + ${ifAny('agents.account_id', ofRecipient)}
+      + ${senderHolds} * ${holds(account)} + ${recipientHolds} * ${holds('agents.account_id')}`
+    : `${ifAny(account, `${ofSender} + ${ofRecipient}`)} + ${senderHolds} * ${holds(account)}`
 }
 
 /** `guards` of a post of the agent `sender` to the channel of the row `channels`. */
@@ -57,7 +68,12 @@ export function guardsOfPost(sender: string): string {
       AND channel_members.channel_id = channels.id AND channel_members.agent_id = agent_guardrails.agent_id
     ${joinEnabled}
     WHERE agent_guardrails.account_id = channels.account_id AND ${isOf('inbound')})`
-  return ifAny('channels.account_id', `${isGuarded('channels.account_id', sender, 'outbound')} + ${ofMembers}`)
+  return `${ifAny('channels.account_id', `${isGuarded('channels.account_id', sender, 'outbound')} + ${ofMembers}`)}
+    + ${senderHolds} * ${holds('channels.account_id')}`
+}
+
+function holds(account: string): string {
+  return `EXISTS (SELECT 1 FROM approval_rules WHERE approval_rules.account_id = ${account} AND approval_rules.enabled)`
 }
 
 /** The sum if any agent of the account has a guardrail, otherwise 0, without a look at the rest. */

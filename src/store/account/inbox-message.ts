@@ -52,6 +52,7 @@ export interface InboxMessage {
   awaitsAnswer: number
   flagged: number
   sanitized: number
+  edited: number
   sharedWith: string | null
   hops: number
   createdAt: number
@@ -82,6 +83,7 @@ const fields: Record<keyof InboxMessage, string> = {
       AND ${taskEnds.recipient} AND tasks.expires_at IS NOT NULL)`,
   flagged: 'messages.flagged OR deliveries.flagged',
   sanitized: 'messages.sanitized',
+  edited: 'messages.edited',
   sharedWith: 'messages.shared_with',
   hops: 'messages.hops',
   createdAt: 'messages.created_at',

@@ -45,6 +45,11 @@ const add = (channel: string, condition: string) =>
       AND ${isWithinDay}
       AND ${condition}
     ON CONFLICT DO NOTHING`)
+const accepts = (condition: string) =>
+  precondition(`EXISTS (SELECT 1 FROM agents AS sender
+    WHERE sender.account_id = :account AND sender.id = :from AND sender.deleted_at IS NULL AND ${condition})`)
+const requireRecipient = accepts(`${recipientAccepts} AND ${hasRoom}`)
+const requireMember = accepts(senderIsMember)
 const addDirect = add('NULL', `${recipientAccepts} AND ${hasRoom}`)
 const addPost = add(':channel', senderIsMember)
 
@@ -75,8 +80,11 @@ interface SentRow {
   hops: number
 }
 
+// A message that was held has the time at which it was delivered.
+const sentAt = `coalesce((SELECT min(held.sent_at) FROM held_messages AS held
+  WHERE held.sender_account_id = messages.account_id AND held.message_id = messages.id), messages.created_at)`
 const sentColumns =
-  'messages.id, messages.recipient, messages.conversation_id, messages.created_at, messages.sanitized, messages.hops'
+  `messages.id, messages.recipient, messages.conversation_id, ${sentAt} AS created_at, messages.sanitized, messages.hops`
 const sent = query<SentRow & { fromAlias: string; sharedWith: string | null }>(
   `SELECT ${sentColumns}, messages.from_alias, messages.shared_with FROM messages WHERE ${isStored} AND messages.from_agent_id = :from`,
   { sanitized: boolean },
@@ -122,6 +130,11 @@ export const messages = {
       }),
     addPost: (message: NewMessage, channel: string, quotas: Quotas) =>
       account.bind(addPost, { ...message, ...quotas, channel, toAccount: account.accountId, to: null }),
+    /** What `addDirect` requires of the recipient, for a message that is stored already. */
+    requireRecipient: ({ from }: NewMessage, to: InboxAddress, { maxUnread }: Quotas) =>
+      account.bind(requireRecipient, { from, to: to.agentId, toAccount: to.home ?? account.accountId, maxUnread }),
+    /** The same for a post. */
+    requireMember: ({ from }: NewMessage, channel: string) => account.bind(requireMember, { from, channel }),
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
     deliver: (message: NewMessage, { agentId, home }: InboxAddress) => {

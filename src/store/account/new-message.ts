@@ -1,5 +1,6 @@
 /** A message about to be stored, and the parts of the unit that stores it. */
 import type { messages } from '../../../db/schema.ts'
+import type { HeldFinding, NewHeld } from './new-held.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
@@ -37,12 +38,15 @@ export interface NewMessage {
 
 export interface ReviewedMessage extends NewMessage {
   guarded?: GuardedSend
+  /** It waits for the decision of a person, and is not delivered. */
+  held?: Omit<NewHeld, 'later'>
 }
 
 /** What guardrails decided about a message, apart from what they changed in the message itself. */
 export interface GuardedSend {
   deliveries: ChangedDelivery[]
   receipt: GuardedReceipt
+  findings: readonly GuardFinding[]
   /** Count and store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
   statements: Statement[]
 }
@@ -54,7 +58,17 @@ export interface ChangedDelivery {
   copy?: { body: string | null; a2a: string | null; chars: number }
 }
 
+/** What a guardrail objected to in a message that it did not refuse. */
+export interface GuardFinding extends HeldFinding {
+  guardrailId: string
+  /** It is a guardrail of the account of the sender. */
+  isOwn: boolean
+  holds: boolean
+}
+
 export interface GuardedReceipt {
+  /** Who may decide on the message, by alias or name, if they are of the account of the sender; and until when. */
+  held?: { by: readonly string[]; until: number }
   leftOut?: number
   /** What kinds of things were masked for all recipients. */
   redacted?: readonly string[]

@@ -1,5 +1,5 @@
 /** Messages of agents to people that wait for an answer. See docs/operating.md, "Attention". */
-import { type AccountDb, query, type Statement, statement } from '../sql.ts'
+import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 import { maxOfKind } from './attention.ts'
 import { isInTime } from './inbox-message.ts'
 
@@ -20,6 +20,8 @@ export interface Question {
   deliverySeq: number
   sender: string
   text: string
+  /** The answers that it offers, as a JSON array, or null. */
+  choices: string | null
   /** A dismissal up to here takes all that was said to the person. */
   upTo: number
 }
@@ -32,7 +34,8 @@ export const doneUpTo = (agent: string, user: string, thread: string) =>
     coalesce((SELECT seen.dismissed_seq FROM thread_seen AS seen WHERE seen.account_id = :account
       AND seen.user_id = ${user} AND seen.thread_id = ${thread}), 0))`
 
-const isOpen = `messages.type = 'agent' AND deliveries.state IN ('unread', 'read') AND ${isInTime}`
+const isOpen = `deliveries.state IN ('unread', 'read') AND ${isInTime}`
+const isAsked = `messages.type = 'agent' AND ${isOpen}`
 
 // The messages that wait in a conversation of `part`.
 const waits = `
@@ -40,7 +43,7 @@ const waits = `
   WHERE place.account_id = :account AND place.thread_id = part.thread_id AND place.seq > part.done
     AND messages.seq = place.seq AND deliveries.message_id = messages.id
     AND deliveries.sender_account_id = messages.account_id AND deliveries.account_id = :account
-    AND deliveries.agent_id = part.agent_id AND ${isOpen}`
+    AND deliveries.agent_id = part.agent_id AND ${isAsked}`
 
 // In most conversations that wait the newest delivery is open. Where it has ended, an older one may still be.
 const waiting = (whose: string, order: 'ASC' | 'DESC') => `
@@ -51,7 +54,7 @@ const waiting = (whose: string, order: 'ASC' | 'DESC') => `
     SELECT part.*, row_number() OVER (PARTITION BY part.agent_id ORDER BY part.up_to ${order}) AS place FROM (
       SELECT seats.user_id, seats.agent_id, thread_agents.thread_id,
         max(thread_agents.answered_seq, coalesce(thread_seen.dismissed_seq, 0)) AS done,
-        messages.seq AS up_to, ${isOpen} AS is_open
+        messages.seq AS up_to, ${isAsked} AS is_open
       FROM seats CROSS JOIN thread_agents CROSS JOIN deliveries CROSS JOIN messages
       LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = seats.user_id
         AND thread_seen.thread_id = thread_agents.thread_id
@@ -67,6 +70,7 @@ const ofUser = query<Question>(`
   SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since,
     newest.seq, deliveries.seq AS delivery_seq, newest.from_alias AS sender,
     substr(coalesce(deliveries.body, newest.body), 1, ${previewLength}) AS text,
+    iif(json_valid(newest.a2a), newest.a2a -> '$.choices', NULL) AS choices,
     found.up_to
   FROM found
   CROSS JOIN messages AS newest CROSS JOIN deliveries
@@ -74,6 +78,32 @@ const ofUser = query<Question>(`
     AND deliveries.sender_account_id = newest.account_id AND deliveries.account_id = :account
     AND deliveries.agent_id = found.agent_id
   ORDER BY since, newest.seq`)
+
+/** Whether a person may still choose an answer to a message, and the details of their first answer. */
+interface ChoiceState {
+  seq: number
+  isOpen: boolean
+  answer: string | null
+}
+
+const isDelivered = `deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+  AND deliveries.account_id = messages.account_id`
+const firstAnswer = (what: string) => `
+  (SELECT ${what} FROM messages AS answer
+    WHERE answer.reply_to_message_id = messages.id AND +answer.account_id = :account
+      AND answer.from_agent_id = deliveries.agent_id
+    ORDER BY answer.seq LIMIT 1)`
+const choices = query<ChoiceState>(
+  `
+  SELECT messages.seq, ${isOpen} AS is_open, ${firstAnswer(`coalesce(answer.a2a, '{}')`)} AS answer
+  FROM json_each(:seqs) AS listed CROSS JOIN messages CROSS JOIN deliveries
+  WHERE messages.account_id = :account AND messages.seq = listed.value AND ${isDelivered}`,
+  { isOpen: boolean },
+)
+const requireOpen = precondition(`EXISTS (
+  SELECT 1 FROM messages CROSS JOIN deliveries
+  WHERE messages.account_id = :account AND messages.id = :message AND ${isDelivered}
+    AND deliveries.agent_id = :agent AND ${isOpen} AND ${firstAnswer('1')} IS NULL)`)
 
 /** A person whose answers are awaited for long. */
 export interface AwaitedPerson {
@@ -106,9 +136,14 @@ export const questions = {
     ofUser: (user: string, at: number) => account.all(ofUser, { user, at }),
     /** The people whose answers are awaited since `until` or before. */
     people: (until: number, at: number) => account.all(people, { until, at }),
+    /** What became of direct messages of the account with choices. */
+    choices: (seqs: number[], at: number) => account.all(choices, { seqs: JSON.stringify(seqs), at }),
   }),
   changes: (account: AccountDb) => ({
     /** Await no answer of the user to what came up to a message. Does nothing if the account has no such thread. */
     dismiss: (user: string, thread: number, seq: number): Statement => account.bind(dismiss, { user, thread, seq }),
+    /** An agent may still answer a message, and has not replied to it. */
+    requireOpen: (agent: string, message: string, at: number): Statement =>
+      account.bind(requireOpen, { agent, message, at }),
   }),
 }

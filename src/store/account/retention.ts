@@ -50,6 +50,7 @@ const removeKeys = statement(`
 const removeMessages = [
   ...threadErasure(`m.id IN ${ids}`),
   statement(`DELETE FROM lease_releases WHERE sender_account_id = :account AND message_id IN ${ids}`),
+  statement(`DELETE FROM held_messages WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM deliveries WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM parts WHERE account_id = :account AND message_id IN ${ids}`),

@@ -62,6 +62,7 @@ const list = query<SeenTask>(`
       messages.from_alias AS client, tasks.recipient_agent_id, tasks.recipient_alias AS recipient,
       substr(messages.body, 1, 400) AS text
     FROM tasks JOIN messages ON messages.account_id = tasks.account_id AND messages.id = tasks.message_id
+      AND messages.seq > 0
     WHERE ${isSeen} AND (:states IS NULL OR tasks.state IN (SELECT value FROM json_each(:states)))
       AND tasks.status_at >= :since`).join(' UNION ALL ')
 })

@@ -131,6 +131,12 @@ const isSentToRecipient = `deliveries.sender_account_id = :account AND deliverie
 const withdraw = statement(`
   UPDATE deliveries SET state = 'withdrawn', read_at = :at
   WHERE ${isSentToRecipient} AND deliveries.state = 'unread' AND ${isCanceled}`)
+// What is held is for its recipient alone, which never learns of it.
+const withdrawHeld = statement(`
+  UPDATE held_messages SET state = 'retracted', decided_at = :at
+  WHERE sender_account_id = :account AND state = 'held' AND ${isCanceled} AND message_id IN (
+    SELECT task_messages.message_id FROM task_messages
+    WHERE task_messages.account_id = :account AND task_messages.task_id = :task AND task_messages.role = 'user')`)
 const addNotice = statement(`
   INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, reply_to_message_id,
     conversation_id, created_at, body)
@@ -208,6 +214,7 @@ export function taskChanges(account: AccountDb) {
     /** An event that cancels a task withdraws unread messages, and tells a recipient that has read one. */
     withdraw: (agent: string, task: string, event: string, notice: { id: string; body: string; at: number }) => [
       account.bind(withdraw, { agent, task, event, at: notice.at }),
+      account.bind(withdrawHeld, { agent, task, event, at: notice.at }),
       account.bind(addNotice, { agent, task, event, ...notice }),
       account.bind(deliverNotice, { agent, task, id: notice.id, at: notice.at, chars: notice.body.length }),
     ],

@@ -21,6 +21,7 @@ export interface PlacedMessage {
   replyToMessageId: string | null
   flagged: number
   sanitized: number
+  edited: number
   sharedWith: string | null
   hops: number
   createdAt: number
@@ -58,7 +59,8 @@ const listed = 'json_each(:seqs) AS listed'
 const columns = (body: string, a2a: string, flagged: string, isForeign: number) => `
   thread_messages.seq, thread_messages.thread_id, thread_messages.root_seq, messages.id, messages.from_agent_id,
   messages.from_alias, ${isForeign} AS is_foreign, messages.type, messages.recipient, ${body} AS body, ${a2a} AS a2a,
-  messages.conversation_id, messages.reply_to_message_id, ${flagged} AS flagged, messages.sanitized, messages.hops,
+  messages.conversation_id, messages.reply_to_message_id, ${flagged} AS flagged, messages.sanitized, messages.edited,
+  messages.hops,
   messages.shared_with, messages.created_at`
 const isPlaced = `thread_messages.account_id = :account AND thread_messages.seq = listed.value`
 // In another account only one agent of ours can be the recipient: a channel has the agents of one account.

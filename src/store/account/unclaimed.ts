@@ -16,11 +16,13 @@ const all = (table: string) => `DELETE FROM ${table} WHERE account_id = :account
 const removals = [
   ofMessages('lease_releases'),
   ofMessages('deliveries'),
+  ofMessages('held_messages'),
   all('idempotency_keys'),
   all('blocked_sends'),
   all('verdicts'),
   all('guardrail_counts'),
   all('guardrail_exceptions'),
+  all('approval_rules'),
   all('agent_guardrails'),
   all('guardrails'),
   all('parts'),

@@ -161,7 +161,7 @@ const moves = [
     `DELETE FROM ${table} WHERE account_id = :from`
   ),
 ].map(statement).concat(
-  placing('places of messages that move', `m.account_id = :from AND m.seq <= ${followed}`),
+  placing('places of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${followed}`),
   statement(`
     UPDATE agents SET deleted_at = :at, moved_to = :to WHERE account_id = :from AND ${isMoved('id')}`),
   statement(`UPDATE agents SET deleted_at = NULL WHERE account_id = :to AND ${isMoved('id')}`),

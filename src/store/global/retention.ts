@@ -33,7 +33,7 @@ const removal = (table: string, isOld: string, { name, key = 'rowid' }: { name?:
     `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${isOld} LIMIT :limit) RETURNING 1`
   return name === undefined ? statement(text) : crossAccountStatement(name, text)
 }
-const edgesKey = 'account_id, period_ms, at, source, target'
+const edgesKey = 'account_id, period_ms, source, target, at'
 const removals = {
   tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', { name: 'old tasks' }),
   contexts: removal('contexts', 'used_at <= :until', { name: 'old contexts' }),
@@ -100,6 +100,13 @@ const expiring = crossAccountQuery<ExpiringDelivery & { accountId: string; taskI
   ORDER BY deliveries.expires_at LIMIT :limit`,
 )
 
+const heldExpiring = crossAccountQuery<{ accountId: string; id: string }>(
+  'held messages that expire',
+  `
+  SELECT account_id, id FROM held_messages WHERE state = 'held' AND expires_at <= :until
+  ORDER BY expires_at LIMIT :limit`,
+)
+
 /** Finds the accounts with something to remove, and removes what belongs to nothing else. */
 export function retention(db: Db) {
   return {
@@ -107,6 +114,8 @@ export function retention(db: Db) {
     tasksToFail: (until: number, limit: number) => db.all(tasksToFail, { until, limit }),
     /** Unread deliveries whose time is over, with the accounts of their senders. */
     expiring: (until: number, limit: number) => db.all(expiring, { until, limit }),
+    /** Messages that no person has decided on in time, with the accounts that hold them. */
+    heldExpiring: (until: number, limit: number) => db.all(heldExpiring, { until, limit }),
     /** Remove what is older than `until`, about `rows` usual rows. Returns a row for each. */
     remove: (old: OldRows, until: number, rows: number): Statement => ({
       ...db.bind(removals[old], { until, limit: Math.ceil(rows / (weights[old] ?? 1)) }),

@@ -147,6 +147,7 @@ function Sums({ counts }: { counts: CountOfGuardrail[] }) {
 
 const verdictWords = {
   blocked: 'blocked',
+  held: 'held',
   redacted: 'redacted',
   flagged: 'flagged',
   unchecked: 'delivered unchecked',

@@ -131,6 +131,6 @@ function guardrailsOf(form: URLSearchParams): AgentGuardrailInput[] {
   return ids.map((ref) => ({
     ref,
     direction: readChoice(form, `direction-${ref}`, ['both', 'inbound', 'outbound']),
-    action: readChoice(form, `action-${ref}`, ['', 'block', 'redact', 'flag']) || undefined,
+    action: readChoice(form, `action-${ref}`, ['', 'block', 'hold', 'redact', 'flag']) || undefined,
   }))
 }

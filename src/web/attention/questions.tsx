@@ -6,13 +6,14 @@ import { dismissQuestion, maxQuestions, maxWaiting, type Question } from '../../
 import { NeedCard } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
+import { Choices } from '../../html/conversation/choices.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from '../conversations/list-pane.tsx'
 import { oneLine } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { PageResult, Visit } from '../visit.ts'
 
-/** Where a dismissal leads back to: one of these pages, or else the conversation itself. */
+/** Where a dismissal or a choice leads back to: one of these pages, or else the conversation itself. */
 const origins = ['home', 'attention'] as const
 type Origin = (typeof origins)[number]
 
@@ -34,6 +35,7 @@ export function WaitingForYou(
             <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
           </>
         ),
+        more: <Offer visit={visit} question={question} from={from} />,
         facts: [waitingWords(question.messages), <Time at={question.since} now={visit.account.deps.now()} />],
         actions: (
           <>
@@ -68,6 +70,22 @@ export function WaitsHere({ visit, question }: { visit: Visit; question: Questio
   )
 }
 
+/** The answers that the newest message offers. */
+function Offer({ visit, question, from }: { visit: Visit; question: Question; from: Origin }) {
+  const { threadId, seq, sender, choices } = question
+  if (choices === null) return null
+  return (
+    <Choices
+      asker={`@${sender}`}
+      offered={JSON.parse(choices)}
+      form={{
+        action: visit.path('conversations', String(threadId), 'choose'),
+        fields: { question: `${seq}`, from },
+      }}
+    />
+  )
+}
+
 function Dismiss(
   { visit, question: { threadId, upTo }, fields }: {
     visit: Visit
@@ -83,11 +101,16 @@ function Dismiss(
 export async function dismiss(visit: Visit): Promise<PageResult> {
   const { account, form } = visit
   await dismissQuestion(account, threadIn(visit), seqIn(form, 'upTo') ?? 0)
-  const from = origins.find((origin) => origin === form.get('from'))
+  const from = originOf(form)
   if (from) return visit.done('dismissed', from)
   const { redirectTo } = visit.done('dismissed', 'conversations', visit.param('thread')) as { redirectTo: string }
   const { show } = listPlace(form)
   return { redirectTo: show === 'all' ? redirectTo : `${redirectTo}&show=${show}` }
+}
+
+/** The page that a form came from, if it leads back there. */
+export function originOf(form: URLSearchParams): Origin | undefined {
+  return origins.find((origin) => origin === form.get('from'))
 }
 
 function answerPath({ path }: Visit, { threadId, seq }: Question): string {

@@ -53,6 +53,7 @@ type Loaded = Awaited<ReturnType<typeof loadCases>>
 
 const badges: Record<VerdictAction, BadgeKind> = {
   blocked: 'bad',
+  held: 'warning',
   redacted: 'warning',
   flagged: 'info',
   unchecked: 'bad',
@@ -72,7 +73,7 @@ export function CasesCard(
       <Card title={isAttached ? 'Cases' : undefined}>
         <EmptyState icon='guardrails' title={isAttached ? 'No objections yet' : 'Not attached to any agent'}>
           {isAttached
-            ? 'Messages that it blocks, redacts or flags are listed here.'
+            ? 'Messages that it blocks, holds, redacts or flags are listed here.'
             : mayManage
             ? 'It checks no messages yet. Attach it on the page of an agent, to the messages it receives, sends, or both.'
             : 'Owners and admins of the account can attach it to agents.'}

@@ -23,6 +23,11 @@ export const actions = [
     title: 'Block',
     hint: 'Not delivered. The sender learns which guardrail blocked the message and what kind of thing it found.',
   },
+  {
+    value: 'hold',
+    title: 'Hold',
+    hint: 'Delivered only when an owner or admin approves it, within 24 hours.',
+  },
   { value: 'redact', title: 'Redact', hint: 'Delivered with the matching text masked, and marked.' },
   { value: 'flag', title: 'Flag', hint: 'Delivered unchanged, and marked.' },
 ] as const

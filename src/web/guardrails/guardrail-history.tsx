@@ -11,6 +11,7 @@ import type { Visit } from '../visit.ts'
 /** What guardrails do, the strictest first. */
 export const verdictActions = [
   'blocked',
+  'held',
   'redacted',
   'flagged',
   'unchecked',
@@ -20,6 +21,7 @@ export const verdictActions = [
 /** The colour of each in charts, and its badge. */
 const verdictSeries = {
   blocked: { name: 'Blocked', colour: 'danger' },
+  held: { name: 'Held', colour: 'ink' },
   redacted: { name: 'Redacted', colour: 'warning' },
   flagged: { name: 'Flagged', colour: 'info' },
   unchecked: { name: 'Not checked, delivered', colour: 'accent' },
@@ -38,7 +40,7 @@ export interface CountOfGuardrail {
 export type Sums = Record<VerdictAction, number>
 
 export function sumsOf(counts: readonly { action: VerdictAction; n: number }[]): Sums {
-  const sums: Sums = { blocked: 0, redacted: 0, flagged: 0, unchecked: 0, failed: 0 }
+  const sums: Sums = { blocked: 0, held: 0, redacted: 0, flagged: 0, unchecked: 0, failed: 0 }
   for (const { action, n } of counts) sums[action] += n
   return sums
 }

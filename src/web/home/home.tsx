@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** The first page of an account: what waits for the visitor, what is stuck, and what is new. */
 import { findClaimOffer } from '../../grid/accounts/claim.ts'
+import { heldMessages } from '../../grid/approvals/held.ts'
 import { attentionOf, type Condition } from '../../grid/attention.ts'
 import { figuresOf, maxNew, medianOf, type News, newsOf, type Period } from '../../grid/conversations/news.ts'
 import { questionsOf } from '../../grid/conversations/questions.ts'
@@ -14,6 +15,7 @@ import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Plot, PlotTable } from '../../html/plots.tsx'
 import { ClaimOfferNotice } from '../accounts/claim.tsx'
+import { HeldForYou } from '../approvals/held.tsx'
 import { openRow } from '../attention/attention.tsx'
 import { WaitingForYou } from '../attention/questions.tsx'
 import { namesOf, shownThread } from '../conversations/shown.ts'
@@ -22,6 +24,7 @@ import { clockAt } from '../../lib/time.ts'
 import { FirstAgent } from './first-agent.tsx'
 
 const maxQuestions = 8
+const maxHeld = 5
 const maxStuck = 5
 const maxNews = 8
 
@@ -45,9 +48,10 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
     )
   }
   const unit = query.get('figures') === 'week' ? 'day' : 'hour'
-  const [{ open }, questions, { reader, news, isCut }, periods] = await Promise.all([
+  const [{ open }, questions, held, { reader, news, isCut }, periods] = await Promise.all([
     attentionOf(account, offer),
     questionsOf(account),
+    heldMessages(account),
     newsOf(account),
     figuresOf(account, unit),
   ])
@@ -55,12 +59,13 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   // What waits for the visitor is not told twice.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
   return await appPage(
-    { ...frame('home'), attention: open.length + questions.length },
+    { ...frame('home'), attention: open.length + questions.length + held.length },
     { title: 'Home', fresh: ['attention', 'thread', 'count', 'minute'] },
     <>
+      <HeldForYou visit={visit} held={held} max={maxHeld} />
       {questions.length > 0
         ? <WaitingForYou visit={visit} questions={questions} from='home' max={maxQuestions} />
-        : reader.seat && <p class='calm'>Nothing waits for your answer.</p>}
+        : reader.seat && held.length === 0 && <p class='calm'>Nothing waits for your answer.</p>}
       <Stuck visit={visit} open={open} />
       <SinceYouWereHere visit={visit} news={others} isCut={isCut} self={reader.seat?.alias} />
       <Figures visit={visit} periods={periods} unit={unit} />

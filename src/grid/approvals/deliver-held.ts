@@ -1,0 +1,153 @@
+/** Delivering a held message that a person has approved, under the conditions of that moment. */
+import { GridError } from '../../errors.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Decided, HeldToDecide } from '../../store/account/held.ts'
+import type { ReviewedMessage } from '../../store/account/new-message.ts'
+import { checkGuardrails } from '../messaging/check-guardrails.ts'
+import type { A2aDetails, OutgoingMessage, Recipient, Sender, TaskStep } from '../messaging/outgoing-message.ts'
+import { splitDetails } from '../messaging/parts.ts'
+import { quotasOf, refuseFullInbox } from '../messaging/quota.ts'
+import { resolve } from '../messaging/resolve.ts'
+import { checkText } from '../messaging/send-message.ts'
+import { isFromA2a } from '../messaging/shown-parts.ts'
+import { refusePaused } from '../messaging/turns.ts'
+import { wholeDetails } from '../tasks/shown-task.ts'
+import { isBareText } from '../tasks/task-parts.ts'
+import { refuseEnded, taskNotFound } from '../tasks/tasks.ts'
+import { saidStep } from '../tasks/update-task.ts'
+import type { FoundHeld } from './held.ts'
+import { tellClient, waitsUntil, withHold } from './hold.ts'
+
+/** `held`: the people of the account of the recipient have to decide, too. */
+export interface Delivered {
+  state: 'approved' | 'held'
+}
+
+/**
+ * Deliver it in the unit that records the decision. `text` replaces its text. Fails as a send does whose recipient does not
+ * take the message, and with `write_conflict` if another decision was first.
+ */
+export async function deliverHeld(
+  account: AccountStore,
+  found: FoundHeld,
+  decided: Decided,
+  text?: string,
+): Promise<Delivered> {
+  const { held } = found
+  const from = account.ofSender(held)
+  if (held.fromAliasNow === null) throw new GridError('agent_not_found', 'The sender of this message was deleted.')
+  const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow }
+  const recipient = await resolve(from, sender, held.recipient)
+  if (recipient.id !== held.toId) throw new GridError('recipient_not_found', `${held.recipient} is another agent now.`)
+  const outgoing = outgoingOf({ account: from, sender, recipient }, found, decided, text)
+  await refusePaused(from, sender, recipient, outgoing.message)
+  await refuseFullInbox(from, recipient)
+  const step = await stepOf(from, sender, held)
+  const checked = recipient.guards === 0 ? outgoing.message : await checkGuardrails(outgoing)
+  // The account of the sender decides first.
+  const message = await withHold({ ...outgoing, message: checked }, held.home === account.owner ? 1 : 2)
+  return await commit({ account, from, found, decided, recipient, before: outgoing.message, message, step })
+}
+
+/** The message as it would be sent now. */
+function outgoingOf(
+  ends: Pick<OutgoingMessage, 'account' | 'sender' | 'recipient'>,
+  { held, parts }: FoundHeld,
+  { at }: Decided,
+  text: string | undefined,
+): OutgoingMessage {
+  const { body, a2a, later, messageId: id, fromAgentId, replyToMessageId, conversationId } = held
+  const { hops, flagged, sanitized, sharedWith, type, recipient } = held
+  const cleaned = text === undefined ? body : checkText(text).text
+  const given = a2a === null ? undefined : wholeDetails(a2a, parts)
+  const details = given && text !== undefined ? withText(given, a2a, cleaned) : given
+  const split = details && details !== given ? splitDetails(id, { ...details }) : undefined
+  const message = {
+    ...{ id, from: fromAgentId, type, recipient, body: cleaned, replyToMessageId, conversationId, hops, flagged },
+    ...{ sanitized, sharedWith, key: null, keysSince: 0, replyFrom: null, at },
+    ...{ contextId: later.contextId, taskId: later.taskId, expiresAt: later.expiresAt },
+    isInTaskAlone: later.isInTaskAlone,
+    a2a: split ? JSON.stringify(split.inline) : a2a,
+    largeParts: partsAsJson(split ? split.apart : parts),
+  }
+  const input = { to: recipient, text: cleaned, a2a: details }
+  return { ...ends, message, draft: { input, key: null, requestHash: '', sanitized } }
+}
+
+/** The parts of a message over A2A are all of its content, so its text is among them. */
+function withText(details: A2aDetails, a2a: string | null, text: string): A2aDetails {
+  if (!details.parts || !isFromA2a(a2a)) return details
+  const others = details.parts.filter((part) => !isBareText(part as Parameters<typeof isBareText>[0]))
+  return { ...details, parts: [{ text }, ...others] }
+}
+
+function partsAsJson(parts: readonly unknown[]): string | null {
+  return parts.length === 0 ? null : JSON.stringify(parts)
+}
+
+/** What the message does to the task that it belongs to. Fails with `unsupported_operation` if that has ended. */
+async function stepOf(
+  from: AccountStore,
+  sender: Sender,
+  { later: { taskId, step } }: HeldToDecide,
+): Promise<TaskStep | undefined> {
+  if (taskId === null) return undefined
+  const task = await from.read.tasks.of(step ? 'recipient' : 'client', sender.agentId, taskId)
+  if (!task) throw taskNotFound(taskId)
+  refuseEnded(task)
+  return step && saidStep(from, sender, task, step)
+}
+
+interface Delivery {
+  account: AccountStore
+  from: AccountStore
+  found: FoundHeld
+  decided: Decided
+  recipient: Recipient
+  before: ReviewedMessage
+  message: ReviewedMessage
+  step: TaskStep | undefined
+}
+
+async function commit(delivery: Delivery): Promise<Delivered> {
+  const { account, from, found: { held, parts }, decided, recipient, message, step } = delivery
+  const { change } = from
+  const { id, body, a2a, flagged, sharedWith, at, taskId, largeParts } = message
+  const { edited } = decided
+  const text = { body, a2a, flagged, sharedWith, edited }
+  const open = step?.open?.(id)
+  const told = taskId !== null && !step
+    ? tellClient(from, taskId, message.held ? waitsUntil(message.held.expiresAt) : 'A person approved the message.', at)
+    : []
+  const unit = [
+    ...account.change.held.decide(held.id, decided),
+    recipient.requireOpen(message, quotasOf(from, recipient.inbox)),
+    ...open ? [open] : [],
+    // It has the same parts unless the text was edited or a guardrail masked something.
+    ...largeParts === partsAsJson(parts) ? [] : [change.held.removeParts(id), change.parts.add(message)],
+    ...message.held
+      ? [
+        change.held.change(id, text),
+        ...change.held.add({ ...message.held, later: held.later, sentAt: held.sentAt }, id, at),
+      ]
+      : change.held.number(id, text, at),
+    ...told,
+    // What they found in the same text was recorded when it was held.
+    ...message.guarded && (edited || !await hasVerdicts(from, id)) ? message.guarded.statements : [],
+  ]
+  const first = unit.length
+  const deliveries = message.held ? [] : recipient.deliver(message)
+  unit.push(...deliveries, ...message.held || !step ? [] : step.statements(message))
+  const rows = await account.write(unit)
+  if (message.held) return { state: 'held' }
+  const { notifier } = account.waiting
+  if (!message.isInTaskAlone) {
+    notifier.notify(recipient.reached(rows.slice(first, first + deliveries.length).flat()))
+  }
+  notifier.wake(taskId === null ? [held.fromAgentId] : [held.fromAgentId, taskId])
+  return { state: 'approved' }
+}
+
+async function hasVerdicts({ read }: AccountStore, message: string): Promise<boolean> {
+  return (await read.verdicts.ofMessage(message, 1)).length > 0
+}

@@ -1,0 +1,35 @@
+/** Held messages that are not delivered: a person refuses them, or their time is over. */
+import { newId } from '../../lib/id.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Decided, HeldToDecide } from '../../store/account/held.ts'
+
+const expired = 'No one decided in time.'
+
+/** Record the decision, and tell the sender: with a message of the system, and in the task that it began or continued. */
+export async function endHeld(account: AccountStore, held: HeldToDecide, decided: Decided): Promise<void> {
+  const { home, messageId, recipient, fromAgentId, later } = held
+  const { at, reason, state } = decided
+  const from = account.ofSender(held)
+  // Who decides in another account is not told.
+  const who = home === account.owner ? decided.decider ?? 'The grid' : 'A person of the account of the recipient'
+  const what = state === 'expired' ? reason : `${who} refused it: ${reason}`
+  const text = `Your message to ${recipient} was not delivered. ${what}`
+  const { tasks } = from.change
+  const task = later.step ? null : later.taskId
+  const change = task !== null && { task, event: newId(), at, state: 'rejected' as const, reason: text }
+  await account.write([
+    ...account.change.held.decide(held.id, decided),
+    ...change ? tasks.change({ end: 'grid' }, change) : [],
+    ...from.change.held.notify(newId(), messageId, text, at),
+  ])
+  account.waiting.notifier.notify([fromAgentId])
+  account.waiting.notifier.wake(task === null ? [fromAgentId] : [fromAgentId, task])
+}
+
+/** Refuse a message whose time to decide is over. Does nothing if it was decided at the same time. */
+export async function expireHeld(account: AccountStore, id: string): Promise<void> {
+  const held = await account.read.held.byId(id, null)
+  if (held?.state !== 'held') return
+  const decided = { user: null, decider: null, reason: expired, edited: false }
+  await endHeld(account, held, { ...decided, state: 'expired', at: account.deps.now() })
+}

@@ -1,0 +1,87 @@
+/** Held messages and decisions, as the people see them who decide. See docs/protocol/messages.md, "Held messages". */
+import { callingUser } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { DecisionFilter, HeldRow, HeldToDecide } from '../../store/account/held.ts'
+import type { StoredPart } from '../../store/account/new-message.ts'
+import { contentOf, type PartContent } from '../messaging/read-part.ts'
+import { shownDetails } from '../messaging/shown-parts.ts'
+
+export type HeldMessage = HeldRow & {
+  /** What belongs to it besides its text, as its recipient would see it. A large part has `part_id`. */
+  parts: Record<string, unknown>[]
+  /** SHA-256 of all that is shown. A decision carries it, so that nobody decides on another text. */
+  hash: string
+  /** The calling user may decide on it, if it is still held. */
+  mayDecide: boolean
+}
+
+const maxListed = 200
+const maxPartChars = 8 * 1024
+
+/** What waits for the calling user, the oldest first, at most 200. Empty for other callers. */
+export async function heldMessages(account: AccountStore): Promise<HeldRow[]> {
+  const { actor, deps: { now }, read } = account
+  return actor.type === 'user' ? await read.held.ofUser(actor.userId, now(), maxListed) : []
+}
+
+/** How many messages wait for the calling user. */
+export async function countHeld(account: AccountStore): Promise<number> {
+  const { actor, deps: { now }, read } = account
+  return actor.type === 'user' ? await read.held.countOfUser(actor.userId, now()) : 0
+}
+
+/** A message that the calling user may decide on, or decided on. Fails with `message_not_found`. */
+export async function heldMessage(account: AccountStore, id: string): Promise<HeldMessage> {
+  const { held, parts, hash } = await findHeld(account, id)
+  const { a2a, body, messageId } = held
+  const details = a2a === null ? undefined : shownDetails(messageId, a2a, body, maxPartChars)
+  const { mayDecide, ...row } = held
+  const shown = [
+    ...details?.parts ?? [],
+    ...parts.filter(({ id }) => !a2a?.includes(id)).map(({ id }) => ({ part_id: id })),
+  ]
+  return { ...rowOf(row), parts: shown, hash, mayDecide }
+}
+
+/** A large part of such a message. Fails with `message_not_found` or `part_not_found`. */
+export async function heldPartOf(account: AccountStore, id: string, partId: string): Promise<PartContent> {
+  const { held, parts } = await findHeld(account, id)
+  const part = parts.find((part) => part.id === partId)
+  if (!part) throw new GridError('part_not_found', 'This message has no part with this id.')
+  const { read: { uploads } } = account.ofSender(held)
+  const rowOfUpload = (upload: string, n: number) => uploads.rowOfMessage(held.fromAgentId, held.messageId, upload, n)
+  return contentOf({ a2a: held.a2a, part }, part, rowOfUpload)
+}
+
+/** Decisions, the newest first. Owners and admins see all of them, others theirs. Fails with `wrong_credential`. */
+export async function decisions(account: AccountStore, filter: DecisionFilter) {
+  const { userId, role } = callingUser(account.actor)
+  return await account.read.held.decided(userId, role === 'owner' || role === 'admin', filter)
+}
+
+export interface FoundHeld {
+  held: HeldToDecide
+  parts: StoredPart[]
+  hash: string
+}
+
+/** Fails with `message_not_found`, also for one on which the calling user may not decide. */
+export async function findHeld(account: AccountStore, id: string): Promise<FoundHeld> {
+  const { userId } = callingUser(account.actor)
+  const { read } = account
+  const held = await read.held.byId(id, userId)
+  if (!held || !(held.mayDecide || held.decidedBy === userId)) {
+    throw new GridError('message_not_found', 'No message with this id waits for you.')
+  }
+  const parts = await read.held.parts(id)
+  const hash = hashForLookup(JSON.stringify([held.body, held.a2a, parts.map(({ id, content }) => [id, content])]))
+  return { held, parts, hash }
+}
+
+/** Without what only its delivery needs. */
+function rowOf(held: Omit<HeldToDecide, 'mayDecide'>): HeldRow {
+  const { home: _home, fromAgentId: _from, fromAliasNow: _now, toId: _to, later: _later, a2a: _a2a, ...row } = held
+  return row
+}

@@ -1,0 +1,122 @@
+/** Whether a message waits for the decision of a person, and what its unit does then. See docs/protocol/messages.md, "Held messages". */
+import { newId } from '../../lib/id.ts'
+import { day, isoTime } from '../../lib/time.ts'
+import type { AccountStore, Guarding } from '../../store/account.ts'
+import { recipientHolds, senderHolds } from '../../store/account/guarding.ts'
+import type { HoldingRule, NewHeld } from '../../store/account/new-held.ts'
+import type { GuardFinding, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { Statement } from '../../store/sql.ts'
+import { bytesOf } from '../messaging/given-parts.ts'
+import type { OutgoingMessage, SendPart, TaskStep } from '../messaging/outgoing-message.ts'
+import { holdingRule } from './match.ts'
+
+/** How long a message waits that guardrails hold. */
+const guardrailHoldMs = day
+
+/**
+ * The message, to be held if a rule or a guardrail of either account says so: the account of the sender comes first.
+ * `decided`: for how many of both accounts people have decided. What the grid itself sends is never held.
+ */
+export async function withHold(outgoing: OutgoingMessage, decided = 0): Promise<ReviewedMessage> {
+  const { account, recipient: { inbox }, message } = outgoing
+  if (message.type === 'system') return message
+  const own = { guarding: account.guarding(), bit: senderHolds }
+  const sides = inbox?.home === undefined
+    ? [own]
+    : [own, { guarding: account.guarding(inbox.home), bit: recipientHolds }]
+  for (const { guarding, bit } of sides.slice(decided)) {
+    const held = await holdIn(outgoing, guarding, bit)
+    if (!held) continue
+    const by = guarding.isOwn ? await account.read.held.deciders(held.rule, message.from) : []
+    const { guarded = { deliveries: [], receipt: {}, findings: [], statements: [] } } = message
+    const receipt = { ...guarded.receipt, held: { by, until: held.expiresAt } }
+    return { ...message, held, guarded: { ...guarded, receipt } }
+  }
+  return message
+}
+
+/** What the unit of a held message does instead of delivering it. */
+export function heldPart(
+  account: AccountStore,
+  message: ReviewedMessage,
+  held: Omit<NewHeld, 'later'>,
+  step: TaskStep | undefined,
+): SendPart {
+  const { id, at, taskId, isInTaskAlone, expiresAt, contextId } = message
+  const later = { taskId, isInTaskAlone, expiresAt, contextId, ...step?.later && { step: step.later } }
+  const told = step && !step.later ? tellClient(account, step.taskId, waitsUntil(held.expiresAt), at) : []
+  return { statements: [...account.change.held.add({ ...held, later }, id, at), ...told] }
+}
+
+export function waitsUntil(expiresAt: number): string {
+  return `The message waits until ${isoTime(expiresAt)} for the approval of a person.`
+}
+
+/** The client of a task that has its message in it is told of the message, while the task goes on as it is. */
+export function tellClient({ change }: AccountStore, task: string, reason: string, at: number): Statement[] {
+  return (['submitted', 'working'] as const).flatMap((state) =>
+    change.tasks.change({ end: 'grid' }, { task, event: newId(), at, state, from: [state], reason })
+  )
+}
+
+async function holdIn(
+  { sender, recipient, message, draft }: OutgoingMessage,
+  guarding: Guarding,
+  bit: number,
+): Promise<Omit<NewHeld, 'later'> | undefined> {
+  const findings = (message.guarded?.findings ?? []).filter(({ isOwn }) => isOwn === guarding.isOwn)
+  const hold = await ruleOf(findings)
+  if (!hold) return undefined
+  const { rule, expiresMs } = hold
+  return {
+    id: newId(),
+    ...!guarding.isOwn && { heldIn: recipient.inbox?.home },
+    toId: recipient.id,
+    rule,
+    findings: findings.map(({ guardrail, kinds }) => ({ guardrail, kinds })),
+    sentAt: message.at,
+    expiresAt: Math.min(message.at + expiresMs, message.expiresAt ?? Infinity),
+  }
+
+  async function ruleOf(findings: GuardFinding[]): Promise<{ rule: HoldingRule; expiresMs: number } | undefined> {
+    const rules = (recipient.guards & bit) === 0 ? [] : await guarding.approvalRules()
+    if (rules.length > 0) {
+      const isOwnRecipient = !guarding.isOwn || recipient.inbox?.home === undefined
+      const found = holdingRule(rules, {
+        isOwnSender: guarding.isOwn,
+        fromId: sender.agentId,
+        fromType: guarding.isOwn ? await guarding.typeOf(sender.agentId) ?? 'mcp' : 'mcp',
+        toType: recipient.inbox && isOwnRecipient ? await guarding.typeOf(recipient.id) : undefined,
+        toId: recipient.id,
+        isOwnRecipient,
+        isChannel: !recipient.inbox,
+        findings,
+        parts: partsIn(draft.input.a2a?.parts ?? []),
+      })
+      if (found) {
+        const { id, name, deciders, isRisky, expiresMs } = found
+        return { rule: { id, name, deciders, isRisky }, expiresMs }
+      }
+    }
+    const names = findings.filter(({ holds }) => holds).map(({ guardrail }) => guardrail)
+    if (names.length === 0) return undefined
+    const name = [...new Set(names)].join(', ')
+    return { rule: { id: null, name, deciders: [], isRisky: false }, expiresMs: guardrailHoldMs }
+  }
+}
+
+/** What a message has besides its text. */
+function partsIn(parts: readonly unknown[]): { mediaType: string; bytes: number }[] {
+  return (parts as Record<string, unknown>[]).flatMap((part) => {
+    const { text, data, url, mediaType, filename, bytes } = part
+    if (typeof text === 'string' && mediaType === undefined && filename === undefined) return []
+    const usual = text !== undefined
+      ? 'text/plain'
+      : data !== undefined
+      ? 'application/json'
+      : url !== undefined
+      ? 'text/uri-list'
+      : 'application/octet-stream'
+    return [{ mediaType: String(mediaType ?? usual), bytes: typeof bytes === 'number' ? bytes : bytesOf(part) }]
+  })
+}

@@ -1,0 +1,66 @@
+/** Which approval rule of one account holds a message. */
+import type { AgentType } from '../../store/account/agents.ts'
+import type { ActiveApprovalRule } from '../../store/account/approval-rules.ts'
+
+/** A message as the rules of one account see it. */
+export interface Candidate {
+  /** The sender is of the account of the rules. */
+  isOwnSender: boolean
+  fromId: string
+  fromType: AgentType
+  /** Undefined for a channel. */
+  toType?: AgentType
+  /** The id of an agent or a channel. */
+  toId: string
+  isOwnRecipient: boolean
+  isChannel: boolean
+  /** What guardrails of this account objected to. */
+  findings: readonly { guardrailId: string }[]
+  parts: readonly { mediaType: string; bytes: number }[]
+}
+
+/** The first rule that holds a message, or undefined. `rules` are the active ones of an account, in their order. */
+export function holdingRule(
+  rules: readonly ActiveApprovalRule[],
+  candidate: Candidate,
+): ActiveApprovalRule | undefined {
+  return rules.find((rule) =>
+    isFrom(rule, candidate) && isTo(rule, candidate) && meets(rule, candidate) && !isExempt(rule, candidate)
+  )
+}
+
+function isFrom({ fromKind, fromId }: ActiveApprovalRule, candidate: Candidate): boolean {
+  const { isOwnSender, fromType } = candidate
+  if (fromKind === 'agent') return isOwnSender && candidate.fromId === fromId
+  if (fromKind === 'any') return !(isOwnSender && fromType === 'human')
+  return isOfKind(fromKind, isOwnSender, fromType)
+}
+
+function isTo({ toKind, toId }: ActiveApprovalRule, candidate: Candidate): boolean {
+  const { isOwnRecipient, isChannel, toType } = candidate
+  if (toKind === 'any') return true
+  if (toKind === 'channel') return isChannel && candidate.toId === toId
+  if (isChannel) return false
+  return toKind === 'agent' ? isOwnRecipient && candidate.toId === toId : isOfKind(toKind, isOwnRecipient, toType)
+}
+
+function isOfKind(kind: 'strangers' | 'people' | 'remote', isOwn: boolean, type?: AgentType): boolean {
+  if (kind === 'strangers') return !isOwn
+  return isOwn && type === (kind === 'people' ? 'human' : 'a2a')
+}
+
+function meets({ condition, guardrailId, mediaType, minBytes }: ActiveApprovalRule, candidate: Candidate): boolean {
+  if (condition === 'finding') {
+    return candidate.findings.some((finding) => guardrailId === null || finding.guardrailId === guardrailId)
+  }
+  if (condition === 'parts') {
+    return candidate.parts.some((part) =>
+      part.mediaType.toLowerCase().startsWith(mediaType ?? '') && part.bytes >= (minBytes ?? 0)
+    )
+  }
+  return true
+}
+
+function isExempt({ exemptIds }: ActiveApprovalRule, { fromId, toId }: Candidate): boolean {
+  return exemptIds.includes(fromId) || exemptIds.includes(toId)
+}

@@ -1,0 +1,55 @@
+/** A message between two accounts: the people of both may have to decide. docs/protocol/messages.md, "Held messages". */
+import { beforeEach, expect, test } from 'vitest'
+import { heldMessages } from '../../../src/grid/approvals/held.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { approveOne, hold, refuseOne } from '../../support/held.ts'
+import { callTool } from '../../support/mcp.ts'
+import { seated } from '../../support/seats.ts'
+
+let grid: TestGrid
+let desk: TestAgent
+let ann: AccountStore
+let ed: AccountStore
+
+const tool = async (agent: TestAgent, name: string, input: object = {}) =>
+  (await callTool(grid, agent.key, name, { ...input })).text
+const read = (agent: TestAgent) => tool(agent, 'read_messages')
+const send = () => tool(grid.alice, 'send_message', { to: '@desk', message: 'an offer' })
+
+beforeEach(async () => {
+  grid = await testGrid()
+  desk = await grid.evil.agent('desk', { visibility: 'public', accessPolicy: 'auto_approve' })
+  ann = (await seated(grid, 'ann', { role: 'owner', name: 'Ann' })).account
+  ed = (await seated(grid, 'edd', { role: 'owner', name: 'Ed', account: grid.evil })).account
+})
+
+test('the account of the sender decides first, then that of the recipient', async () => {
+  await hold(grid.acme.store)
+  await hold(grid.evil.store, { fromKind: 'strangers' })
+  const { message_id } = await send()
+  expect(await heldMessages(ed)).toEqual([])
+
+  expect(await approveOne(ann)).toEqual({ state: 'held' })
+  expect(await read(desk)).toEqual([])
+  expect(await tool(grid.alice, 'message_status', { message_id })).toMatchObject({ delivery: 'held' })
+  expect(await heldMessages(ann)).toEqual([])
+
+  expect(await approveOne(ed)).toEqual({ state: 'approved' })
+  expect(await read(desk)).toMatchObject([{ message: 'an offer', external: true }])
+})
+
+test('a rule of the account of the recipient holds it, and its sender learns neither who decides nor who refused it', async () => {
+  await hold(grid.evil.store, { fromKind: 'strangers' })
+  const sent = await send()
+  expect(sent.held.by).toEqual([])
+  await refuseOne(ed, 'No offers')
+
+  const told = JSON.stringify([
+    await read(grid.alice),
+    await tool(grid.alice, 'message_status', { message_id: sent.message_id }),
+  ])
+  expect(told).toContain('No offers')
+  expect(told).not.toMatch(/@edd|Ed\b/)
+  expect(await read(desk)).toEqual([])
+})

@@ -1,0 +1,35 @@
+/** Approval rules and decisions in a test grid. */
+import { approve, refuse } from '../../src/grid/approvals/decide.ts'
+import { heldMessage, heldMessages } from '../../src/grid/approvals/held.ts'
+import { newId } from '../../src/lib/id.ts'
+import { day } from '../../src/lib/time.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import type { ApprovalRule } from '../../src/store/account/approval-rules.ts'
+
+/** Store a rule of the account, by default one that holds every message of agents, for its owners. */
+export async function hold({ change, deps, write }: AccountStore, more: Partial<ApprovalRule> = {}): Promise<void> {
+  const at = deps.now()
+  const id = newId()
+  await write([change.approvalRules.add({
+    ...{ id, name: `rule ${id}`, fromKind: 'any', fromId: null, toKind: 'any', toId: null, condition: 'always' },
+    ...{ guardrailId: null, mediaType: null, minBytes: null, deciders: [], expiresMs: day, enabled: true },
+    ...{ isRisky: false, createdAt: at, updatedAt: at, ...more },
+  })])
+}
+
+/** The one message that waits for a person. */
+export async function waiting(account: AccountStore) {
+  const held = await heldMessages(account)
+  if (held.length !== 1) throw new Error(`${held.length} messages wait`)
+  return await heldMessage(account, held[0].id)
+}
+
+export async function approveOne(account: AccountStore, text?: string) {
+  const { id, hash } = await waiting(account)
+  return await approve(account, { id, hash, text })
+}
+
+export async function refuseOne(account: AccountStore, reason: string) {
+  const { id, hash } = await waiting(account)
+  return await refuse(account, { id, hash, reason })
+}
