@@ -126,7 +126,7 @@ export function digestEmail(
     'You asked for these emails under Settings, Notifications. To end them, open this link:',
     unsubscribe,
   ])
-  return { ...content, unsubscribe }
+  return { ...content, ...(waiting === undefined && { subject: 'News for you' }), unsubscribe }
 }
 
 function named(aliases: string[]): string {
