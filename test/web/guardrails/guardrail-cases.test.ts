@@ -46,9 +46,9 @@ test('the chart counts by the day, or by the hour, and leaves out what is older'
   expect(month.at(-1)).toMatch(new RegExp(`^${today}: [1-3] 0 0 0 0 0$`))
   expect(month.reduce((sum, bar) => sum + Number(bar.match(/: (\d+)/)![1]), 0)).toBe(3)
   expect(hours).toHaveLength(24)
-  expect(hours.filter((bar) => !bar.endsWith(' 0 0 0 0 0')).map((bar) => bar.slice(7))).toEqual([
-    '2 0 0 0 0',
-    '1 0 0 0 0',
+  expect(hours.filter((bar) => !bar.endsWith(' 0 0 0 0 0 0')).map((bar) => bar.slice(7))).toEqual([
+    '2 0 0 0 0 0',
+    '1 0 0 0 0 0',
   ])
 })
 
