@@ -8,8 +8,6 @@ import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts
 import { addKey, reissueKey, revokeKey, updateAgent } from '../src/grid/agents/agent-settings.ts'
 import { createAgent } from '../src/grid/agents/agents.ts'
 import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/agents/skills.ts'
-import { approve, refuse } from '../src/grid/approvals/decide.ts'
-import { heldMessage, heldPartOf } from '../src/grid/approvals/held.ts'
 import { snooze } from '../src/grid/attention.ts'
 import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels/channels.ts'
 import {
@@ -55,10 +53,6 @@ async function attachOwn(account: AccountStore, agent: string) {
 }
 
 const probes: Probe[] = [
-  ['approve', 'person', 'message id', (account, id) => approve(account, { id, hash })],
-  ['refuse', 'person', 'message id', (account, id) => refuse(account, { id, hash, reason: 'no' })],
-  ['heldMessage', 'person', 'message id', (account, id) => heldMessage(account, id)],
-  ['heldPartOf', 'person', 'message id', (account, id) => heldPartOf(account, id, `${id}.0`)],
   ['writeMessage', 'person', '@alias', (account, to) => writeMessage(account, { to, text: 'hi' })],
   ['writeMessage', 'person', '#channel', (account, to) => writeMessage(account, { to, text: 'hi' })],
   ['retractOwnMessage', 'person', 'message id', (account, id) => retractOwnMessage(account, id)],
