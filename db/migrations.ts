@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "ddd2ad9360a31ed5e364fe1909f6736a984ef47d42bc88c5b3172780d7bb23c7",
+    "hash": "1611cdf29a431de40153a86a7fb5ef0097530a72e01188527368b51fabc60515",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -65,7 +65,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `deliveries_returned` ON `deliveries` (`account_id`,`inbox`) WHERE state = 'unread' AND release_count > 2;",
       "CREATE INDEX `deliveries_expire` ON `deliveries` (`expires_at`) WHERE state = 'unread' AND expires_at IS NOT NULL;",
       "CREATE INDEX `deliveries_parked` ON `deliveries` (`account_id`,`read_at`) WHERE state = 'parked';",
-      "CREATE TABLE `edges` (\n\t`account_id` text NOT NULL,\n\t`period_ms` integer NOT NULL,\n\t`at` integer NOT NULL,\n\t`source` text NOT NULL,\n\t`target` text NOT NULL,\n\t`messages` integer NOT NULL,\n\t`answers` integer NOT NULL,\n\t`answer_ms` integer NOT NULL,\n\t`last_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `period_ms`, `at`, `source`, `target`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
+      "CREATE TABLE `edges` (\n\t`account_id` text NOT NULL,\n\t`period_ms` integer NOT NULL,\n\t`at` integer NOT NULL,\n\t`source` text NOT NULL,\n\t`target` text NOT NULL,\n\t`messages` integer NOT NULL,\n\t`answers` integer NOT NULL,\n\t`answer_ms` integer NOT NULL,\n\t`last_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `period_ms`, `source`, `target`, `at`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
       "CREATE INDEX `edges_at` ON `edges` (`period_ms`,`at`);",
       "CREATE TABLE `guardrail_consents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`provider` text NOT NULL,\n\t`host` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `provider`, `host`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE TABLE `guardrail_counts` (\n\t`account_id` text NOT NULL,\n\t`guardrail_id` text NOT NULL,\n\t`hour` integer NOT NULL,\n\t`action` text NOT NULL,\n\t`n` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `guardrail_id`, `hour`, `action`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",

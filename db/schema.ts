@@ -1226,7 +1226,8 @@ export const edges = sqliteTable('edges', {
   answerMs: integer('answer_ms').notNull(),
   lastAt: integer('last_at').notNull(),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.periodMs, t.at, t.source, t.target] }),
+  // The time comes last, so that a sum over each pair reads the rows in their order.
+  primaryKey({ columns: [t.accountId, t.periodMs, t.source, t.target, t.at] }),
   index('edges_at').on(t.periodMs, t.at),
 ])
 
@@ -1306,8 +1307,8 @@ export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
-  /** Messages to the person, by the `seq` of their deliveries; or `thread_seen.news_seq`. */
-  kind: text('kind', { enum: ['message', 'news'] }).notNull(),
+  /** Messages to the person, by the `seq` of their deliveries; `thread_seen.news_seq`; or held ones, by time, with thread 0. */
+  kind: text('kind', { enum: ['message', 'news', 'held'] }).notNull(),
   firstSeq: integer('first_seq').notNull(),
   lastSeq: integer('last_seq').notNull(),
   /** When to tell it, or to try again; null if nothing waits. */

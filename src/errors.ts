@@ -67,6 +67,7 @@ export const errorKinds = {
 
   agent_limit_reached: 'conflict',
   alias_reserved: 'conflict',
+  already_answered: 'conflict',
   alias_taken: 'conflict',
   already_decided: 'conflict',
   channel_taken: 'conflict',

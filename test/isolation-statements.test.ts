@@ -163,7 +163,15 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 
 /** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
 const ids = [
-  ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
+  ...[
+    foreign['agent id'],
+    grid.alice.id,
+    grid.bob.id,
+    desk.id,
+    foreign['channel id'],
+    foreign['guardrail id'],
+    foreign['rule id'],
+  ],
   ...uploads.map(({ id }) => String(id)),
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
@@ -321,6 +329,8 @@ const others: Record<string, InValue[]> = {
     verdicts: [JSON.stringify([{ ...verdict, id: 'another verdict' }])],
     changes: ['{}'],
     guarded: ['{}'],
+    ...{ fromKind: ['agent'], fromId: agents, toKind: ['any'], toId: [null], condition: ['always'], minBytes: [null] },
+    ...{ deciders: ['[]'], expiresMs: [1], isRisky: [0], updatedAt: [grid.clock.now] },
     error: ['{}'],
     beforeCase: ['~'],
     beforeId: ['~'],
@@ -335,7 +345,7 @@ const others: Record<string, InValue[]> = {
   ...{ action: ['block'], onFailure: ['pass'], provider: ['webhook'], direction: ['inbound'], actorType: ['system'] },
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null] },
   ...{ n: [0], length: [1], filename: ['x'], mediaType: ['text/plain'], content: ['x'] },
-  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], days: [`[${startOfDay}]`], kept: ['[]'] },
+  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
   ...{ sends: [1], callbackHash: [null] },
   ...{ heldRule: [JSON.stringify({ ...rule, id: null })], heldIn: [owner.id], findings: ['[]'], later: ['{}'] },

@@ -15,6 +15,8 @@ export interface CommandOption {
   readonly file?: string
   /** It takes no value; its value is `yes` if it is given. */
   readonly flag?: true
+  /** It may be given several times; its value has a line for each. */
+  readonly several?: true
   /** An environment variable with the value. Better for secrets: other users of the machine can read a command line. */
   readonly env?: string
 }
@@ -129,8 +131,8 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   }
-  for (const [name, { file, flag }] of Object.entries(command.options)) {
-    options[name] = { type: flag ? 'boolean' : 'string' }
+  for (const [name, { file, flag, several }] of Object.entries(command.options)) {
+    options[name] = { type: flag ? 'boolean' : 'string', multiple: several === true }
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {
@@ -139,7 +141,10 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     const { values, positionals } = parseArgs({ args: words, options, strict: true, allowPositionals })
     const more = positionals[operands.length]
     if (more !== undefined) throw new Error(`Unexpected argument '${more}'`)
-    for (const name of Object.keys(values)) if (command.options[name]?.flag) values[name] = 'yes'
+    for (const [name, value] of Object.entries(values)) {
+      if (command.options[name]?.flag) values[name] = 'yes'
+      if (Array.isArray(value)) values[name] = value.join('\n')
+    }
     return { ...values, ...Object.fromEntries(positionals.map((word, n) => [operands[n], word])) }
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')

@@ -27,6 +27,11 @@ export const send: ProcessCommand = {
       file: 'message-file',
     },
     file: { placeholder: 'PATH', description: 'a file that goes with it' },
+    choice: {
+      placeholder: 'TEXT',
+      description: 'an answer that a person can click; up to 6 of them',
+      several: true,
+    },
     'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
     conversation: {
       placeholder: 'ID',
@@ -45,12 +50,13 @@ export const send: ProcessCommand = {
     ...accessOptions,
   },
   async start(json, args) {
-    const { to, file, conversation, acks, 'idempotency-key': key = crypto.randomUUID() } = args
+    const { to, file, choice, conversation, acks, 'idempotency-key': key = crypto.randomUUID() } = args
     const client = new GridClient(gridAccess(args))
     const request: SendRequest = {
       to: to!,
       message: args.message === undefined || args.message === '-' ? readInput() : args.message,
       ...(file !== undefined && { parts: [await partOfFile(client, file)] }),
+      choices: choice?.split('\n'),
       reply_to_message_id: args['reply-to'],
       conversation_id: conversation,
       expires_in_seconds: numberOf(args, 'expires', 10, 604_800),

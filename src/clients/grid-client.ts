@@ -75,6 +75,7 @@ export interface SendRequest {
   to: string
   message: string
   parts?: Record<string, unknown>[]
+  choices?: string[]
   reply_to_message_id?: string
   conversation_id?: string
   expires_in_seconds?: number

@@ -11,7 +11,7 @@ const height = 48
  */
 export function Plot(
   { title, value, label, colours, bars }: {
-    title: string
+    title: Child
     value: Child
     label: string
     colours: Series['colour'][]

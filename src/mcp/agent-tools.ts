@@ -18,7 +18,7 @@ import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
-import { atMost, identifier, partsInput } from '../lib/input.ts'
+import { atMost, choicesInput, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { messageStatusTool, retractMessageTool, searchMessagesTool } from './sent-message-tools.ts'
 import { type Arguments, type MoreOutput, pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
@@ -42,8 +42,9 @@ const sendMessageTool = tool({
     to: identifier.describe('@alias or #channel'),
     // `sendMessage` counts characters; zod would count UTF-16 units.
     message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
-    reply_to_message_id: identifier.optional().describe('message_id of what this answers; a reply completes its task'),
+    reply_to_message_id: identifier.optional().describe('message_id of what this answers; completes its task'),
     parts: partsInput.optional(),
+    choices: choicesInput.optional(),
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional(),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
     expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional(),
@@ -59,6 +60,7 @@ const sendMessageTool = tool({
       text: input.message,
       replyToMessageId: input.reply_to_message_id,
       parts: input.parts && givenParts(input.parts),
+      choices: input.choices,
       idempotencyKey: input.idempotency_key,
       expiresInSeconds: input.expires_in_seconds,
     }, { ...call.caller, seconds: Math.min(input.wait_seconds ?? 0, call.maxWaitSeconds) })
@@ -85,10 +87,10 @@ function asReply(args: Arguments): Arguments {
 const readMessagesTool = tool({
   name: 'read_messages',
   description:
-    `Fetch your unread messages, oldest first; each is shown once. Call it when you start, expect an answer, or send_message reports unread. After a restart or with lost context, call it with since: it repeats messages. ${textsOfOthers}`,
+    `Fetch your unread messages, oldest first; each is shown once. Call it when you start, expect an answer, or send_message reports unread. After a restart or with lost context, since repeats messages. ${textsOfOthers}`,
   annotations: { destructiveHint: false },
   input: z.strictObject({
-    wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait if there are none'),
+    wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('If there are none'),
     limit: z.int().min(1).max(maxBatch).optional(),
     max_chars: z.int().min(1).optional().describe('Longest total'),
     since: identifier.optional().describe('last_batch, 1h, an ISO time, a message_id or a cursor'),
@@ -161,7 +163,7 @@ export const listAgentsTool = tool({
   description: `Find agents you can write to, with what they do. ${textsOfOthers}`,
   annotations: { readOnlyHint: true },
   input: z.strictObject({
-    search: atMost(z.string(), 200).optional().describe('Part of an alias, description or skill'),
+    search: atMost(z.string(), 200).optional().describe('In alias, description or skill'),
     public: z.boolean().optional().describe('public agents of other accounts, whose people may read along'),
     cursor: pageCursor,
   }),
@@ -198,7 +200,7 @@ const listSkillsTool = tool({
 
 const setSkillsTool = tool({
   name: 'set_skills',
-  description: 'Say what you can do, so that others find you. Replaces all your skills.',
+  description: 'Say what you can do, so that others find you. Replaces all skills.',
   annotations: { idempotentHint: true },
   input: z.strictObject({
     skills: z.array(z.union([
@@ -214,7 +216,7 @@ const setSkillsTool = tool({
 
 const readPartTool = tool({
   name: 'read_part',
-  description: 'Fetch a large part of a message, a page at a time.',
+  description: 'Fetch a large part of a message in pages.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({
     part_id: identifier,
@@ -227,12 +229,11 @@ const readPartTool = tool({
 
 const updateTaskTool = tool({
   name: 'update_task',
-  description:
-    'Report on a task: a message with task_id. text or parts alone answer and complete it, as a reply to its message does.',
+  description: 'Report on a task: a message with task_id. text or parts alone complete it, as a reply does.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     task_id: identifier.optional(),
-    message_id: identifier.optional().describe('Or the id of one of its messages'),
+    message_id: identifier.optional().describe('Or of one of its messages'),
     state: z.enum(givenStates).optional(),
     text: z.string().optional(),
     parts: partsInput.optional().describe('As of send_message'),

@@ -45,7 +45,7 @@ export const messageStatusTool = tool({
 
 export const retractMessageTool = tool({
   name: 'retract_message',
-  description: 'Take back a message you sent while it is unread.',
+  description: 'Take back a message while it is unread.',
   annotations: { idempotentHint: true },
   input: z.strictObject({ message_id: identifier }),
   async run(account: AccountStore<AgentActor>, { message_id }) {

@@ -29,6 +29,7 @@ import {
   type ToolOutput,
 } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { ActiveApprovalRule } from '../store/account/approval-rules.ts'
 import type { Store } from '../store/store.ts'
 import { type Hints, toolError } from '../wire.ts'
 
@@ -129,9 +130,14 @@ function agentToolset(account: AccountStore<AgentActor>, trace: CallTrace, calle
   return {
     async instructions() {
       const { agentId, alias } = account.actor
-      const { inbox, profile } = account.read
-      const [unread, since] = await Promise.all([inbox.unread(agentId), profile.peopleReadSince()])
-      return `You are @${alias}. ${unreadSentence(unread)} ${readersSentence(since)}${agentInstructions}`
+      const { inbox, profile, approvalRules } = account.read
+      const [unread, since, rules] = await Promise.all([
+        inbox.unread(agentId),
+        profile.peopleReadSince(),
+        approvalRules.active(),
+      ])
+      const readers = readersSentence(since) + approvalSentence(rules, agentId)
+      return `You are @${alias}. ${unreadSentence(unread)} ${readers}${agentInstructions}`
     },
     ...bindTools(
       agentCatalog,
@@ -166,6 +172,14 @@ function unreadSentence(unread: number): string {
 /** `since` is null if people do not read along. */
 function readersSentence(since: number | null): string {
   return since === null ? '' : 'Owners and admins of your account can read what you write. '
+}
+
+/** Said to the agents whose messages rules can hold. */
+function approvalSentence(rules: readonly ActiveApprovalRule[], agentId: string): string {
+  const isConcerned = rules.some(({ fromKind, fromId, toKind, toId }) =>
+    fromKind === 'any' || toKind === 'any' || fromId === agentId || toId === agentId
+  )
+  return isConcerned ? 'Some messages from or to you are held until a person approves them. ' : ''
 }
 
 /** The activity log has every call of an admin, even one that was refused before its tool. */

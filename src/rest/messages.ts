@@ -9,7 +9,7 @@ import { isSelf } from '../grid/messaging/resolve.ts'
 import { retractMessage } from '../grid/messaging/retract-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { messageLimits } from '../lib/http/body.ts'
-import { identifier, parse, partsInput } from '../lib/input.ts'
+import { choicesInput, identifier, parse, partsInput } from '../lib/input.ts'
 import { settleLease } from '../grid/messaging/read-messages.ts'
 import { sendAndTakeNext } from '../grid/messaging/take-next.ts'
 import type { TimedLease } from '../grid/messaging/timed-leases.ts'
@@ -23,6 +23,7 @@ const newMessage = z.strictObject({
   message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
   parts: partsInput.optional(),
+  choices: choicesInput.optional(),
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
   expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional()
     .describe('Not given to a reader any more if it is unread by then; without it, it does not expire'),
@@ -112,6 +113,7 @@ export const messageRoutes: Route[] = [
         replyToMessageId: body.reply_to_message_id,
         conversationId: body.conversation_id,
         parts: body.parts && givenParts(body.parts),
+        choices: body.choices,
         idempotencyKey: c.req.header('idempotency-key'),
         expiresInSeconds: body.expires_in_seconds,
         acks: asLeasePart(body.acks),

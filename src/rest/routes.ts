@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import { agentKeyRoutes } from './agent-keys.ts'
+import { approvalRuleRoutes } from './approval-rules.ts'
 import { guardrailRoutes } from './guardrails.ts'
 import { inboxRoutes } from './inbox.ts'
 import { messageRoutes } from './messages.ts'
@@ -32,6 +33,7 @@ export const restRoutes: readonly Route[] = [
   ...partRoutes,
   wakeStreamRoute,
   ...guardrailRoutes,
+  ...approvalRuleRoutes,
   ...agentKeyRoutes,
   openApiRoute,
 ]

@@ -95,7 +95,7 @@ export function listPage(
     section: 'skills' | 'channels' | 'guardrails'
     /** The name of one row, such as `skill`. */
     noun: string
-    lead: string
+    lead: Child
     /** What to say while the account has none. */
     empty: Child
     at: ListPosition & { path: string }

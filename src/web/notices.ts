@@ -15,6 +15,13 @@ const notices = {
   'guardrail-attached': 'The guardrail is attached.',
   'guardrail-deleted': 'The guardrail and its token have been deleted.',
 
+  'rule-created': 'The approval rule has been created. It holds messages from now on.',
+  'rule-deleted': 'The approval rule has been deleted. What it holds stays held.',
+  'held-approved': 'Approved. The message is delivered.',
+  'held-edited': 'Approved. The message is delivered as you edited it.',
+  'held-again': 'Approved here. It now waits for the people of its recipient.',
+  'held-refused': 'Refused. Its sender is told why.',
+
   'text-allowed': 'The guardrail lets exactly this text pass from now on.',
   'text-disallowed': 'The guardrail checks this text again.',
 
@@ -32,6 +39,7 @@ const notices = {
   'digest-off': 'You get no email about messages.',
   'shortcuts-on': 'Single keys are on.',
   'shortcuts-off': 'Single keys are off.',
+  'answered': 'Your answer has been sent.',
   'dismissed': 'Dismissed. It no longer waits for your answer.',
   'snoozed': 'Snoozed. It comes back later, or as soon as it gets worse.',
   'well-again': 'It no longer needs attention.',
@@ -91,6 +99,7 @@ const notices = {
 
 /** What the user should know or do, by code. */
 const warnings = {
+  'held-undeliverable': 'The message could not be delivered any more, so it was refused. Its sender is told why.',
   'test-failed':
     'The push service of a browser refused the test. Turn notifications off for that browser, and on again in it.',
   'agent-key-shown': 'The key was shown once and cannot be shown again. If you did not copy it, replace it.',

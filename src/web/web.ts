@@ -12,6 +12,8 @@ import { overviewPages } from './accounts/overview.tsx'
 import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
+import { heldPages } from './approvals/held.tsx'
+import { approvalRulePages } from './approvals/rules.tsx'
 import { attentionPages } from './attention/attention.tsx'
 import { channelPages } from './channels/channels.tsx'
 import { conversationPages } from './conversations/conversations.tsx'
@@ -35,6 +37,7 @@ import { welcome } from './people/welcome.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { taskPages } from './tasks/tasks.tsx'
+import { themeOf } from './theme.ts'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
@@ -51,7 +54,8 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     const visitor = await sessions.visitor(c.req.raw)
     if (!visitor) {
       if (await sessions.halfVisitor(c.req.raw)) return c.redirect('/second-factor', 303)
-      return welcomePage(c.req.raw)
+      // What is compressed takes no theme.
+      return themeOf(c.req.raw) === 'system' ? welcomePage(c.req.raw) : await welcome(deps.config)
     }
     const [first] = visitor.accounts
     return c.redirect(first ? `${homePath(first.id)}${new URL(c.req.url).search}` : '/new-account', 303)
@@ -79,6 +83,8 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   channelPages(accountRoutes)
   skillPages(accountRoutes)
   guardrailPages(accountRoutes)
+  approvalRulePages(accountRoutes)
+  heldPages(accountRoutes)
   activityPages(accountRoutes)
   accountRoutes.get('/settings', (visit) => ({ redirectTo: settingsPath(visit, 'profile') }))
   profilePages(ownRoutes, pageDeps)

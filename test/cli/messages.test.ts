@@ -7,7 +7,9 @@ import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { runtimeCommand } from '../../scripts/runtime.ts'
 import { minute } from '../../src/lib/time.ts'
+import { rows } from '../support/database.ts'
 import { callTool } from '../support/mcp.ts'
+import { seated } from '../support/seats.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -43,6 +45,17 @@ test('a message is sent from an option or from standard input, and read once', a
   expect((await run(grid.alice.key, ['send', '@bob', '--message', 'x', '--expires', '9'])).stderr).toContain('10 to')
   grid.clock.now += 10 * minute
   expect((await run(grid.bob.key, ['read'])).stdout).toBe('No unread messages.\n')
+})
+
+test('a person is offered choices', async () => {
+  await seated(grid, 'ann')
+  const sent = await run(grid.alice.key, ['send', '@ann', 'May I?', '--choice', 'Yes', '--choice', 'No, wait'])
+  const refused = await run(grid.alice.key, ['send', '@bob', 'May I?', '--choice', 'Yes'])
+
+  expect(sent.code).toBe(0)
+  const [{ a2a }] = await rows(grid, 'SELECT a2a FROM messages WHERE account_id = ?', [grid.acme.id])
+  expect(JSON.parse(String(a2a))).toEqual({ choices: ['Yes', 'No, wait'] })
+  expect(refused.stderr).toContain('choices are for a person')
 })
 
 test('a lease is taken, extended and ended with an answer; a lease that ended is a fault', async () => {

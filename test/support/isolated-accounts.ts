@@ -8,6 +8,7 @@ import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
+import { createApprovalRule } from '../../src/grid/approvals/rules.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { beginUpload } from '../../src/grid/messaging/uploads.ts'
 import { leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
@@ -153,6 +154,11 @@ async function createEntities(
     members: [sender.alias, mate],
   })
   const guardrail = await createGuardrail(account.store, { name: `${prefix}-guard`, provider: 'pii' })
+  const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
+  const rule = await createApprovalRule(account.store, {
+    ...{ name: `${prefix}-rule`, from: `@${agent.alias}`, to: `#${channel.name}`, guardrail: guardrail.id },
+    deciders: [String(member.user_id)],
+  })
   await setSkills(as(agent), { skills: [{ name: `${prefix}-skill`, description: `a skill of ${prefix}` }] })
   const [skill] = await account.store.read.skills.ofAgent(agent.id)
   const message = await sendMessage(as(sender), { to: `@${mate}`, text: `a text of ${prefix}`, conversationId: prefix })
@@ -202,11 +208,11 @@ async function createEntities(
     asked.task.id,
   ])
   const [credential] = await account.store.read.keys.adminKeys()
-  const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
   await followLog(grid.store)
 
   return {
     ...namesOf(agent, channel),
+    'rule id': rule.id,
     'guardrail id': guardrail.id,
     'guardrail name': guardrail.name,
     'message id': message.id,
@@ -249,6 +255,7 @@ function namesOf(agent: { id: string; alias: string }, channel: { id: string; na
 
 interface KeptIds {
   agents: string
+  rules: string
   guardrails: string
   /** The same, as objects with what a call may change. */
   namedGuardrails: string
@@ -264,6 +271,7 @@ async function keptIdsOf(grid: TestGrid, evil: TestAccount): Promise<KeptIds> {
   const named = await rows(grid, 'SELECT id, name, action FROM guardrails WHERE account_id = ?', [evil.id])
   return {
     agents: await ids('agents'),
+    rules: await ids('approval_rules'),
     guardrails: await ids('guardrails'),
     namedGuardrails: JSON.stringify(named),
     channels: await ids('channels'),
@@ -271,7 +279,7 @@ async function keptIdsOf(grid: TestGrid, evil: TestAccount): Promise<KeptIds> {
 }
 
 async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<void> {
-  const { agents, guardrails, namedGuardrails, channels } = kept
+  const { agents, rules, guardrails, namedGuardrails, channels } = kept
   const remove = (table: string, column?: string, kept?: string) =>
     column === undefined ? { sql: `DELETE FROM ${table} WHERE account_id = ?`, args: [evil.id] } : {
       sql: `DELETE FROM ${table} WHERE account_id = ? AND ${column} NOT IN (SELECT value FROM json_each(?))`,
@@ -292,6 +300,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     remove('thread_messages'),
     remove('threads'),
     remove('messages'),
+    remove('approval_rules', 'id', rules),
     remove('agent_guardrails'),
     remove('agent_skills'),
     remove('channel_members'),

@@ -36,9 +36,9 @@ export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: str
     return store.account(acme.id, { type: 'agent', agentId: id, alias, credentialId: 'seed' })
   }
   const [manager, review, watch] = await Promise.all(['release-manager', 'review', 'night-watch'].map(agent))
-  const say = async (from: AccountStore, to: string, text: string, replyToMessageId?: string) => {
+  const say = async (from: AccountStore, to: string, text: string, replyToMessageId?: string, choices?: string[]) => {
     clock.now += 2 * minute
-    return await sendMessage(from, { to, text, replyToMessageId })
+    return await sendMessage(from, { to, text, replyToMessageId, choices })
   }
 
   const asked = await say(manager, '@review', 'Please run the whole suite on `main` and tell me what fails.')
@@ -78,7 +78,7 @@ export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: str
   await say(manager, '#release-train', 'Then Thursday waits.')
   clock.now += minute
   await writeMessage(owner, { to: '#release-train', text: 'Stop all deployments until I say so.' })
-  const toOwner = await say(manager, '@olga-marin', 'May I move the release to Friday?')
+  const toOwner = await say(manager, '@olga-marin', 'May I move the release to Friday?', undefined, ['Yes', 'No'])
   await followLog(store)
   await readMessages(watch, {})
 

@@ -3,6 +3,8 @@ import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { createSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel } from '../../src/grid/channels/channels.ts'
+import { heldMessages } from '../../src/grid/approvals/held.ts'
+import { createApprovalRule } from '../../src/grid/approvals/rules.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { setDigest } from '../../src/grid/notifications/digests.ts'
 import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
@@ -98,6 +100,7 @@ const pages: SitePage[] = [
   inAccount('person-settings', '/agents/:alias/settings', () => '/agents/olga-marin/settings'),
   inAccount('channel', '/channels/:channel', (site) => `/channels/${site.channel}`),
   inAccount('guardrail', '/guardrails/:guardrail', (site) => `/guardrails/${site.guardrail}`),
+  inAccount('held-message', '/held/:held', (site) => `/held/${site.held}`),
   inAccount('guardrail-cases', '/guardrails/:guardrail', (site) => `/guardrails/${site.busyGuardrail}`),
   inAccount('totp-set-up', '/settings/security/totp'),
 ]
@@ -264,6 +267,20 @@ export async function seedSite(grid: TestGrid) {
     code_challenge_method: 'S256',
   })}`
 
+  const rule = { name: 'Releases', from: '@release-manager', to: 'any', expiresInHours: 8 }
+  await createApprovalRule(acme.store, rule)
+  const manager = (await acme.store.read.agents.byAlias('release-manager'))!
+  const asManager = store.account(acme.id, {
+    ...{ type: 'agent', agentId: manager.id, alias: manager.alias, credentialId: 'test' },
+  })
+  const drafts = [
+    'Ship 2.4 now?',
+    'Tell the partners that 2.4 is late.',
+    'The notes of 2.4 are ready.\n\nRead them first.',
+  ]
+  for (const text of drafts) await sendMessage(asManager, { to: 'translator', text })
+  const [held] = await heldMessages(account)
+
   const [skill] = await acme.store.read.skills.search('incident', 1, 0)
   return {
     account: acme.id,
@@ -271,6 +288,7 @@ export async function seedSite(grid: TestGrid) {
     channel: channel.id,
     talk,
     skill: skill.id,
+    held: held.id,
     guardrail: guardrail.id,
     busyGuardrail,
     links,

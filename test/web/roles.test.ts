@@ -25,9 +25,9 @@ import { type SeededSite, seedSite } from '../support/site.ts'
 
 /** What ends something that other forms need, in the order in which it is posted: after all others. */
 const endings = [
-  /(revoke|end|retract|disallow|resume|(security\/.*|members\/)remove)$/,
+  /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/)remove)$/,
   /reset-second-factor$/,
-  /(remove|withdraw|give-up|delete)$/,
+  /(remove|withdraw|give-up|delete|held\/:held\/edit)$/,
   /(leave|account\/second-factor)$/,
   /hand-over$/,
 ]

@@ -5,6 +5,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { TaskStep } from '../../store/account/seen-tasks.ts'
 import type { TaskState } from '../tasks/task.ts'
 import type { RefusedSend } from '../../store/account/verdicts.ts'
+import { type Choices, choicesIn } from './choices.ts'
 import {
   isReadBySwitch,
   mayRead,
@@ -36,6 +37,8 @@ export interface OpenMessage extends ThreadMessage {
   unchecked?: { only: boolean }
   /** The task that it belongs to; `isFirst` if it began it. */
   task?: { state: TaskState; isFirst: boolean; steps: TaskStep[] }
+  /** What its sender offers a person to answer. */
+  choices?: Choices
 }
 
 export interface OpenConversation {
@@ -154,9 +157,10 @@ export async function readable(
 ): Promise<OpenMessage[]> {
   if (messages.length === 0) return []
   const flagged = messages.filter(({ flagged }) => flagged).map(({ seq }) => seq)
-  const [receipts, tasks, unchecked] = await Promise.all([
+  const [receipts, tasks, choices, unchecked] = await Promise.all([
     receiptsOf(account, messages.map(({ seq }) => seq)),
     account.read.seenTasks.ofMessages(messages.map(({ seq }) => seq)),
+    choicesIn(account, messages),
     flagged.length === 0 ? [] : account.read.verdicts.unchecked(flagged),
   ])
   const taskOf = new Map(tasks.map((task) => [task.seq, task]))
@@ -177,6 +181,7 @@ export async function readable(
       isMine,
       isUnread,
       ...(others !== undefined && { unchecked: { only: others === 0 } }),
+      choices: choices.get(message.seq),
       ...(task && { task: { state: task.state, isFirst: task.isFirst === 1, steps: task.steps.reverse() } }),
     }]
   })

@@ -30,6 +30,7 @@ interface PersonReply {
   parts?: GivenPart[]
   expiresInSeconds?: number
   idempotencyKey?: string
+  part?: SendInput['part']
 }
 
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
@@ -120,7 +121,12 @@ export async function findAnswered(
   }
 }
 
-async function messageIn(account: AccountStore, threadId: number, seq: number): Promise<ThreadMessage | undefined> {
+/** A message of a conversation by its `seq`; undefined if it is not there. */
+export async function messageIn(
+  account: AccountStore,
+  threadId: number,
+  seq: number,
+): Promise<ThreadMessage | undefined> {
   const message = await findMessage(account, { seq })
   return message?.threadId === threadId ? message : undefined
 }

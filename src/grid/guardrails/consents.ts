@@ -1,16 +1,19 @@
 /**
- * What people allow guardrails to do with the messages of their alias: send them to a service. See docs/security.md,
+ * What people allow for the messages of their alias: that guardrails send them to a service, and that others decide on them. See docs/security.md,
  * "People who write".
  */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
+import { approvalConsent } from '../../store/account/approval-rules.ts'
 import type { Guardrail, TextService } from '../../store/account/guardrails.ts'
 import { authorize } from '../authorize.ts'
 import { callingSeat } from '../people/seats.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { guardrailNotFound } from './list-guardrails.ts'
+
+export { approvalConsent }
 
 /**
  * Let guardrails of this provider send the messages of the calling user's alias to this host. Fails with
@@ -40,7 +43,10 @@ export async function disallowService(account: AccountStore, { provider, host }:
   return { provider, host }
 }
 
-/** Fails with `consent_required` if one of the guardrails sends texts to a service that the person has not allowed. */
+/**
+ * Fails with `consent_required` if one of the guardrails, with its action for this person, sends texts to a service or has
+ * others decide on them, and the person has not allowed that.
+ */
 export async function requireConsent(
   account: AccountStore,
   { id, alias }: Agent,
@@ -48,13 +54,16 @@ export async function requireConsent(
 ): Promise<void> {
   const services = await account.read.guardrails.servicesFor(id)
   const allowed = services.filter(({ allowedAt }) => allowedAt !== null)
-  for (const { name, provider, host } of guardrails) {
-    if (host === null || allowed.some((service) => isSame(service, { provider, host }))) continue
+  const isAllowed = (service: TextService) => allowed.some((one) => isSame(one, service))
+  for (const { name, provider, host, action } of guardrails) {
+    const sends = host !== null && !isAllowed({ provider, host })
+    if (!sends && (action !== 'hold' || isAllowed(approvalConsent))) continue
     const person = await account.read.seats.holder(id)
     const who = person?.name ? `${person.name} (@${alias})` : `@${alias}`
+    const does = sends ? `sends messages to ${host}` : 'has owners and admins decide about messages'
     throw new GridError(
       'consent_required',
-      `The guardrail '${name}' sends messages to ${host}, and ${who} has not allowed that for theirs. Only they can, under Settings, Profile.`,
+      `The guardrail '${name}' ${does}, and ${who} has not allowed that for theirs. Only they can, under Settings, Profile.`,
       { field: 'guardrails' },
     )
   }

@@ -304,7 +304,13 @@ export async function setAgentGuardrails(
       }
       chosen.set(guardrail.id, { guardrail, attachment: { guardrailId: guardrail.id, direction, action } })
     }
-    if (agent.type === 'human') await requireConsent(account, agent, [...chosen.values()].map((one) => one.guardrail))
+    if (agent.type === 'human') {
+      const acting = [...chosen.values()].map(({ guardrail, attachment: { action } }) => ({
+        ...guardrail,
+        action: action ?? guardrail.action,
+      }))
+      await requireConsent(account, agent, acting)
+    }
     const { agents, guardrails } = account.change
     await account.write([
       agents.requireLive([agent.id]),

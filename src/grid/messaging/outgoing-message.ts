@@ -19,7 +19,7 @@ export interface Sender {
 
 /**
  * What belongs to a message beyond its text; kept for the recipient. Parts are in 1.0 form. Of a message over A2A they are
- * all of its content, with the text. Other messages have nothing but `parts` here, which come after their text.
+ * all of its content, with the text. Other messages have nothing but `parts`, which come after their text, and `choices`.
  */
 export interface A2aDetails {
   messageId?: string
@@ -31,6 +31,8 @@ export interface A2aDetails {
   referenceTaskIds?: string[]
   acceptedOutputModes?: string[]
   waitingTaskIds?: string[]
+  /** What a person may answer with one click. */
+  choices?: string[]
   /** Of the artifact that the message is a chunk of. */
   artifactId?: string
   artifactName?: string
@@ -56,6 +58,8 @@ export interface SendInput {
   acks?: LeasePart
   /** Besides the text. Not together with `a2a`. */
   parts?: unknown[]
+  /** Not together with `a2a`. See `cleanChoices`. */
+  choices?: string[]
   a2a?: A2aDetails
   /** The end of a text that goes on with this message. Guardrails check both as one text. */
   continues?: string
@@ -111,6 +115,8 @@ export interface Recipient {
   readonly messageReplies?: boolean
   /** Whether it is a remote agent of another account, and gets messages with a token of that account. */
   readonly spendsToken?: boolean
+  /** Whether it is the alias of a person of the sender's account. */
+  readonly isPerson?: boolean
   /** About how many inboxes a message to it reaches. */
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */

@@ -8,7 +8,7 @@ import { hasUploads, isUploadPart } from './uploads.ts'
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
 export const maxInlineBytes = 8 * 1024
 /** Details other than parts stay inline up to this size each, so that parts have room. */
-const maxFieldBytes = 1024
+const maxFieldBytes = 1536
 /** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
 const maxHandleBytes = 512
 const restBytes = 256

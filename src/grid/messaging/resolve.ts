@@ -57,12 +57,13 @@ async function notFound({ read }: AccountStore, label: string): Promise<GridErro
 function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, messageReplies, isRemote, spendsToken }: {
+  { id: agentId, home, guards, messageReplies, isRemote, isPerson, spendsToken }: {
     id: string
     home?: string
     guards: number
     messageReplies: boolean
     isRemote?: boolean
+    isPerson?: boolean
     spendsToken?: boolean
   },
 ): Recipient {
@@ -75,6 +76,7 @@ function inboxOf(
     guards,
     messageReplies,
     spendsToken,
+    isPerson,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
     deliver: (message) => [messages.deliver(message, inbox)],
     requireOpen: (message, quotas) => messages.requireRecipient(message, inbox, quotas),

@@ -11,6 +11,7 @@ import type { SendReceipt } from '../../store/account/messages.ts'
 import { heldPart, withHold } from '../approvals/hold.ts'
 import { answeredTask, taskPart } from './answered-task.ts'
 import { checkGuardrails } from './check-guardrails.ts'
+import { cleanChoices, requirePerson } from './choices.ts'
 import { withCleanNames } from './given-parts.ts'
 import {
   type A2aDetails,
@@ -116,7 +117,7 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
 /** What is sent, as it is checked, hashed and stored: without invisible characters. */
 function draftOf(input: SendInput): Draft {
   const { text, isCleaned } = checkText(input.text)
-  const given = input.a2a ?? (input.parts?.length ? { parts: input.parts } : undefined)
+  const given = input.a2a ?? givenDetails(input)
   const a2a = given && cleanedDetails(given)
   const cleaned = { ...input, text, a2a }
   return {
@@ -126,12 +127,17 @@ function draftOf(input: SendInput): Draft {
   }
 }
 
+function givenDetails({ parts = [], choices = [] }: SendInput): A2aDetails | undefined {
+  if (parts.length + choices.length === 0) return undefined
+  return { ...(parts.length > 0 && { parts }), ...(choices.length > 0 && { choices }) }
+}
+
 /** The same if nothing changed. */
 function cleanedDetails(given: A2aDetails): A2aDetails {
   const details = withoutInvisibleIn(given)
-  const { parts } = details
-  const named = parts && withCleanNames(parts)
-  return named === parts ? details : { ...details, parts: named }
+  const parts = details.parts && withCleanNames(details.parts)
+  const choices = details.choices && cleanChoices(details.choices)
+  return parts === details.parts && choices === details.choices ? details : { ...details, parts, choices }
 }
 
 /** The message of a send, ready to be reviewed and committed. Fails with `invalid_input` or `message_not_found`. */
@@ -185,6 +191,7 @@ function inTask<Message extends NewMessage>(message: Message, step: TaskStep | u
  * quotas are checked first.
  */
 async function review(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
+  if (outgoing.draft.input.a2a?.choices) requirePerson(outgoing.recipient)
   if (outgoing.recipient.guards === 0) return outgoing.message
   await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
   return await withHold({ ...outgoing, message: await checkGuardrails(outgoing) })

@@ -28,13 +28,13 @@ export function isFromA2a(json: string | null): boolean {
 }
 
 function hasMoreThanParts(details: Record<string, unknown>): boolean {
-  return Object.keys(details).some((name) => name !== 'parts')
+  return Object.keys(details).some((name) => name !== 'parts' && name !== 'choices')
 }
 
 /** `json`: the details of the message as stored, `body` its text. Throws if they are damaged. */
 export function shownDetails(messageId: string, json: string, body: string, maxChars: number): ShownDetails {
   const { inline, chars, sanitized } = inlineDetails(messageId, json)
-  const { parts: _, ...a2a } = inline
+  const { parts: _, choices: __, ...a2a } = inline
   const isA2a = hasMoreThanParts(inline)
   if (chars > maxChars) {
     const whole = handleOf('details', wholePart(`${messageId}.details`, inline))

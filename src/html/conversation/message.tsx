@@ -7,6 +7,7 @@ import { Name } from '../bidi.tsx'
 import { Badge, LocalTime, useClock, useZone } from '../components.tsx'
 import { Icon } from '../icons.tsx'
 import { Markdown } from '../markdown.tsx'
+import { Choices, type ShownChoices } from './choices.tsx'
 import { Face } from './faces.tsx'
 import { type ShownTask, TaskChip } from './task-chip.tsx'
 import { type ReadBy, type ShownReceipt, StateLine } from './state-line.tsx'
@@ -43,6 +44,7 @@ export interface ShownMessage {
   /** The message that it answers, in one line. */
   quote?: { from: string; text: string; href: string }
   parts: ShownPart[]
+  choices?: ShownChoices
   /** What guardrails did to it, as sentences. */
   verdicts: { text: string; isBad: boolean }[]
   receipts: ShownReceipt[]
@@ -227,9 +229,11 @@ function SenderBadges({ from: { kind, isA2a, isForeign } }: { from: ShownSender 
   return <>{badges}</>
 }
 
-/** The text of a message, its link to the whole of it, and its parts. */
+/** The text of a message, its link to the whole of it, its parts, and the answers that it offers. */
 export function MessageText(
-  { message: { text, whole, parts } }: { message: Pick<ShownMessage, 'text' | 'whole' | 'parts'> },
+  { message: { text, whole, parts, choices } }: {
+    message: Pick<ShownMessage, 'text' | 'whole' | 'parts' | 'choices'>
+  },
 ) {
   return (
     <div class='text'>
@@ -251,6 +255,7 @@ export function MessageText(
           {href && pictures.includes(type) && <Picture href={href} name={name} />}
         </div>
       ))}
+      {choices && <Choices {...choices} />}
     </div>
   )
 }

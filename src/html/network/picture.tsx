@@ -5,8 +5,8 @@ import type { Child } from 'hono/jsx'
 import { visibleControls } from '../bidi.tsx'
 
 export interface DrawnNode {
-  label: string
-  /** The label and its numbers in words. */
+  name: string
+  /** The name and its numbers in words. */
   title: string
   href?: string
   group: string
@@ -37,44 +37,36 @@ export interface Drawn {
 
 const maxLabel = 28
 
-/** A link. The script shows its title while it is chosen, and fades what does not touch the `ends`. */
-export function PictureLink(
-  { class: className, href, title, ends, isEdge, children }: {
-    class: string
-    href?: string
-    title: string
-    ends: number[]
-    /** The keyboard reaches edges by the table. */
-    isEdge?: boolean
-    children: Child
-  },
+/** A node as a link: a channel is square, the others are round. */
+export function NodeLink(
+  { node, n, x, y, r, children }: { node: DrawnNode; n: number; x: number; y: number; r: number; children?: Child },
 ) {
   return (
     <a
-      class={className}
-      href={href}
-      aria-label={title}
-      data-ends={[...new Set(ends)].join(' ')}
-      tabindex={isEdge ? -1 : undefined}
+      class={`node ${node.kind}${node.isSeen ? '' : ' hollow'}`}
+      href={node.href}
+      aria-label={node.title}
+      data-ends={String(n)}
     >
+      {node.kind === 'channel'
+        ? <rect x={rounded(x - r)} y={rounded(y - r)} width={2 * r} height={2 * r} />
+        : <circle cx={rounded(x)} cy={rounded(y)} r={r} />}
       {children}
     </a>
   )
 }
 
-export function nodeClass({ kind, isSeen }: DrawnNode): string {
-  return `node ${kind}${isSeen ? '' : ' unseen-node'}`
+/** An edge as a link. The keyboard reaches edges by the table. */
+export function EdgeLink({ edge: { a, b, href, title }, children }: { edge: DrawnEdge; children: Child }) {
+  return (
+    <a class='edge' href={href} aria-label={title} data-ends={a === b ? String(a) : `${a} ${b}`} tabindex={-1}>
+      {children}
+    </a>
+  )
 }
 
-/** Agents are round, channels square, and agents of other accounts stand on a corner. */
-export function NodeMark({ node, x, y, r }: { node: DrawnNode; x: number; y: number; r: number }) {
-  if (node.kind === 'agent' || node.kind === 'group') return <circle cx={rounded(x)} cy={rounded(y)} r={r} />
-  const turn = node.kind === 'foreign' ? `rotate(45 ${rounded(x)} ${rounded(y)})` : undefined
-  return <rect x={rounded(x - r)} y={rounded(y - r)} width={2 * r} height={2 * r} transform={turn} />
-}
-
-export function labelOf({ label }: Pick<DrawnNode, 'label'>): string {
-  const letters = [...visibleControls(label)]
+export function labelOf(name: string): string {
+  const letters = [...visibleControls(name)]
   return letters.length > maxLabel ? `${letters.slice(0, maxLabel - 1).join('')}…` : letters.join('')
 }
 
@@ -82,7 +74,7 @@ export function rounded(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
-/** Runs of nodes of the same group, as places from and to, both included. */
+/** Nodes of the same group that follow each other, as places from and to, both included. */
 export function runsOf(nodes: DrawnNode[]): { group: string; from: number; to: number }[] {
   const runs: ReturnType<typeof runsOf> = []
   for (const [n, { group }] of nodes.entries()) {
@@ -91,45 +83,4 @@ export function runsOf(nodes: DrawnNode[]): { group: string; from: number; to: n
     else runs.push({ group, from: n, to: n })
   }
   return runs
-}
-
-/** What the signs mean. */
-export function PictureLegend({ isMatrix }: { isMatrix: boolean }) {
-  const sign = (drawn: Child, text: string) => (
-    <li>
-      <svg class='network' width='26' height='12' aria-hidden='true'>{drawn}</svg> {text}
-    </li>
-  )
-  return (
-    <ul class='legend'>
-      {isMatrix
-        ? (
-          <>
-            {sign(<rect class='cell' x='7' width='12' height='12' />, 'Row to column; stronger with more messages')}
-            {sign(<path class='cell failing' d='M13 0l6 6-6 6-6-6z' />, 'Some failed')}
-          </>
-        )
-        : (
-          <>
-            {sign(
-              <path class='line' d='M0 6h26' stroke-width='5' />,
-              'Thicker with more messages, faded when they are old',
-            )}
-            {sign(<path class='line failing' d='M0 6h26' stroke-width='3' />, 'Some failed')}
-          </>
-        )}
-      {sign(
-        <g class='node agent unseen-node'>
-          <circle cx='13' cy='6' r='5' />
-        </g>,
-        'Not seen in this time',
-      )}
-      {sign(
-        <g class='node channel'>
-          <rect x='8' y='1' width='10' height='10' />
-        </g>,
-        'Channel',
-      )}
-    </ul>
-  )
 }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { type Drawn, type DrawnNode, labelOf, nodeClass, NodeMark, PictureLink, rounded, runsOf } from './picture.tsx'
+import { type Drawn, type DrawnNode, EdgeLink, labelOf, NodeLink, rounded, runsOf } from './picture.tsx'
 
 const width = 1_000
 const centre = width / 2
@@ -20,26 +20,25 @@ interface Point {
  */
 export function Ring({ label, nodes, edges }: Drawn) {
   const inside = nodes.filter(({ isOutside }) => !isOutside)
-  const others = nodes.filter(({ isOutside }) => isOutside)
+  const others = nodes.slice(inside.length)
   const runs = runsOf(inside)
-  const hasHeadings = runs.length > 1 && runs.some(({ from, to }) => to > from)
   // A slot is a node or, before the first of a group, its heading. A channel heads its group.
-  const slots = runs.flatMap(({ group, from, to }) => [
-    ...hasHeadings && inside[from].label !== group ? [{ heading: group }] : [],
+  const slots = runs.flatMap(({ group, from, to }): { node?: DrawnNode; heading?: string }[] => [
+    ...runs.length > 1 && inside[from].name !== group ? [{ heading: group }] : [],
     ...inside.slice(from, to + 1).map((node) => ({ node })),
   ])
   const { points, middle, bottom } = ringOf(slots.length)
-  const places = new Map<DrawnNode, Point>()
-  for (const [n, slot] of slots.entries()) if ('node' in slot) places.set(slot.node, points[n])
+  const places = new Map(slots.map(({ node }, n) => [node, points[n]]))
   for (const [n, node] of others.entries()) {
     const inRow = Math.min(perRow, others.length - n + n % perRow)
-    const x = width * (n % perRow + .5) / inRow
-    places.set(node, { x, y: bottom + margin + rowHeight * Math.floor(n / perRow) })
+    const y = bottom + margin + rowHeight * Math.floor(n / perRow)
+    places.set(node, { x: width * (n % perRow + .5) / inRow, y })
   }
+  const at = (node: DrawnNode) => places.get(node)!
   const height = bottom + margin + rowHeight * Math.ceil(others.length / perRow)
-  const at = (n: number) => places.get(nodes[n])!
   const most = Math.max(1, ...edges.map(({ a, b, there, back }) => a === b ? 0 : there + back))
-  const widest = edges.length > 100 ? 3.5 : 5
+  // Many lines are thin and pale, so that single ones can be followed.
+  const [widest, opacity] = edges.length > 100 ? [3, .6] : [5, 1]
   return (
     <svg
       class='network ring'
@@ -48,53 +47,53 @@ export function Ring({ label, nodes, edges }: Drawn) {
       aria-label={label}
       direction='ltr'
     >
-      {hasHeadings && runs.filter(({ from, to }) => to > from).map(({ from, to }) => {
-        const run = inside.slice(from, to + 1).map((node) => places.get(node)!)
-        const inner = run.map(({ x, y }) =>
-          `${rounded(centre + (x - centre) * .94)},${rounded(middle + (y - middle) * .94)}`
-        )
-        return <polyline class='arc' points={inner.join(' ')} />
-      })}
-      {edges.map(({ a, b, there, back, isFailing, freshness, title, href }) => (
-        <PictureLink class='edge' href={href} title={title} ends={[a, b]} isEdge>
-          <path
-            class={isFailing ? 'line failing' : 'line'}
-            d={curve(at(a), at(b), middle)}
-            stroke-width={rounded(1 + widest * Math.min(1, Math.log1p(there + back) / Math.log1p(most)) ** 2)}
-            stroke-opacity={isFailing ? undefined : rounded(.3 + .5 * freshness)}
-          />
-          <path class='near' d={curve(at(a), at(b), middle)} />
-        </PictureLink>
+      {runs.map(({ from, to }) => (
+        <polyline
+          class='arc'
+          points={inside.slice(from, to + 1).map(at)
+            .map(({ x, y }) => `${rounded(centre + (x - centre) * .94)},${rounded(middle + (y - middle) * .94)}`).join(
+              ' ',
+            )}
+        />
       ))}
-      {slots.map((slot, n) => 'heading' in slot && <Label node={{ label: slot.heading }} at={points[n]} isHeading />)}
+      {edges.map((edge) => {
+        const { there, back, isFailing, freshness } = edge
+        const path = curve(at(nodes[edge.a]), at(nodes[edge.b]), middle)
+        const strength = Math.min(1, Math.log1p(there + back) / Math.log1p(most))
+        return (
+          <EdgeLink edge={edge}>
+            <path
+              class={isFailing ? 'line failing' : 'line'}
+              d={path}
+              stroke-width={rounded(1 + widest * strength ** 2)}
+              stroke-opacity={isFailing ? undefined : (opacity * (.3 + .5 * freshness)).toFixed(2)}
+            />
+            <path class='near' d={path} />
+          </EdgeLink>
+        )
+      })}
+      {slots.map(({ heading }, n) => heading && <Label name={heading} at={points[n]} gap={0} />)}
       {nodes.map((node, n) => (
-        <PictureLink class={nodeClass(node)} href={node.href} title={node.title} ends={[n]}>
-          <NodeMark node={node} {...at(n)} r={node.kind === 'group' ? 9 : 6} />
-          <Label node={node} at={at(n)} isBelow={node.isOutside} />
-        </PictureLink>
+        <NodeLink node={node} n={n} {...at(node)} r={node.kind === 'group' ? 9 : 6}>
+          <Label name={node.name} at={at(node)} gap={node.kind === 'group' ? 22 : 14} isBelow={node.isOutside} />
+        </NodeLink>
       ))}
     </svg>
   )
 }
 
 function Label(
-  { node, at: { x, y }, isHeading, isBelow }: {
-    node: Pick<DrawnNode, 'label'> & { kind?: DrawnNode['kind'] }
-    at: Point
-    isHeading?: boolean
-    isBelow?: boolean
-  },
+  { name, at: { x, y }, gap, isBelow }: { name: string; at: Point; gap: number; isBelow?: boolean },
 ) {
   const isRight = x >= centre
-  const gap = isHeading ? 0 : node.kind === 'group' ? 22 : 14
   return (
     <text
-      class={isHeading ? 'heading' : undefined}
+      class={gap === 0 ? 'heading' : undefined}
       x={rounded(isBelow ? x : isRight ? x + gap : x - gap)}
       y={rounded(isBelow ? y + 24 : y + 4)}
       text-anchor={isBelow ? 'middle' : isRight ? 'start' : 'end'}
     >
-      {labelOf(node)}
+      {labelOf(name)}
     </text>
   )
 }
@@ -105,22 +104,18 @@ function ringOf(slots: number): { points: Point[]; middle: number; bottom: numbe
   const gap = Math.min(64, Math.max(24, 560 / rows))
   const half = rows * gap / 2
   const reach = Math.min(270, Math.max(half, 140))
-  const middle = margin + half
   const points = Array.from({ length: slots }, (_, n): Point => {
-    const isRight = n < rows
-    const row = isRight ? n : slots - 1 - n
-    const y = -half + gap * (row + .5)
-    const x = reach * Math.sqrt(Math.max(0, 1 - (y / half) ** 2))
-    return { x: centre + (isRight ? x : -x), y: middle + y }
+    const y = -half + gap * ((n < rows ? n : slots - 1 - n) + .5)
+    const x = reach * Math.sqrt(1 - (y / half) ** 2)
+    return { x: centre + (n < rows ? x : -x), y: margin + half + y }
   })
-  return { points, middle, bottom: middle + half }
+  return { points, middle: margin + half, bottom: margin + 2 * half }
 }
 
 /** A curve that bends towards the middle; of a node with itself, a loop around it. */
 function curve(from: Point, to: Point, middle: number): string {
-  if (from === to) {
-    return `M${rounded(from.x - 14)} ${rounded(from.y)}a14 14 0 1 1 28 0a14 14 0 1 1 -28 0`
-  }
-  const [x, y] = [.35 * (from.x + to.x) / 2 + .65 * centre, .35 * (from.y + to.y) / 2 + .65 * middle]
-  return `M${rounded(from.x)} ${rounded(from.y)}Q${rounded(x)} ${rounded(y)} ${rounded(to.x)} ${rounded(to.y)}`
+  const path = (x: number, y: number) => `${rounded(x)} ${rounded(y)}`
+  if (from === to) return `M${path(from.x - 14, from.y)}a14 14 0 1 1 28 0a14 14 0 1 1 -28 0`
+  const bend = path(.35 * (from.x + to.x) / 2 + .65 * centre, .35 * (from.y + to.y) / 2 + .65 * middle)
+  return `M${path(from.x, from.y)}Q${bend} ${path(to.x, to.y)}`
 }

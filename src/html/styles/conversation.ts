@@ -65,6 +65,15 @@ export const conversation = `
 .messages .below > a { display: inline-flex; align-items: center; gap: .375rem; min-width: 1.5rem; color: inherit; line-height: 1.5rem; text-decoration: none } .messages .below > a:hover { color: var(--ink); text-decoration: underline }
 .messages .part { display: block; font-size: var(--text-s) } .messages :is(.part, .whole) a { display: inline-block; min-height: 1.5rem; line-height: 1.5rem }
 .messages .picture img { display: block; max-width: 100%; max-height: 24rem }
+/* Words of an agent, on the side where it speaks: unlike the buttons of the grid. */
+.offer { margin-top: var(--s1); padding: var(--s1) var(--s3) var(--s2); border-inline-start: 3px solid var(--info); background: var(--info-wash); border-radius: 0 var(--round) var(--round) 0 }
+.offer :is(legend, p) { margin-bottom: var(--s1); color: var(--soft); font-size: var(--text-s); font-weight: 400 }
+.offer :is(fieldset, ul) { display: flex; flex-wrap: wrap; gap: var(--s2); padding: 0; list-style: none }
+.answer { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; min-height: 2rem; padding: .25rem var(--s3); border: 1px dashed var(--edge); border-radius: 1rem; background: none; color: var(--soft);
+  font: 400 var(--text-m)/1.3 var(--sans); text-align: start; overflow-wrap: anywhere }
+button.answer { border: 1px solid var(--info); background: var(--panel); color: var(--info); cursor: pointer } button.answer:hover { background: var(--hover) }
+button.answer[aria-busy] { opacity: .55; cursor: progress }
+.answer.chosen { border: 1px solid var(--info); color: var(--ink); font-weight: 560 } .answer .soft { font-size: var(--text-s); font-weight: 400 }
 .messages > .day { display: flex; align-items: center; gap: var(--s3); margin: var(--s4) 0 0; color: var(--soft); font-size: var(--text-s); font-weight: 540 }
 .messages > .day::before, .messages > .day::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
 

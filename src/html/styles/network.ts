@@ -13,16 +13,16 @@ export const network = `
 .network .edge:hover .line { stroke: var(--accent) }
 .network .line.failing, .network .edge:hover .line.failing { stroke: var(--danger); stroke-dasharray: 6 5; stroke-linecap: butt }
 .network .node > :is(circle, rect) { fill: var(--accent); stroke: var(--accent); stroke-width: 2 }
-.network .node.channel > rect { fill: var(--info); stroke: var(--info) } .network .node.foreign > rect { fill: var(--warning); stroke: var(--warning) }
-.network .node.unseen-node > :is(circle, rect) { fill: var(--panel) }
+.network .node.channel > rect { fill: var(--info); stroke: var(--info) } .network .node.foreign > circle { fill: var(--warning); stroke: var(--warning) }
+.network .node.hollow > :is(circle, rect) { fill: var(--panel) }
 .network .ground { fill: var(--sunk) } .network .rule { stroke: var(--line); fill: none }
 .network .cell { fill: var(--accent) } .network .cell.failing { fill: var(--danger) }
 .network .off { opacity: .12 } .network .node.off { opacity: .35 }
-.chosen { min-height: 1.5rem; color: var(--soft); font-size: var(--text-s) }
+.picture [data-chosen] { min-height: 1.5rem }
 @media (forced-colors: active) {
   .network .line, .network .arc, .network .rule { stroke: CanvasText } .network .line.failing { stroke: LinkText }
   .network text { fill: LinkText } .network .heading { fill: CanvasText }
-  .network .node > :is(circle, rect), .network .cell { fill: CanvasText; stroke: CanvasText }
-  .network .node.unseen-node > :is(circle, rect), .network .ground { fill: Canvas } .network .cell.failing { fill: LinkText }
+  .network .node.node > :is(circle, rect), .network .cell { fill: CanvasText; stroke: CanvasText }
+  .network .node.node.hollow > :is(circle, rect), .network .ground { fill: Canvas } .network .cell.failing { fill: LinkText }
 }
 `

@@ -50,6 +50,7 @@ interface Recipient {
   guards: number
   messageReplies: boolean
   isRemote: boolean
+  isPerson: boolean
 }
 
 const isLive = 'agents.account_id = :account AND agents.deleted_at IS NULL'
@@ -57,9 +58,9 @@ const byAlias = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive}
 const recipient = query<Recipient>(
   `
   SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, agents.message_replies,
-    agents.remote_url IS NOT NULL AS is_remote
+    agents.remote_url IS NOT NULL AS is_remote, agents.type = 'human' AS is_person
   FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`,
-  { messageReplies: boolean, isRemote: boolean },
+  { messageReplies: boolean, isRemote: boolean, isPerson: boolean },
 )
 const byId = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.id = :id`)
 const searchIn = (alias: string, among = '1') =>

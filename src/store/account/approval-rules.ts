@@ -69,6 +69,8 @@ export const approvalRules = {
     /** In the order in which they were made. */
     list: () => account.all(list),
     byId: (id: string) => account.one(byId, { id }),
+    /** The aliases of people whose messages no rule with these deciders holds. */
+    exemptIds: async (deciders: string[]) => exemptIds(deciders, (await account.one(people, approvalConsent))!),
     /** The rules in force, at most 50. Read when `senderHolds` or `recipientHolds` of `guards` says that there are some. */
     async active(): Promise<ActiveApprovalRule[]> {
       const [rules, found] = await Promise.all([account.all(active), account.one(people, approvalConsent)])

@@ -7,7 +7,7 @@ const isNamed = (user: string) => `${user} IN (SELECT value FROM json_each(held.
 const namedIsLeft = `EXISTS (SELECT 1 FROM memberships AS named WHERE named.account_id = held.account_id
   AND named.role <> 'viewer' AND ${isNamed('named.user_id')} AND NOT ${isAuthor('named.user_id')})`
 /** The member of the row `member` may decide on the row `held`. Nobody decides on what they wrote. */
-const mayDecide = `(member.account_id = held.account_id AND member.role <> 'viewer'
+export const mayDecide = `(member.account_id = held.account_id AND member.role <> 'viewer'
   AND NOT ${isAuthor('member.user_id')} AND CASE
     WHEN held.rule ->> '$.id' IS NULL THEN member.role IN ('owner', 'admin')
     WHEN ${namedIsLeft} THEN ${isNamed('member.user_id')}

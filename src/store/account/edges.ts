@@ -11,10 +11,18 @@ interface Between {
   target: string
 }
 
-const sent = query<Between & { messages: number; lastAt: number }>(`
-  SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM edges
-  WHERE account_id = :account AND period_ms = :period AND at >= :since
-  GROUP BY source, target`)
+interface Sent extends Between {
+  messages: number
+  lastAt: number
+}
+
+// One row for each source, because rows cost more than their sums: a week of 9,900 pairs takes 25 ms instead of 50.
+const sent = query<{ source: string; targets: string }>(`
+  SELECT source, json_group_array(json_array(target, messages, last_at)) AS targets FROM (
+    SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM edges
+    WHERE account_id = :account AND period_ms = :period AND at >= :since
+    GROUP BY source, target)
+  GROUP BY source`)
 const parked = query<Between & { messages: number }>(`
   SELECT iif(messages.account_id = :account, messages.from_agent_id, '@' || messages.from_alias) AS source,
     coalesce(messages.channel_id, lost.agent_id) AS target, count(*) AS messages
@@ -31,48 +39,58 @@ const refused = query<Between & { messages: number }>(`
     WHERE account_id = :account ORDER BY id DESC LIMIT ${maxFailures})
   WHERE action IN ('blocked', 'failed') AND created_at >= :since
   GROUP BY sender_alias, recipient`)
-const agents = query<{ id: string; alias: string; lastSeenAt: number | null }>(`
-  SELECT id, alias, last_seen_at FROM agents WHERE account_id = :account AND deleted_at IS NULL ORDER BY alias`)
-const channels = query<{ id: string; name: string }>(`
-  SELECT id, name FROM channels WHERE account_id = :account AND deleted_at IS NULL ORDER BY name`)
+const ends = query<{ id: string; name: string; lastSeenAt: number | null }>(`
+  SELECT id, '#' || name AS name, NULL AS last_seen_at FROM channels WHERE account_id = :account AND deleted_at IS NULL
+  UNION ALL
+  SELECT id, '@' || alias, last_seen_at FROM agents WHERE account_id = :account AND deleted_at IS NULL`)
+// A group of one says nothing about its agent.
+const smallestFirst = `count(*) = 1, count(*), 1`
 const groups = {
-  channel: query<{ name: string; members: string }>(`
-    SELECT '#' || channels.name AS name, json_group_array(channel_members.agent_id) AS members FROM channels
+  channel: query<{ name: string; agents: string }>(`
+    SELECT '#' || channels.name AS name, json_group_array(channel_members.agent_id) AS agents FROM channels
     JOIN channel_members ON channel_members.account_id = channels.account_id
       AND channel_members.channel_id = channels.id
-    WHERE channels.account_id = :account AND channels.deleted_at IS NULL GROUP BY channels.id`),
-  skill: query<{ name: string; members: string }>(`
-    SELECT skills.name, json_group_array(agent_skills.agent_id) AS members FROM skills
+    WHERE channels.account_id = :account AND channels.deleted_at IS NULL
+    GROUP BY channels.id ORDER BY ${smallestFirst}`),
+  skill: query<{ name: string; agents: string }>(`
+    SELECT skills.name, json_group_array(agent_skills.agent_id) AS agents FROM skills
     JOIN agent_skills ON agent_skills.account_id = skills.account_id AND agent_skills.skill_id = skills.id
-    WHERE skills.account_id = :account GROUP BY skills.id`),
+    WHERE skills.account_id = :account
+    GROUP BY skills.id ORDER BY ${smallestFirst}`),
 }
 const threads = query<{ key: string; id: number; lastAt: number }>(`
   SELECT threads.key, threads.id, threads.last_at FROM json_each(:keys) AS asked CROSS JOIN threads
   WHERE threads.account_id = :account AND threads.kind = iif(instr(asked.value, ' ') = 0, 'channel', 'pair')
     AND threads.key = asked.value AND threads.last_seq > 0`)
-const answers = query<{ at: number; target: string; n: number; ms: number }>(`
-  SELECT edges.at, edges.target, edges.answers AS n, edges.answer_ms AS ms
-  FROM json_each(:days) AS days CROSS JOIN edges
-  WHERE edges.account_id = :account AND edges.period_ms = ${day} AND edges.at = days.value AND edges.source = :agent
+const answers = query<{ at: number; name: string; n: number; ms: number }>(`
+  SELECT edges.at, coalesce('@' || agents.alias, '#' || channels.name, edges.target) AS name, edges.answers AS n,
+    edges.answer_ms AS ms
+  FROM edges
+  LEFT JOIN agents ON agents.account_id = edges.account_id AND agents.id = edges.target AND agents.deleted_at IS NULL
+  LEFT JOIN channels ON channels.account_id = edges.account_id AND channels.id = edges.target
+  WHERE edges.account_id = :account AND edges.period_ms = ${day} AND edges.source = :agent AND edges.at >= :since
     AND edges.answers > 0`)
 
 export const edges = {
   reads: (account: AccountDb) => ({
     /** What was sent since an hour or day began, for each pair and direction. */
-    sent: (period: number, since: number) => account.all(sent, { period, since }),
+    sent: async (period: number, since: number): Promise<Sent[]> =>
+      (await account.all(sent, { period, since })).flatMap(({ source, targets }) =>
+        (JSON.parse(targets) as [string, number, number][])
+          .map(([target, messages, lastAt]) => ({ source, target, messages, lastAt }))
+      ),
     /** What was set aside at agents of the account since then. */
     parked: (since: number) => account.all(parked, { since }),
     /** What guardrails of the account refused, or could not check. Ends are names here: `@alias`, `#name`. */
     refused: (since: number) => account.all(refused, { since }),
-    /** Live agents and channels, by name. */
-    agents: () => account.all(agents),
-    channels: () => account.all(channels),
-    /** The channels or skills of the account, with the ids of those who have them as JSON. */
+    /** Live channels, `#name`, and agents, `@alias`. */
+    ends: () => account.all(ends),
+    /** The channels or skills of the account, the smallest first; `agents` is JSON of the ids of their agents. */
     groups: (by: keyof typeof groups) => account.all(groups[by]),
     /** Conversations by their keys: the id of a channel, or the two ids of a pair. */
     threads: (keys: string[]) => account.all(threads, { keys: JSON.stringify(keys) }),
-    /** How many answers an agent gave on each of these days, to whom, and how long they took in all. */
-    answers: (agent: string, days: readonly number[]) => account.all(answers, { agent, days: JSON.stringify(days) }),
+    /** How many answers an agent gave on each day, to whom, and how long they took in all. A deleted agent has its id. */
+    answers: (agent: string, since: number) => account.all(answers, { agent, since }),
   }),
   changes: () => ({}),
 }

@@ -90,7 +90,8 @@ const places = (condition = '') =>
       AND m.account_id <> place.account_id ${page})
   ORDER BY 1 DESC LIMIT :limit`)
 const anyPlaces = places()
-const unreadPlaces = places(`AND message_search.rowid IN (
+// With `+`, because the index would be asked anew for each unread message.
+const unreadPlaces = places(`AND +message_search.rowid IN (
       SELECT unread.seq FROM deliveries
       JOIN messages AS unread ON unread.account_id = deliveries.sender_account_id AND unread.id = deliveries.message_id
       WHERE deliveries.account_id = :account AND deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread')`)
@@ -129,17 +130,19 @@ export const search = {
     /** The places of messages in the account. With `unreadOf`, the id of an agent: only messages that it has not read. */
     places: (terms: SearchTerms, range: LogRange, unreadOf?: string): Promise<FoundPlace[]> => {
       const { accountId } = account
-      const match = matchOf(terms, term('a', accountId))
-      const values = { match, otherMatch: matchOf(terms, term('b', accountId)), ...range }
+      // Unread messages are few among those to the agent, and far fewer than all with a word.
+      const to = unreadOf === undefined ? [] : [term('t', unreadOf)]
+      const match = matchOf(terms, term('a', accountId), ...to)
+      const values = { match, otherMatch: matchOf(terms, term('b', accountId), ...to), ...range }
       return unreadOf === undefined
         ? account.all(anyPlaces, values)
         : account.all(unreadPlaces, { ...values, agent: unreadOf })
     },
     /** Messages that the agent sent, or that readers of its inbox may have at the time `at`. */
     ofAgent: (agent: string, terms: SearchTerms, range: LogRange, at: number): Promise<FoundMessage[]> => {
-      const [own, others] = [term('a', account.accountId), term('b', account.accountId)]
-      const match = matchOf(terms, own, term('f', agent))
-      const otherMatch = matchOf(terms, `(${own} OR ${others})`, term('t', agent))
+      const match = matchOf(terms, term('a', account.accountId), term('f', agent))
+      // Without an account: it is another one for what moved with the agent since. The query has that of the delivery.
+      const otherMatch = matchOf(terms, term('t', agent))
       return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
     },
     /** The number of the last message before a time, or more if none follows. */

@@ -33,7 +33,7 @@ const removal = (table: string, isOld: string, { name, key = 'rowid' }: { name?:
     `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${isOld} LIMIT :limit) RETURNING 1`
   return name === undefined ? statement(text) : crossAccountStatement(name, text)
 }
-const edgesKey = 'account_id, period_ms, at, source, target'
+const edgesKey = 'account_id, period_ms, source, target, at'
 const removals = {
   tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', { name: 'old tasks' }),
   contexts: removal('contexts', 'used_at <= :until', { name: 'old contexts' }),

@@ -55,7 +55,7 @@ const parent = `coalesce(
         WHERE got.message_id = place.reply_to AND got.account_id = place.home AND got.agent_id = place.sender))`
 
 /** How long the counts of hours and of days are kept. */
-export const edgesKeptMs = { [hour]: 2 * day, [day]: 8 * day }
+export const edgesKeptMs = { [hour]: day + hour, [day]: 8 * day }
 const periods = Object.entries(edgesKeptMs).map(([ms, kept]) => `SELECT ${ms} AS ms, ${kept} AS kept`)
 // Made again, it has no counts that are too old.
 const count = (chosen: string) => `
@@ -69,7 +69,7 @@ const count = (chosen: string) => `
       SELECT newest.created_at FROM messages AS newest
       WHERE newest.seq = (SELECT max(last.seq) FROM messages AS last)) - period.kept
     GROUP BY place.account_id, period.ms, start, place.source, place.target
-    ON CONFLICT (account_id, period_ms, at, source, target) DO UPDATE SET
+    ON CONFLICT (account_id, period_ms, source, target, at) DO UPDATE SET
       messages = edges.messages + excluded.messages, answers = edges.answers + excluded.answers,
       answer_ms = edges.answer_ms + excluded.answer_ms, last_at = max(edges.last_at, excluded.last_at)`
 
@@ -160,7 +160,7 @@ const empty = [
   WHERE (account_id, agent_id, thread_id) IN (SELECT account_id, agent_id, thread_id FROM thread_agents LIMIT :limit)
   RETURNING 1`,
   `DELETE FROM edges
-  WHERE (account_id, period_ms, at, source, target) IN (SELECT account_id, period_ms, at, source, target FROM edges LIMIT :limit)
+  WHERE (account_id, period_ms, source, target, at) IN (SELECT account_id, period_ms, source, target, at FROM edges LIMIT :limit)
   RETURNING 1`,
 ].map((text) => crossAccountStatement('places to make again', text))
 const restart = crossAccountStatement(

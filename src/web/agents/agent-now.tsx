@@ -3,6 +3,7 @@
 /** What an agent does now: whether it is here, what waits for it, and what it said and heard last. */
 import type { Child } from 'hono/jsx'
 import { presenceOf } from '../../grid/agents/find-agent.ts'
+import { answerTimesOf } from '../../grid/conversations/answer-times.ts'
 import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
 import { remoteState } from '../../grid/remote-agents/manage.ts'
@@ -21,6 +22,7 @@ import { namesOf, shownMessage } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { typeName } from './agent-fields.tsx'
+import { AnswerTimes } from './answer-times.tsx'
 import { RemoteAgent } from './remote-agent.tsx'
 import { accessOf, agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 
@@ -31,18 +33,20 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, requestId } = visit
   const { inbox, agents, agentSettings, channels, parked, seats } = account.read
-  const [talk, unread, oldest, parkedCount, trial, signup, joined, holder, access, remote] = await Promise.all([
-    talkOfAgent(account, agent, { requestId }),
-    inbox.unread(agent.id),
-    inbox.oldestUnread(agent.id),
-    parked.count(agent.id),
-    agents.trial(agent.id),
-    agentSettings.byId(agent.id),
-    channels.joined(agent.id, maxChannels),
-    agent.type === 'human' ? seats.holder(agent.id) : undefined,
-    agent.type === 'human' ? undefined : accessOf(visit, agent),
-    agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
-  ])
+  const [talk, answerTimes, unread, oldest, parkedCount, trial, signup, joined, holder, access, remote] = await Promise
+    .all([
+      talkOfAgent(account, agent, { requestId }),
+      answerTimesOf(account, agent.id),
+      inbox.unread(agent.id),
+      inbox.oldestUnread(agent.id),
+      parked.count(agent.id),
+      agents.trial(agent.id),
+      agentSettings.byId(agent.id),
+      channels.joined(agent.id, maxChannels),
+      agent.type === 'human' ? seats.holder(agent.id) : undefined,
+      agent.type === 'human' ? undefined : accessOf(visit, agent),
+      agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
+    ])
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
   const presence = presenceOf(account, agent)
@@ -84,6 +88,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
               <Facts items={about} />
             </Card>
             {remote && <RemoteAgent visit={visit} agent={agent} state={remote} now={now} />}
+            <AnswerTimes times={answerTimes} />
             <TalksWith talk={talk} agent={agent} visit={visit} now={now} />
             {joined.length > 0 && (
               <Card title='Channels'>

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What can be changed about an agent. Users who may not change it see the values. */
+import { approvalConsent } from '../../grid/guardrails/consents.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Notice } from '../../html/components.tsx'
@@ -203,12 +204,18 @@ function GuardrailsCard(
       columns={[
         {
           title: 'Guardrail',
-          cell: ({ name, provider, host, enabled }) => (
+          cell: ({ id, name, provider, host, enabled, action }) => (
             <>
               <Name text={name} /> {!enabled && <Badge kind='warning'>off</Badge>}
               {refused.some((service) => service.provider === provider && service.host === host) && (
                 <div class='soft small'>
                   Checks nothing here: the person has not allowed sending messages to <Name text={host!} />.
+                </div>
+              )}
+              {refused.some((service) => service.provider === approvalConsent.provider) &&
+                (attachment(id)?.action ?? action) === 'hold' && (
+                <div class='soft small'>
+                  Checks nothing here: the person has not allowed others to decide on their messages.
                 </div>
               )}
               <div class='soft small'>{listedProviders.find(({ id }) => id === provider)?.name ?? provider}</div>

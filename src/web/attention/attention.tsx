@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** What needs a person. See docs/operating.md, "Attention". */
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
+import { heldMessages } from '../../grid/approvals/held.ts'
 import {
   type Attention,
   attentionOf,
@@ -18,6 +19,8 @@ import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { utc } from '../../lib/time.ts'
+import type { HeldRow } from '../../store/account/held.ts'
+import { HeldForYou } from '../approvals/held.tsx'
 import { lastMessages, Said } from '../conversations/paused.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { actionOf, inWords } from './condition-words.tsx'
@@ -34,6 +37,8 @@ const groups = {
   keys: { title: 'Keys', kinds: ['key'] },
 } satisfies Record<string, { title: string; kinds: ConditionKind[] }>
 
+const maxHeld = 20
+
 const snoozeTitles: Record<(typeof snoozeTimes)[number], string> = {
   hour: 'For 1 hour',
   tomorrow: 'Until tomorrow, 8:00',
@@ -48,7 +53,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
     const found = await attentionOf(visit.account, await offerTo(visit))
     attention.found({ id: visit.membership.id, account: visit.account }, found.open)
     const said = await lastMessages(visit, found.open)
-    return page(visit, found, await questionsOf(visit.account), said)
+    return page(visit, found, await questionsOf(visit.account), await heldMessages(visit.account), said)
   })
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''
@@ -65,7 +70,13 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   })
 }
 
-function page(visit: Visit, { open, snoozed }: Attention, questions: Question[], said: Map<number, OpenMessage[]>) {
+function page(
+  visit: Visit,
+  { open, snoozed }: Attention,
+  questions: Question[],
+  held: HeldRow[],
+  said: Map<number, OpenMessage[]>,
+) {
   const { account, frame, path, query } = visit
   const now = account.deps.now()
   const counted = Object.entries(groups).map(([name, { title, kinds }]) => {
@@ -76,7 +87,7 @@ function page(visit: Visit, { open, snoozed }: Attention, questions: Question[],
   const shown = chosen?.rows ?? open
   const present = counted.filter(({ rows }) => rows.length > 0)
   return appPage(
-    { ...frame('attention'), attention: open.length + questions.length },
+    { ...frame('attention'), attention: open.length + questions.length + held.length },
     { title: 'Attention', lead: 'What needs a person now.', fresh: ['attention', 'minute'] },
     <>
       {present.length > 1 && (
@@ -91,8 +102,9 @@ function page(visit: Visit, { open, snoozed }: Attention, questions: Question[],
           ))}
         </nav>
       )}
+      {!chosen && <HeldForYou visit={visit} held={held} max={maxHeld} />}
       {!chosen && <WaitingForYou visit={visit} questions={questions} from='attention' />}
-      {(open.length > 0 || questions.length === 0) && (
+      {(open.length > 0 || questions.length + held.length === 0) && (
         <Card isFlush>
           {open.length === 0
             ? (

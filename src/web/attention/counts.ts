@@ -2,6 +2,7 @@
 import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
+import { countHeld } from '../../grid/approvals/held.ts'
 import { type Condition, findConditions, withoutSnoozed } from '../../grid/attention.ts'
 import { type Question, questionsOf } from '../../grid/conversations/questions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
@@ -45,7 +46,7 @@ export class AttentionCounts {
         return needsOf((await withoutSnoozed(account, found, offer)).open)
       })
       // Not kept: an answer shows at once.
-      return withQuestions(await counted, await questionsOf(account))
+      return withQuestions(await counted, await questionsOf(account), await countHeld(account))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })
       return undefined
@@ -72,9 +73,9 @@ function needsOf(open: readonly Condition[]): NeedsNow {
   return { open: open.length, mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n') }
 }
 
-function withQuestions({ open, mark }: NeedsNow, questions: readonly Question[]): NeedsNow {
+function withQuestions({ open, mark }: NeedsNow, questions: readonly Question[], held: number): NeedsNow {
   const marks = questions.map(({ threadId, seq }) => `${threadId} ${seq}`)
-  return { open: open + questions.length, mark: [mark, ...marks].join('\n') }
+  return { open: open + questions.length + held, mark: [mark, ...marks, `held ${held}`].join('\n') }
 }
 
 /** Roles see different rows. */

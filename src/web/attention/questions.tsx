@@ -2,58 +2,56 @@
 /** @jsxImportSource hono/jsx */
 /** What waits for the answer of the visitor. See docs/operating.md, "Attention". */
 import type { Child } from 'hono/jsx'
-import { dismissQuestion, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
-import { NeedList } from '../../html/attention.tsx'
+import { dismissQuestion, maxQuestions, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
+import { NeedCard } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
-import { Card, Time } from '../../html/components.tsx'
+import { Time } from '../../html/components.tsx'
+import { Choices } from '../../html/conversation/choices.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from '../conversations/list-pane.tsx'
 import { oneLine } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { PageResult, Visit } from '../visit.ts'
 
-/** Where a dismissal leads back to: one of these pages, or else the conversation itself. */
+/** Where a dismissal or a choice leads back to: one of these pages, or else the conversation itself. */
 const origins = ['home', 'attention'] as const
 type Origin = (typeof origins)[number]
 
 /** The conversations that wait for the visitor, at most `max` of them; nothing if there is none. */
 export function WaitingForYou(
-  { visit, questions, from, max = questions.length }: {
-    visit: Visit
-    questions: Question[]
-    from: Origin
-    max?: number
-  },
+  { visit, questions, from, max }: { visit: Visit; questions: Question[]; from: Origin; max?: number },
 ) {
   if (questions.length === 0) return null
   return (
-    <Card
+    <NeedCard
       title='Waiting for you'
-      isFlush
-      actions={questions.length > max && (
-        <ButtonLink href={visit.path('attention')} kind='quiet' isSmall>All {questions.length}</ButtonLink>
-      )}
+      all={visit.path('attention')}
+      max={max}
+      rows={questions.map((question) => ({
+        icon: 'conversations',
+        tone: 'warning',
+        what: (
+          <>
+            <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
+          </>
+        ),
+        more: <Offer visit={visit} question={question} from={from} />,
+        facts: [waitingWords(question.messages), <Time at={question.since} now={visit.account.deps.now()} />],
+        actions: (
+          <>
+            <ButtonLink href={answerPath(visit, question)} isSmall>Answer</ButtonLink>
+            <Dismiss visit={visit} question={question} fields={{ from }} />
+          </>
+        ),
+      }))}
     >
-      <NeedList
-        label='Waiting for you'
-        rows={questions.slice(0, max).map((question) => ({
-          icon: 'conversations',
-          tone: 'warning',
-          what: (
-            <>
-              <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
-            </>
-          ),
-          facts: [waitingWords(question.messages), <Time at={question.since} now={visit.account.deps.now()} />],
-          actions: (
-            <>
-              <ButtonLink href={answerPath(visit, question)} isSmall>Answer</ButtonLink>
-              <Dismiss visit={visit} question={question} fields={{ from }} />
-            </>
-          ),
-        }))}
-      />
-    </Card>
+      {questions.length >= maxQuestions && max === undefined && (
+        <p class='inside checked'>
+          The newest {maxQuestions} are shown. The others are in{' '}
+          <a href={`${visit.path('conversations')}?show=you`}>Conversations</a>.
+        </p>
+      )}
+    </NeedCard>
   )
 }
 
@@ -72,6 +70,22 @@ export function WaitsHere({ visit, question }: { visit: Visit; question: Questio
   )
 }
 
+/** The answers that the newest message offers. */
+function Offer({ visit, question, from }: { visit: Visit; question: Question; from: Origin }) {
+  const { threadId, seq, sender, choices } = question
+  if (choices === null) return null
+  return (
+    <Choices
+      asker={`@${sender}`}
+      offered={JSON.parse(choices)}
+      form={{
+        action: visit.path('conversations', String(threadId), 'choose'),
+        fields: { question: `${seq}`, from },
+      }}
+    />
+  )
+}
+
 function Dismiss(
   { visit, question: { threadId, upTo }, fields }: {
     visit: Visit
@@ -87,11 +101,16 @@ function Dismiss(
 export async function dismiss(visit: Visit): Promise<PageResult> {
   const { account, form } = visit
   await dismissQuestion(account, threadIn(visit), seqIn(form, 'upTo') ?? 0)
-  const from = origins.find((origin) => origin === form.get('from'))
+  const from = originOf(form)
   if (from) return visit.done('dismissed', from)
   const { redirectTo } = visit.done('dismissed', 'conversations', visit.param('thread')) as { redirectTo: string }
   const { show } = listPlace(form)
   return { redirectTo: show === 'all' ? redirectTo : `${redirectTo}&show=${show}` }
+}
+
+/** The page that a form came from, if it leads back there. */
+export function originOf(form: URLSearchParams): Origin | undefined {
+  return origins.find((origin) => origin === form.get('from'))
 }
 
 function answerPath({ path }: Visit, { threadId, seq }: Question): string {

@@ -25,7 +25,7 @@ import { maxFormFileBytes } from '../../lib/http/form.ts'
 import { newId } from '../../lib/id.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { WaitsHere } from '../attention/questions.tsx'
-import { PageForm, readChoice } from '../forms.tsx'
+import { formErrors, PageForm, readChoice, Refusal } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 import { listFields, type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
 import { namesOf, oneLine } from './shown.ts'
@@ -52,9 +52,11 @@ export function answerHref(
 export async function composerOf(visit: Visit, open: OpenConversation, isGlance = false): Promise<Child> {
   const { reader, thread, since } = open
   if (!visit.may('use') || since === undefined) return null
+  const { rest: refused } = formErrors(visit, visit.path('conversations', String(thread.id), 'choose'), [])
   return (
     <div class='composer' id='composer'>
       {reader.seat && await waitsIn(visit, thread.id)}
+      {refused && <Refusal visit={visit}>{refused}</Refusal>}
       {reader.seat && !isGlance && await Marks({ visit, open })}
       {reader.seat ? await writingIn(visit, open) : (
         <p class='soft small'>

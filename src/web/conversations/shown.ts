@@ -3,6 +3,7 @@ import { maxShown } from '../../grid/conversations/messages.ts'
 import { canRetract, listParts } from '../../grid/conversations/open-message.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
+import { chosenIn } from '../../grid/messaging/choices.ts'
 import { endOfPiece } from '../../grid/messaging/read-part.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
@@ -81,6 +82,7 @@ export function shownMessages(
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
     replyHref: replyHref?.(message),
+    choices: shownChoices(message, replyHref?.(message) && path('conversations', String(thread.id), 'choose')),
     ...(canRetract(reader, message) && { retractHref: path('messages', String(message.seq)) }),
     // The title says it.
     ...(thread.kind !== 'conversation' && { to: undefined }),
@@ -91,6 +93,22 @@ export function shownMessages(
       ? path('messages', String(message.seq), 'chain')
       : undefined,
   }))
+}
+
+/** `action`: where the reader would answer the message. */
+function shownChoices(
+  { choices, fromAlias, recipient, seq }: OpenMessage,
+  action?: string,
+): ShownMessage['choices'] {
+  if (!choices) return undefined
+  const { offered, chosen, isOpen } = choices
+  return {
+    asker: `@${fromAlias}`,
+    asked: recipient,
+    offered,
+    chosen,
+    ...(isOpen && action && { form: { action, fields: { question: `${seq}` } } }),
+  }
 }
 
 /** Leads to the answered message: on the page, if it is among its `messages`. */
@@ -120,12 +138,16 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
     at: createdAt,
     text: body.slice(0, end),
     ...(end < body.length && { whole: { characters: body.length, href: page } }),
-    parts: listParts(message).map(({ key, kind, filename, mediaType, bytes }) => ({
+    // The choice of an answer is its text.
+    parts: (chosenIn(a2a)?.choice === body ? [] : listParts(message)).map((
+      { key, kind, filename, mediaType, bytes },
+    ) => ({
       name: filename ?? kind,
       type: mediaType,
       size: sizeInWords(bytes),
       href: `${page}/parts/${key}`,
     })),
+    choices: shownChoices(message),
     verdicts: [
       ...(message.unchecked ? [{ text: 'not checked', isBad: true }] : []),
       ...(message.flagged && !message.unchecked?.only ? [{ text: 'flagged', isBad: true }] : []),

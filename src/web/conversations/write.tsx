@@ -3,6 +3,7 @@
 /** Writing as a person: a page to begin, and the forms of a conversation. */
 import { Buffer } from 'node:buffer'
 import { type ErrorCode, GridError } from '../../errors.ts'
+import { choose } from '../../grid/conversations/choose.ts'
 import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
 import { placeOfSent, writeInConversation, writeMessage } from '../../grid/conversations/write.ts'
 import { givenParts } from '../../grid/messaging/given-parts.ts'
@@ -13,7 +14,7 @@ import { Card } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { dismiss } from '../attention/questions.tsx'
+import { dismiss, originOf } from '../attention/questions.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 import { draftName, expiryIn, messageKey, SendRow } from './composer.tsx'
@@ -36,6 +37,7 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
     const answer = { ...await messageIn(form), answers: seqIn(form, 'reply') }
     return await toSent(visit, await atField('text', () => writeInConversation(account, threadIn(visit), answer)))
   }, showThread)
+  post('/conversations/:thread/choose', answerWithChoice, showThread)
   post('/conversations/:thread/read', async (visit) => {
     const { account, form } = visit
     const upTo = seqIn(form, 'upTo')
@@ -57,6 +59,16 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
     if (!next) return visit.done('all-read', 'conversations')
     return { redirectTo: `${visit.path('conversations', String(next.threadId))}?m=${next.seq}#m${next.seq}` }
   })
+}
+
+/** Takes the forms of `Choices`. */
+async function answerWithChoice(visit: Visit): Promise<PageResult> {
+  const { account, form } = visit
+  const [seq, index] = ['question', 'choice'].map((name) => seqIn(form, name) ?? -1)
+  const sent = await choose(account, threadIn(visit), { seq, index })
+  const conversation = await toSent(visit, sent)
+  const from = originOf(form)
+  return from ? visit.done('answered', from) : conversation
 }
 
 async function write(visit: Visit): Promise<PageResult> {

@@ -31,8 +31,12 @@ async function list(visit: Visit) {
   return listPage(visit, {
     section: 'guardrails',
     noun: 'guardrail',
-    lead:
-      'Checks for the messages that agents send and receive. Each has a provider and its settings, and is attached to agents.',
+    lead: (
+      <>
+        Checks for the messages that agents send and receive. Each has a provider and its settings, and is attached to
+        agents. Which messages wait for a person say the <a href={visit.path('approval-rules')}>approval rules</a>.
+      </>
+    ),
     empty: (
       <>
         Choose what to check for, such as personal data or prompt injection, and what to do with a match.{' '}

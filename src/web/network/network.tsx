@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Who talks to whom: a picture and the same as a table. Numbers only, so all roles see it. */
+/** Who sends messages to whom: a picture and the same as a table. Numbers only, so all roles see it. */
 import {
   type Network,
   type NetworkEdge,
@@ -15,7 +15,6 @@ import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Disclosure, EmptyState, LocalTime, Time, timeInWords } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Matrix } from '../../html/network/matrix.tsx'
-import { type Drawn, PictureLegend } from '../../html/network/picture.tsx'
 import { Ring } from '../../html/network/ring.tsx'
 import { searchPath } from '../../html/paths.ts'
 import { Table } from '../../html/table.tsx'
@@ -34,11 +33,20 @@ export function networkPages({ get }: Pages<Visit>): void {
   get('/network', show)
 }
 
+interface Shown {
+  visit: Visit
+  query: NetworkQuery
+  network: Network
+}
+
 async function show(visit: Visit) {
   const query = networkQuery(visit.query)
   const network = await networkOf(visit.account, query)
-  const { edges, hiddenEdges, hiddenNodes, since } = network
+  const { nodes, edges, hidden, since } = network
   const link = (change: Partial<NetworkQuery>) => networkHref(visit, { ...query, ...change })
+  // What needs a look comes first.
+  const rows = [...edges.filter(({ failed }) => failed > 0), ...edges.filter(({ failed }) => failed === 0)]
+  const [first, more] = [rows.slice(0, maxRows), rows.slice(maxRows)]
   return await appPage(
     visit.frame('network'),
     { title: 'Network', lead: 'Who sends messages to whom. It counts, and shows no text.' },
@@ -63,20 +71,20 @@ async function show(visit: Visit) {
           Since <LocalTime at={since} />
         </span>
       </div>
-      {network.nodes.length === 0
+      {nodes.length === 0
         ? <EmptyState icon='network' title='No agents yet'>Agents and channels of the account appear here.</EmptyState>
         : (
           <Disclosure title='Picture' isNarrow>
             <Picture visit={visit} query={query} network={network} />
           </Disclosure>
         )}
-      {edges.length > 0 && <EdgeTables visit={visit} query={query} edges={edges} />}
-      {(hiddenEdges > 0 || hiddenNodes > 0) && (
-        <p class='pane-note'>
-          {hiddenEdges > 0 && `${pluralize(hiddenEdges, 'weaker pair')} without failures not shown. `}
-          {hiddenNodes > 0 && `${pluralize(hiddenNodes, 'quieter agent')} not shown.`}
-        </p>
+      {first.length > 0 && <EdgeTable id='network' visit={visit} query={query} edges={first} />}
+      {more.length > 0 && (
+        <Disclosure title={pluralize(more.length, 'more pair')}>
+          <EdgeTable id='network-more' visit={visit} query={query} edges={more} />
+        </Disclosure>
       )}
+      {hidden > 0 && <p class='pane-note'>{pluralize(hidden, 'weaker pair')} without failures not shown.</p>}
     </Card>,
   )
 }
@@ -85,118 +93,85 @@ function networkQuery(query: URLSearchParams): NetworkQuery {
   return {
     window: networkWindows.find((window) => window === query.get('window')) ?? 'day',
     by: networkGroupings.find((by) => by === query.get('group')) ?? 'channel',
-    open: query.get('open')?.slice(0, 200) ?? undefined,
+    open: query.get('open') ?? undefined,
   }
 }
 
 function networkHref({ path }: Pick<Visit, 'path'>, { window, by, open }: NetworkQuery): string {
-  const query = new URLSearchParams({
-    ...(window !== 'day' && { window }),
-    ...(by !== 'channel' && { group: by }),
-    ...(open !== undefined && { open }),
-  })
-  return query.size === 0 ? path('network') : `${path('network')}?${query}`
+  const query = new URLSearchParams({ window, group: by, ...(open !== undefined && { open }) })
+  return `${path('network')}?${query}`
 }
 
-interface PictureProps {
-  visit: Visit
-  query: NetworkQuery
-  network: Network
-}
-
-function Picture({ visit, query, network: { nodes, edges, since } }: PictureProps) {
+function Picture({ visit, query, network: { nodes, edges, since } }: Shown) {
   const now = visit.account.deps.now()
-  const isMatrix = nodes.filter(({ kind }) => kind !== 'foreign').length > maxOnRing
-  const drawn: Drawn = {
-    label: `${pluralize(nodes.length, 'node')} and ${pluralize(edges.length, 'pair')}. The table below says the same.`,
-    nodes: nodes.map((node) => ({
-      ...{ label: node.name, group: node.group, kind: node.kind, isSeen: node.isSeen, isOutside: node.isOutside },
-      title: nodeInWords(node),
-      href: nodeHref(visit, query, node),
-    })),
-    edges: edges.map((edge) => ({
-      ...{ a: edge.a.n, b: edge.b.n, there: edge.there, back: edge.back, isFailing: edge.failed > 0 },
-      freshness: edge.lastAt === null ? 0 : (edge.lastAt - since) / Math.max(1, now - since),
-      title: edgeInWords(edge, now, visit.timeZone),
-      href: edgeHref(visit, query, edge),
-    })),
-  }
+  const isMatrix = nodes.filter(({ isOutside }) => !isOutside).length > maxOnRing
+  const Drawing = isMatrix ? Matrix : Ring
   return (
     <div class='picture' data-network>
-      <p class='chosen' role='status' data-chosen>
-        {edges.length === 0 ? 'Nothing was sent in this time.' : 'Every agent and every line is a link.'}
+      <p class='soft small' role='status' data-chosen>
+        {edges.length === 0 ? 'Nothing was sent in this time.' : 'Every node and every line is a link.'}
       </p>
       <div class='scrolls-x' tabindex={0} role='region' aria-label='Picture of the network'>
-        {isMatrix ? <Matrix {...drawn} /> : <Ring {...drawn} />}
+        <Drawing
+          label={`${pluralize(nodes.length, 'node')} and ${pluralize(edges.length, 'pair')}, as in the table below`}
+          nodes={nodes.map((node) => ({ ...node, title: nodeInWords(node), href: nodeHref(visit, query, node) }))}
+          edges={edges.map((edge) => ({
+            ...{ a: edge.a.n, b: edge.b.n, there: edge.there, back: edge.back, isFailing: edge.failed > 0 },
+            freshness: edge.lastAt === null ? 0 : (edge.lastAt - since) / Math.max(1, now - since),
+            title: edgeInWords(edge, now, visit.timeZone),
+            href: edgeHref(visit, query, edge),
+          }))}
+        />
       </div>
-      <PictureLegend isMatrix={isMatrix} />
+      <p class='soft small'>
+        {isMatrix
+          ? 'A row sent, a column received. Stronger: more messages. Red and on its corner: some failed.'
+          : 'Thicker: more messages. Faded: older ones. Red and dashed: some failed.'}{' '}
+        Hollow: not seen in this time. Square: a channel.
+      </p>
     </div>
   )
 }
 
 function nodeInWords({ name, kind, members, sent, received, isSeen }: NetworkNode): string {
   const size = kind === 'group' ? `, ${members} in it` : ''
-  const posts = kind === 'channel' ? pluralize(received, 'post') : `sent ${shown(sent)}, received ${shown(received)}`
-  return `${name}${size}: ${posts}${kind === 'agent' && !isSeen ? ', not seen in this time' : ''}`
+  const counts = kind === 'channel' ? pluralize(received, 'post') : `sent ${shown(sent)}, received ${shown(received)}`
+  return `${name}${size}: ${counts}${kind === 'agent' && !isSeen ? ', not seen in this time' : ''}`
 }
 
 function edgeInWords({ a, b, there, back, failed, lastAt }: NetworkEdge, now: number, zone: string): string {
   const ways = [
     there > 0 && `${a.name} to ${b.name} ${shown(there)}`,
     back > 0 && `${b.name} to ${a.name} ${shown(back)}`,
-  ].filter(Boolean)
+  ].filter(Boolean).join(', ')
   return [
-    a === b ? `Within ${a.name} ${shown(there)}` : ways.join(', ') || `${a.name} and ${b.name}`,
+    a === b ? `Within ${a.name} ${shown(there)}` : ways || `${a.name} and ${b.name}`,
     failed > 0 && `${shown(failed)} failed`,
     lastAt !== null && `last ${timeInWords(lastAt, now, zone)}`,
   ].filter(Boolean).join(', ')
 }
 
+/** Agents of other accounts have no page here. */
 function nodeHref(visit: Visit, query: NetworkQuery, { kind, name, id, isOutside }: NetworkNode): string | undefined {
+  if (isOutside) return undefined
   if (kind === 'channel') return visit.path('channels', id)
-  if (kind === 'agent') return visit.path('agents', name.slice(1))
-  if (kind === 'group' && !isOutside) return networkHref(visit, { ...query, open: name })
-  // Agents of other accounts have no page here.
-  return undefined
+  return kind === 'agent' ? visit.path('agents', name.slice(1)) : networkHref(visit, { ...query, open: name })
 }
 
 /** The conversation if the visitor may read it; otherwise a page about the ends. */
 function edgeHref(visit: Visit, query: NetworkQuery, edge: NetworkEdge): string {
   const { a, b, there, back, threadId, isReadable } = edge
   if (threadId !== undefined) return visit.path('conversations', String(threadId))
-  const pages = [a, b].map((node) => nodeHref(visit, query, node))
-  // A conversation with an id of its own is found by its ends.
-  if (isReadable && volumeOf(edge) > 0) {
+  if (isReadable) {
+    // Their messages have conversation ids, or are with another account.
     const [from, to] = there >= back ? [a, b] : [b, a]
     return `${searchPath(visit.membership.id)}?${new URLSearchParams({ q: `from:${from.name} to:${to.name}` })}`
   }
-  const group = [a, b].findIndex(({ kind, name }) => kind === 'group' && name !== query.open)
-  return (group === -1 ? undefined : pages[group]) ?? pages[0] ?? pages[1] ?? visit.path('network')
+  const folded = [a, b].find(({ kind, name }) => kind === 'group' && name !== query.open)
+  return [folded ?? a, a, b].map((node) => nodeHref(visit, query, node)).find(Boolean) ?? visit.path('network')
 }
 
-interface EdgesProps {
-  visit: Visit
-  query: NetworkQuery
-  edges: NetworkEdge[]
-}
-
-/** All pairs: those with failures and the strongest at once, the others below a fold. */
-function EdgeTables({ visit, query, edges }: EdgesProps) {
-  const sorted = [...edges.filter(({ failed }) => failed > 0), ...edges.filter(({ failed }) => failed === 0)]
-  const more = sorted.slice(maxRows)
-  return (
-    <>
-      <EdgeTable id='network' visit={visit} query={query} edges={sorted.slice(0, maxRows)} />
-      {more.length > 0 && (
-        <Disclosure title={pluralize(more.length, 'more pair')}>
-          <EdgeTable id='network-more' visit={visit} query={query} edges={more} />
-        </Disclosure>
-      )}
-    </>
-  )
-}
-
-function EdgeTable({ id, visit, query, edges }: EdgesProps & { id: string }) {
+function EdgeTable({ id, visit, query, edges }: { id: string; edges: NetworkEdge[] } & Omit<Shown, 'network'>) {
   const now = visit.account.deps.now()
   return (
     <Table
@@ -208,17 +183,12 @@ function EdgeTable({ id, visit, query, edges }: EdgesProps & { id: string }) {
           title: 'Who',
           cell: (edge) => (
             <a href={edgeHref(visit, query, edge)}>
-              {edge.a === edge.b
-                ? (
-                  <>
-                    Within <Name text={edge.a.name} />
-                  </>
-                )
-                : (
-                  <>
-                    <Name text={edge.a.name} /> and <Name text={edge.b.name} />
-                  </>
-                )}
+              {edge.a === edge.b ? 'Within ' : (
+                <>
+                  <Name text={edge.a.name} /> and{' '}
+                </>
+              )}
+              <Name text={edge.b.name} />
             </a>
           ),
         },
@@ -235,7 +205,7 @@ function EdgeTable({ id, visit, query, edges }: EdgesProps & { id: string }) {
           width: 'narrow',
           cell: ({ failed }) => failed > 0 ? <Badge kind='bad'>{shown(failed)}</Badge> : '0',
         },
-        { title: 'Last', width: 'short', cell: ({ lastAt }) => lastAt !== null && <Time at={lastAt} now={now} /> },
+        { title: 'Last', width: 'short', cell: ({ lastAt }) => lastAt === null ? '–' : <Time at={lastAt} now={now} /> },
       ]}
     />
   )

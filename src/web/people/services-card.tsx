@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { allowService, disallowService } from '../../grid/guardrails/consents.ts'
+import { allowService, approvalConsent, disallowService } from '../../grid/guardrails/consents.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
+import { readChoice, SwitchForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { AccountPages, PageResult, Visit } from '../visit.ts'
 
@@ -18,9 +19,37 @@ export function serviceActions({ may }: AccountPages, show: (visit: Visit) => Pr
       : visit.record('disallow_service', input, (account) => disallowService(account, input)))
     return visit.done(isAllowed ? 'service-allowed' : 'service-disallowed', 'settings', 'profile')
   }, show)
+  may('use').post('/settings/profile/approvals', async (visit) => {
+    const isAllowed = readChoice(visit.form, 'allow', ['yes', 'no']) === 'yes'
+    await (isAllowed
+      ? visit.record('allow_approvals', {}, (account) => allowService(account, approvalConsent))
+      : visit.record('disallow_approvals', {}, (account) => disallowService(account, approvalConsent)))
+    return visit.done('saved', 'settings', 'profile')
+  }, show)
 }
 
 export type TextServices = Awaited<ReturnType<Visit['account']['read']['guardrails']['servicesFor']>>
+
+/** Whether approval rules hold messages of the user's alias. See docs/security.md, "People who write". */
+export function ApprovalsCard({ visit, services }: { visit: Visit; services: TextServices }) {
+  const isOn = services.some(({ provider, allowedAt }) => provider === approvalConsent.provider && allowedAt !== null)
+  return (
+    <Card
+      id='approvals'
+      title='Approval of your messages'
+      lead='An approval rule shows the messages that it holds to the people who decide. Rules hold what you write and receive only if you allow it here, or if you alone decide.'
+    >
+      <SwitchForm
+        visit={visit}
+        action={settingsPath(visit, 'profile', 'approvals')}
+        name='allow'
+        isOn={isOn}
+        turnOn='Allow others to decide on my messages'
+        turnOff='Stop allowing it'
+      />
+    </Card>
+  )
+}
 
 /** What the user allows guardrails to do with the messages of their alias. See docs/security.md, "People who write". */
 export function ServicesCard({ visit, services }: { visit: Visit; services: TextServices }) {
@@ -35,7 +64,7 @@ export function ServicesCard({ visit, services }: { visit: Visit; services: Text
       <Table
         id='my-services'
         caption='Services that check your messages'
-        rows={services}
+        rows={services.filter(({ provider }) => provider !== approvalConsent.provider)}
         columns={[
           {
             title: 'Service',

@@ -8,11 +8,14 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { findPart } from '../../../src/grid/messaging/read-part.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { searchMessages } from '../../../src/grid/messaging/search-messages.ts'
 import { appendToUpload, beginUpload } from '../../../src/grid/messaging/uploads.ts'
 import { continueTask } from '../../../src/grid/tasks/start-task.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { hour } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { followLog } from '../../../src/worker/threads.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { dump, rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
@@ -55,6 +58,16 @@ onEachDatabase((open) => {
     expect(after).toMatchObject({ deleted_at: null, moved_to: null, signup_id: null })
     expect(before).toMatchObject({ deleted_at: grid.clock.now, moved_to: grid.acme.id })
     expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
+  })
+
+  test('what an agent had not read is found by it after the move, and not by the others', async () => {
+    await send('a word from before')
+    await followLog(grid.store)
+    await move()
+
+    const found = async (account: AccountStore) => (await searchMessages(account, { query: 'word' })).messages
+    expect(await found(await enter(zoe))).toMatchObject([{ text: 'a word from before' }])
+    expect(await found(storeOf(grid, grid.alice))).toEqual([])
   })
 
   test('an answer under way comes again, flagged and once, whether or not it reached its client', async () => {

@@ -62,9 +62,10 @@ test('an hour, a day and a week have what was sent in them, and older counts are
   expect(await seen()).toEqual([0, 1, 1])
   grid.clock.now += day
   owner = await signedInByEmail(grid, 'ann@acme.example')
+  await sweep(grid.store)
   expect(await seen()).toEqual([0, 0, 1])
 
-  expect(await counts()).toHaveLength(2)
+  expect(await counts()).toHaveLength(1)
   grid.clock.now += 7 * day
   await sweep(grid.store)
   expect(await counts()).toEqual([])
@@ -127,4 +128,23 @@ test('many agents are a matrix, and very many are groups that open', async () =>
   const { html } = await owner.open(page)
   expect(html).toContain('In no channel, 200 in it: sent 0, received 0')
   expect(await tableOf(`${page}?open=%23ops`)).toEqual(['@alice and @bob 1 1 / 0 0 just now'])
+})
+
+test('the page of an agent has its average answer times, in all and by whom it answers', async () => {
+  const first = await send(grid.alice, 'bob')
+  const second = await send(grid.alice, 'bob')
+  grid.clock.now += 60_000
+  await send(grid.bob, 'alice', { replyToMessageId: first })
+  grid.clock.now += 120_000
+  await send(grid.bob, 'alice', { replyToMessageId: second })
+  const carol = await grid.acme.agent('carol')
+  const third = await send(carol, 'bob')
+  grid.clock.now += 10 * 60_000
+  await send(grid.bob, 'carol', { replyToMessageId: third })
+
+  const { html } = await owner.open(`/accounts/${grid.acme.id}/agents/bob`)
+  expect(html).toContain('3 answers took 4 min on average')
+  expect(html).toContain('2 answers to @alice took 2 min on average')
+  expect(html).toContain('1 answer to @carol took 10 min on average')
+  expect((await owner.open(`/accounts/${grid.acme.id}/agents/alice`)).html).not.toContain('Answer times')
 })

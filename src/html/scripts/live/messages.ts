@@ -85,8 +85,11 @@ function liveMessages(root, list, account, say) {
     while (shown.length > 0) {
       const now = await fetched(seqOf(shown[0]) - 1)
       for (const item of shown) {
-        const [old, next] = [item, now.getElementById(item.id)].map(one => one?.querySelector('.state-line'))
-        if (old && next) morph(old, next)
+        for (const part of ['.state-line', '.offer']) {
+          const [old, next] = [item, now.getElementById(item.id)].map(one => one?.querySelector(part))
+          if (old && next) morph(old, next)
+          else if (old && now.getElementById(item.id)) old.remove()
+        }
       }
       shown = shown.slice(1).filter(item => !now.getElementById(item.id))
     }

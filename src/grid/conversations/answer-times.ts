@@ -1,0 +1,34 @@
+/** How long an agent takes to answer, by what the page Network counts. */
+import { day, startOfDay } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+
+export interface AnswerTimes {
+  /** Whom it answered, `@alias` or `#name`; undefined for all. */
+  name?: string
+  answers: number
+  /** The average of each of the last 7 days in UTC, oldest first, and of all of them; 0 without answers. */
+  daysMs: number[]
+  averageMs: number
+}
+
+const days = 7
+const maxPeers = 3
+
+/** The times of all its answers, and those to the ends that it answered most. Empty without answers. */
+export async function answerTimesOf(account: AccountStore, agentId: string): Promise<AnswerTimes[]> {
+  const first = startOfDay(account.deps.now()) - (days - 1) * day
+  const rows = await account.read.edges.answers(agentId, first)
+  const sum = (some: typeof rows, of: 'n' | 'ms') => some.reduce((sum, row) => sum + row[of], 0)
+  const average = (some: typeof rows) => sum(some, 'ms') / Math.max(1, sum(some, 'n'))
+  const timesOf = (some: typeof rows, name?: string): AnswerTimes => ({
+    name,
+    answers: sum(some, 'n'),
+    daysMs: Array.from({ length: days }, (_, n) => average(some.filter(({ at }) => at === first + n * day))),
+    averageMs: average(some),
+  })
+  if (rows.length === 0) return []
+  const names = new Set(rows.map(({ name }) => name).filter((name) => /^[@#]/.test(name)))
+  const ofPeers = [...names].map((name) => timesOf(rows.filter((row) => row.name === name), name))
+    .sort((one, two) => two.answers - one.answers)
+  return [timesOf(rows), ...ofPeers.slice(0, maxPeers)]
+}

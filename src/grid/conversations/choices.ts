@@ -1,0 +1,32 @@
+/** What agents offer people to answer, and what became of it. See docs/delivery.md, "Choices". */
+import type { AccountStore } from '../../store/account.ts'
+import { choicesOf, chosenIn } from '../messaging/choices.ts'
+import type { ThreadMessage } from './messages.ts'
+
+export interface Choices {
+  offered: string[]
+  /** The person may still answer. */
+  isOpen: boolean
+  /** Which one the person chose first; absent if they did not answer, or answered in words. */
+  chosen?: number
+}
+
+/** The choices of those messages that have some, by `seq`. */
+export async function choicesIn(account: AccountStore, messages: ThreadMessage[]): Promise<Map<number, Choices>> {
+  const offers = messages.flatMap(({ seq, a2a }) => {
+    const offered = choicesOf(a2a)
+    return offered.length === 0 ? [] : [{ seq, offered }]
+  })
+  if (offers.length === 0) return new Map()
+  const states = await account.read.questions.choices(offers.map(({ seq }) => seq), account.deps.now())
+  const stateOf = new Map(states.map((state) => [state.seq, state]))
+  return new Map(offers.map(({ seq, offered }) => {
+    const { isOpen = false, answer = null } = stateOf.get(seq) ?? {}
+    const { choice, index = -1 } = chosenIn(answer) ?? {}
+    return [seq, {
+      offered,
+      isOpen: isOpen && answer === null,
+      ...(choice !== undefined && choice === offered[index] && { chosen: index }),
+    }]
+  }))
+}

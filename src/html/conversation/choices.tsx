@@ -1,0 +1,57 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { Name } from '../bidi.tsx'
+import { Form, HiddenFields } from '../form.tsx'
+import { Icon } from '../icons.tsx'
+
+/** The answers that an agent offers to a person. Names are with `@`. */
+export interface ShownChoices {
+  asker: string
+  /** Told to others than the person themselves. */
+  asked?: string
+  offered: string[]
+  /** The place of the answer in `offered`. */
+  chosen?: number
+  /** Where the reader answers; undefined if they cannot. */
+  form?: { action: string; fields: Record<string, string> }
+}
+
+/** Buttons of one click each, or which answer was chosen. Whose words they are stands above them. */
+export function Choices({ asker, asked, offered, chosen, form }: ShownChoices) {
+  return (
+    <div class='offer'>
+      {form
+        ? (
+          <Form action={form.action}>
+            <HiddenFields fields={form.fields} />
+            <fieldset>
+              <legend>
+                <Name text={asker} /> asks
+              </legend>
+              {offered.map((choice, n) => (
+                <button type='submit' class='answer' name='choice' value={n}>
+                  <Name text={choice} />
+                </button>
+              ))}
+            </fieldset>
+          </Form>
+        )
+        : (
+          <>
+            <p>
+              <Name text={asker} /> asked {asked && <Name text={asked} />}
+            </p>
+            <ul>
+              {offered.map((choice, n) => (
+                <li class={n === chosen ? 'answer chosen' : 'answer'}>
+                  {n === chosen && <Icon name='check' size={14} />}
+                  <Name text={choice} />
+                  {n === chosen && <span class='soft'>chosen</span>}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+    </div>
+  )
+}

@@ -1,0 +1,123 @@
+/** `/api/v1/approval-rules`: which messages wait for a person. See docs/protocol/guardrails.md, "Approval rules". */
+import * as z from 'zod'
+import { conditions, maxDeciders, maxExpiryHours } from '../grid/approvals/rule-input.ts'
+import {
+  createApprovalRule,
+  deleteApprovalRule,
+  listApprovalRules,
+  showApprovalRule,
+  updateApprovalRule,
+} from '../grid/approvals/rules.ts'
+import { atMost } from '../lib/input.ts'
+import type { AccountStore } from '../store/account.ts'
+import { type Route, route, time } from './route.ts'
+
+const text = atMost(z.string(), 200)
+const end = 'an @alias, or any, strangers (of other accounts), people, remote'
+const settings = {
+  condition: z.enum(conditions).optional(),
+  guardrail: text.nullable().optional().describe('With the condition finding: its id or name; null for any'),
+  mediaType: text.nullable().optional().describe('With the condition parts: how it begins, such as image/'),
+  minBytes: z.int().min(0).max(1e12).nullable().optional().describe('With the condition parts'),
+  deciders: z.array(text).max(maxDeciders).optional().describe('Members by id or email; without any, the owners'),
+  expiresInHours: z.int().min(1).max(maxExpiryHours).optional(),
+  enabled: z.boolean().optional(),
+  isRisky: z.boolean().optional().describe('Who decides must have confirmed lately who they are'),
+}
+const ends = { name: text, from: text.describe(end), to: text.describe(`${end}, or a #channel`) }
+const newRule = z.strictObject({ ...ends, ...settings })
+const changes = z.strictObject({ ...z.strictObject(ends).partial().shape, ...settings })
+
+const rule = z.object({
+  id: z.string(),
+  ...ends,
+  condition: z.enum(conditions),
+  guardrail: z.string().nullable(),
+  mediaType: z.string().nullable(),
+  minBytes: z.int().nullable(),
+  deciders: z.array(z.object({ id: z.string(), name: z.string() })),
+  expiresInHours: z.number(),
+  enabled: z.boolean(),
+  isRisky: z.boolean(),
+  createdAt: time('When it was made'),
+  updatedAt: time('When it was changed last'),
+}).meta({ id: 'ApprovalRule' })
+
+const ofAll = { path: '/api/v1/approval-rules', tag: 'Approval rules', caller: 'admin' } as const
+const ofOne = {
+  ...ofAll,
+  path: '/api/v1/approval-rules/{rule}',
+  parameters: { rule: 'id of the approval rule' },
+} as const
+const refusals = [
+  'invalid_input',
+  'agent_not_found',
+  'channel_not_found',
+  'guardrail_not_found',
+  'consent_required',
+  'write_conflict',
+  'storage_full',
+] as const
+
+export const approvalRuleRoutes: Route[] = [
+  route({
+    ...ofAll,
+    method: 'GET',
+    id: 'listApprovalRules',
+    summary: 'List the approval rules of the account, in the order in which they are tried',
+    answers: { 200: { description: 'Done', json: z.object({ rules: z.array(rule) }) } },
+    errors: ['storage_full'],
+    recordedAs: 'list_approval_rules',
+    serve: async ({ account }) => ({ rules: await listApprovalRules(account) }),
+  }),
+  route({
+    ...ofAll,
+    method: 'POST',
+    id: 'createApprovalRule',
+    summary: 'Create an approval rule',
+    body: newRule,
+    answers: { 201: { description: 'The rule', json: rule } },
+    errors: refusals,
+    recordedAs: 'create_approval_rule',
+    serve: ({ account, body }) => createApprovalRule(account, body),
+  }),
+  route({
+    ...ofOne,
+    method: 'GET',
+    id: 'getApprovalRule',
+    summary: 'Show an approval rule',
+    answers: { 200: { description: 'Done', json: rule } },
+    errors: ['not_found', 'storage_full'],
+    recordedAs: 'list_approval_rules',
+    serve: ({ account, params }) => showApprovalRule(account, params.rule),
+  }),
+  route({
+    ...ofOne,
+    method: 'PATCH',
+    id: 'updateApprovalRule',
+    summary: 'Make an approval rule stricter; loosening one needs a person in the browser (`not_allowed`)',
+    body: changes,
+    answers: { 200: { description: 'Done', json: rule } },
+    errors: ['not_found', 'not_allowed', ...refusals],
+    recordedAs: 'update_approval_rule',
+    named,
+    serve: ({ account, params, body }) => updateApprovalRule(account, params.rule, body),
+  }),
+  route({
+    ...ofOne,
+    method: 'DELETE',
+    id: 'deleteApprovalRule',
+    summary: 'Refused (`not_allowed`): only a person in the browser deletes an approval rule',
+    answers: { 200: { description: 'Done', json: z.object({ id: z.string(), name: z.string() }) } },
+    errors: ['not_found', 'not_allowed', 'write_conflict', 'storage_full'],
+    recordedAs: 'delete_approval_rule',
+    named,
+    serve: ({ account, params }) => deleteApprovalRule(account, params.rule),
+  }),
+]
+
+/** With the name, which the log could not look up after a deletion. */
+async function named(account: AccountStore, { rule }: Record<string, string>): Promise<{ id: string; name?: string }> {
+  const found = await account.read.approvalRules.byId(rule)
+  return { id: rule, ...found && { name: found.name } }
+}

@@ -1,0 +1,34 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { AnswerTimes as Times } from '../../grid/conversations/answer-times.ts'
+import { Name } from '../../html/bidi.tsx'
+import { Card } from '../../html/components.tsx'
+import { durationInWords } from '../../html/conversation/state-line.tsx'
+import { Plot } from '../../html/plots.tsx'
+import { pluralize } from '../listing.tsx'
+
+/** Small plots of how long an agent took to answer: all, and whom it answered most. */
+export function AnswerTimes({ times }: { times: Times[] }) {
+  if (times.length === 0) return null
+  return (
+    <Card title='Answer times' lead='Averages of the last 7 days.'>
+      {times.map(({ name, answers, averageMs, daysMs }) => (
+        <Plot
+          title={name === undefined ? 'All answers' : (
+            <>
+              To <Name text={name} />
+            </>
+          )}
+          value={durationInWords(averageMs)}
+          label={`${pluralize(answers, 'answer')}${name === undefined ? '' : ` to ${name}`} took ${
+            durationInWords(averageMs)
+          } on average. By day, oldest first: ${
+            daysMs.map((ms) => ms === 0 ? 'none' : durationInWords(ms)).join(', ')
+          }`}
+          colours={['info']}
+          bars={daysMs.map((ms) => [ms])}
+        />
+      ))}
+    </Card>
+  )
+}

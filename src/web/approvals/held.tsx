@@ -1,0 +1,254 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Messages that wait for the decision of the visitor. See docs/protocol/messages.md, "Held messages". */
+import type { Child } from 'hono/jsx'
+import { requirePermission } from '../../auth/actor.ts'
+import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
+import { type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
+import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
+import { NeedList } from '../../html/attention.tsx'
+import { Name, visibleControls } from '../../html/bidi.tsx'
+import { Card, Disclosure, EmptyState, Facts, LocalTime, Notice, Time } from '../../html/components.tsx'
+import { TextArea } from '../../html/fields.tsx'
+import { ButtonLink, HiddenFields, SubmitButton } from '../../html/form.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { oneLine } from '../conversations/shown.ts'
+import { PageForm } from '../forms.tsx'
+import type { NoticeCode } from '../notices.ts'
+import type { AccountPages, PageResult, Visit } from '../visit.ts'
+import { decisionPages } from './decisions.tsx'
+
+export function heldPages(pages: AccountPages): void {
+  const { get, may } = pages
+  get('/held', list)
+  decisionPages(pages)
+  get('/held/:held', show)
+  get('/held/:held/parts/:part', async ({ account, param }) => {
+    const part = await heldPartOf(account, param('held'), param('part'))
+    return new Response(streamOf(part.pieces(0, part.length)), {
+      headers: { ...downloadHeaders({ ...part, isText: part.text !== undefined }), 'Content-Length': `${part.length}` },
+    })
+  })
+  may('use').post('/held/:held/approve', async (visit) => {
+    return await decide(visit, 'approve_message', 'held-approved', (account, choice) => approve(account, choice))
+  }, show)
+  may('use').post('/held/:held/edit', async (visit) => {
+    const text = visit.form.get('text') ?? ''
+    const run = (account: AccountStore, choice: Choice) => approve(account, { ...choice, text })
+    return await decide(visit, 'edit_message', 'held-edited', run)
+  }, show)
+  may('use').post('/held/:held/refuse', async (visit) => {
+    const reason = visit.form.get('reason') ?? ''
+    const run = (account: AccountStore, choice: Choice) => refuse(account, { ...choice, reason })
+    return await decide(visit, 'refuse_message', 'held-refused', run)
+  }, show)
+}
+
+interface Choice {
+  id: string
+  hash: string
+}
+
+/** The log has who decided on what, and no word of the message. */
+async function decide(
+  visit: Visit,
+  tool: string,
+  done: NoticeCode,
+  run: (account: AccountStore, choice: Choice) => Promise<Decision>,
+): Promise<PageResult> {
+  requirePermission(visit.actor, 'use')
+  const id = visit.param('held')
+  const { fromAlias: agent, recipient: to } = await heldMessage(visit.account, id)
+  const choice = { id, hash: visit.form.get('hash') ?? '' }
+  const { state } = await visit.record(tool, { agent, to }, (account) => run(account, choice))
+  if (state === 'held') return visit.done('held-again', 'held')
+  if (state === 'approved' || tool === 'refuse_message') return visit.done(done, 'held')
+  return visit.done('held-undeliverable', 'held', id)
+}
+
+async function list(visit: Visit) {
+  const held = await heldMessages(visit.account)
+  return await appPage(
+    visit.frame('attention'),
+    {
+      title: 'Held messages',
+      lead: 'They are delivered when you approve them, and refused when their time is over. The oldest first.',
+      actions: (
+        <>
+          <ButtonLink href={visit.path('held', 'decisions')}>Decisions</ButtonLink>
+          <ButtonLink href={visit.path('approval-rules')}>Rules</ButtonLink>
+        </>
+      ),
+      fresh: ['attention', 'minute'],
+    },
+    held.length === 0
+      ? (
+        <Card>
+          <EmptyState icon='check' title='Nothing waits for your decision' />
+        </Card>
+      )
+      : <HeldForYou visit={visit} held={held} />,
+  )
+}
+
+type HeldRows = Awaited<ReturnType<typeof heldMessages>>
+
+/** What waits for the decision of the visitor, at most `max` of it; nothing if there is none. */
+export function HeldForYou({ visit, held, max = held.length }: { visit: Visit; held: HeldRows; max?: number }) {
+  if (held.length === 0) return null
+  const now = visit.account.deps.now()
+  return (
+    <Card
+      title='Waiting for your decision'
+      isFlush
+      actions={held.length > max && (
+        <ButtonLink href={visit.path('held')} kind='quiet' isSmall>All {held.length}</ButtonLink>
+      )}
+    >
+      <NeedList
+        label='Waiting for your decision'
+        rows={held.slice(0, max).map(({ id, fromAlias, recipient, body, rule, expiresAt }) => ({
+          icon: 'guardrails',
+          tone: 'warning',
+          what: (
+            <>
+              <Name text={`@${fromAlias}`} /> to <Name text={recipient} />: <Name text={oneLine(body)} />
+            </>
+          ),
+          facts: [
+            <>
+              held by <Name text={rule.name} />
+            </>,
+            <>
+              refused <Time at={expiresAt} now={now} />
+            </>,
+          ],
+          actions: <ButtonLink href={visit.path('held', id)} isSmall>Decide</ButtonLink>,
+        }))}
+      />
+    </Card>
+  )
+}
+
+async function show(visit: Visit) {
+  const held = await heldMessage(visit.account, visit.param('held'))
+  const { fromAlias, recipient, type, body, rule, findings, heldAt, expiresAt } = held
+  const isOpen = held.state === 'held' && expiresAt > visit.account.deps.now()
+  const facts: [string, Child][] = [
+    ['From', <Name text={`@${fromAlias}${type === 'human' ? ', a person' : ''}`} />],
+    ['To', <Name text={recipient} />],
+    ['Held by', <Name text={rule.name} />],
+    ['Found', findings.length > 0 && <Name text={inWords(findings)} />],
+    ['Held', <LocalTime at={heldAt} />],
+    ['Decided by', isOpen && <Name text={await decidersInWords(visit.account, rule)} />],
+    ['Refused on', isOpen && <LocalTime at={expiresAt} />],
+  ]
+  return await appPage(
+    visit.frame('attention'),
+    {
+      title: isOpen ? 'Held message' : 'Decided message',
+      back: { title: 'Held messages', href: visit.path('held') },
+    },
+    <>
+      {!isOpen && <Outcome held={held} />}
+      <Card>
+        <Facts items={facts} />
+        <pre class='said whole' dir='auto' aria-label='The whole text'>{visibleControls(body)}</pre>
+        {held.parts.map((part) => <Part visit={visit} id={held.id} part={part} />)}
+      </Card>
+      {isOpen && held.mayDecide && <Decide visit={visit} held={held} />}
+    </>,
+  )
+}
+
+async function decidersInWords(account: AccountStore, { id, deciders }: HeldMessage['rule']): Promise<string> {
+  if (id === null) return 'owners and admins'
+  const named = await account.read.names.resolve(deciders, [])
+  return named.map(({ name }) => name).join(', ') || 'the owners'
+}
+
+function inWords(findings: HeldMessage['findings']): string {
+  return findings.map(({ guardrail, kinds }) => `${kinds.join(', ')} by ${guardrail}`).join('; ')
+}
+
+const outcomes = {
+  held: 'The time to decide is over',
+  approved: 'Approved',
+  refused: 'Refused',
+  expired: 'The time to decide was over',
+  retracted: 'Its sender has retracted it',
+  joined: 'Its sender has added to it: the whole is a newer message',
+} as const
+
+/** Who decided, for whoever comes too late. */
+function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held: HeldMessage }) {
+  return (
+    <Notice kind={state === 'approved' ? 'good' : 'info'} title={outcomes[state]}>
+      {decider !== null && (
+        <>
+          by <Name text={decider} />
+          {' '}
+        </>
+      )}
+      {decidedAt !== null && <LocalTime at={decidedAt} />}
+      {edited && ', after an edit'}
+      {reason !== null && (
+        <>
+          : <Name text={reason} />
+        </>
+      )}
+    </Notice>
+  )
+}
+
+function Part({ visit, id, part }: { visit: Visit; id: string; part: Record<string, unknown> }) {
+  const { part_id: partId } = part
+  return (
+    <div class='part'>
+      {typeof partId === 'string' && <a href={visit.path('held', id, 'parts', partId)}>Download</a>}
+      <pre class='said' dir='auto' tabindex={0} aria-label='A part'>
+        {visibleControls(JSON.stringify(part, undefined, 2))}
+      </pre>
+    </div>
+  )
+}
+
+/** Each form carries the hash of what is shown above it. */
+function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held: HeldMessage }) {
+  const here = visit.path('held', id)
+  const fields = { hash }
+  return (
+    <>
+      {rule.isRisky && <p class='soft'>You are asked to confirm who you are, unless you have just done so.</p>}
+      <div class='decide'>
+        <PageForm visit={visit} action={`${here}/approve`}>
+          <HiddenFields fields={fields} />
+          <SubmitButton waits isWhole>Approve</SubmitButton>
+        </PageForm>
+        <Disclosure title='Refuse' group='decide' isOpen={visit.form.has('reason')}>
+          <PageForm visit={visit} action={`${here}/refuse`} fields={['reason']}>
+            <HiddenFields fields={fields} />
+            <TextArea name='reason' label='Reason' hint='Its sender reads it.' rows={2} maxLength={1_000} isRequired />
+            <SubmitButton kind='danger' waits isWhole>Refuse</SubmitButton>
+          </PageForm>
+        </Disclosure>
+        <Disclosure title='Edit and approve' group='decide' isOpen={visit.form.has('text')}>
+          <PageForm visit={visit} action={`${here}/edit`} fields={['text']}>
+            <HiddenFields fields={fields} />
+            <TextArea
+              name='text'
+              label='Text'
+              hint='Sender and recipient are told that a person edited it.'
+              value={body}
+              rows={8}
+              maxLength={maxMessageLength}
+            />
+            <SubmitButton kind='plain' waits isWhole>Approve as edited</SubmitButton>
+          </PageForm>
+        </Disclosure>
+      </div>
+    </>
+  )
+}

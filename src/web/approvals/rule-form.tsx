@@ -1,0 +1,181 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** The form of an approval rule. */
+import { conditions, type RuleInput, senderKinds } from '../../grid/approvals/rule-input.ts'
+import type { ShownRule } from '../../grid/approvals/rules.ts'
+import { invalidInput } from '../../errors.ts'
+import { Checkbox, ChoiceList, Select, TextInput } from '../../html/fields.tsx'
+import { SubmitRow } from '../../html/form.tsx'
+import type { AccountStore } from '../../store/account.ts'
+import { PageForm, readChoice } from '../forms.tsx'
+import type { Visit } from '../visit.ts'
+import { kinds, timeInWords } from './rule-words.tsx'
+
+const maxOffered = 200
+const one = 'one'
+const hours = [1, 4, 8, 24, 72, 168]
+
+type Choices = Awaited<ReturnType<typeof loadChoices>>
+
+/** What the fields offer. */
+export async function loadChoices({ read }: AccountStore) {
+  const [agents, channels, guardrails, members] = await Promise.all([
+    read.agents.page('', maxOffered),
+    read.channels.page('', maxOffered),
+    read.guardrails.list(),
+    read.team.members(),
+  ])
+  return {
+    agents: agents.map(({ alias }) => `@${alias}`),
+    channels: channels.map(({ name }) => `#${name}`),
+    guardrails,
+    members: members.filter(({ role }) => role !== 'viewer'),
+  }
+}
+
+/** `rule` is undefined for a new one. */
+export function RuleForm(
+  { visit, action, rule, choices }: { visit: Visit; action: string; rule?: ShownRule; choices: Choices },
+) {
+  const { agents, channels, guardrails, members } = choices
+  const times = [...new Set([...hours, rule?.expiresInHours ?? 24])].sort((a, b) => a - b)
+  return (
+    <PageForm visit={visit} action={action} fields={['name', 'from', 'to', 'guardrail', 'mediaType', 'minBytes']}>
+      <TextInput name='name' label='Name' value={rule?.name} maxLength={64} isRequired />
+      <EndFields name='from' label='Hold messages from' what='agent' end={rule?.from ?? 'any'} known={agents} />
+      <EndFields
+        name='to'
+        label='Sent to'
+        what='agent or channel'
+        end={rule?.to ?? 'strangers'}
+        known={[...agents, ...channels]}
+      />
+      <ChoiceList
+        name='condition'
+        label='When'
+        options={[
+          { value: 'always', title: 'always' },
+          { value: 'finding', title: 'if a guardrail objects, but does not block' },
+          { value: 'parts', title: 'if they have files or other parts' },
+        ]}
+        values={[rule?.condition ?? 'always']}
+        isRequired
+      />
+      <Select
+        name='guardrail'
+        label='Guardrail'
+        hint='Only for “a guardrail objects”.'
+        options={[{ value: '', title: 'any' }, ...guardrails.map(({ id, name }) => ({ value: id, title: name }))]}
+        value={guardrails.find(({ name }) => name === rule?.guardrail)?.id ?? ''}
+      />
+      <TextInput
+        name='mediaType'
+        label='Type of the part'
+        hint='Only for files: how the media type begins, such as image/ or application/pdf.'
+        value={rule?.mediaType ?? ''}
+        isOptional
+        isMono
+      />
+      <TextInput
+        name='minBytes'
+        type='number'
+        min={0}
+        label='Bytes at least'
+        hint='Only for files.'
+        value={`${rule?.minBytes ?? ''}`}
+        isOptional
+      />
+      <ChoiceList
+        name='deciders'
+        label='Decided by'
+        hint='They read the messages that it holds. If you choose none, or none of them is left, the owners decide.'
+        options={members.map(({ userId, name, email, role }) => ({ value: userId, title: name || email, hint: role }))}
+        values={rule?.deciders.map(({ id }) => id) ?? []}
+        isMultiple
+      />
+      <Select
+        name='expiresInHours'
+        label='Refused after'
+        options={times.map((value) => ({ value: `${value}`, title: timeInWords(value) }))}
+        value={`${rule?.expiresInHours ?? 24}`}
+      />
+      <Checkbox
+        name='isRisky'
+        label='Ask for a confirmation'
+        hint='Who decides must have proved within ten minutes who they are.'
+        isChecked={rule?.isRisky}
+      />
+      <Checkbox name='enabled' label='On' isChecked={rule?.enabled ?? true} />
+      <SubmitRow cancel={visit.path('approval-rules')}>{rule ? 'Save' : 'Create rule'}</SubmitRow>
+    </PageForm>
+  )
+}
+
+/** A kind of senders or recipients, or one of them by name. */
+function EndFields(
+  { name, label, what, end, known }: {
+    name: 'from' | 'to'
+    label: string
+    what: string
+    end: string
+    known: string[]
+  },
+) {
+  const isKind = Object.hasOwn(kinds, end)
+  return (
+    <>
+      <Select
+        name={`${name}Kind`}
+        label={label}
+        options={[
+          ...senderKinds.map((value) => ({
+            value,
+            title: name === 'to' && value === 'any' ? 'anyone' : kinds[value],
+          })),
+          { value: one, title: `one ${what}` },
+        ]}
+        value={isKind ? end : one}
+      />
+      <TextInput
+        name={name}
+        label={`Which ${what}`}
+        hint={`Only for “one ${what}”: ${name === 'to' ? '@alias or #channel' : '@alias'}.`}
+        value={isKind ? '' : end}
+        list={{ id: `known-${name}`, values: known }}
+        isOptional
+      />
+    </>
+  )
+}
+
+/** The posted rule, whole. Fails with `invalid_input`. */
+export function ruleOf(form: URLSearchParams): RuleInput {
+  const condition = readChoice(form, 'condition', conditions) ?? 'always'
+  return {
+    name: form.get('name') ?? '',
+    from: endOf(form, 'from'),
+    to: endOf(form, 'to'),
+    condition,
+    guardrail: form.get('guardrail') || null,
+    mediaType: form.get('mediaType') || null,
+    minBytes: wholeNumber(form, 'minBytes', 1e12),
+    deciders: form.getAll('deciders'),
+    expiresInHours: wholeNumber(form, 'expiresInHours', 168) ?? 24,
+    enabled: form.has('enabled'),
+    isRisky: form.has('isRisky'),
+  }
+}
+
+function endOf(form: URLSearchParams, name: 'from' | 'to'): string {
+  const kind = readChoice(form, `${name}Kind`, [...senderKinds, one]) ?? one
+  if (kind !== one) return kind
+  const text = (form.get(name) ?? '').trim()
+  return /^[@#]/.test(text) ? text : `@${text}`
+}
+
+function wholeNumber(form: URLSearchParams, name: string, max: number): number | null {
+  const text = form.get(name) ?? ''
+  if (text === '') return null
+  if (!/^\d{1,13}$/.test(text) || Number(text) > max) throw invalidInput('Enter a whole number.', name)
+  return Number(text)
+}

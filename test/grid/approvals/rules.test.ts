@@ -1,0 +1,232 @@
+/** Approval rules and who may loosen them. See docs/protocol/guardrails.md, "Approval rules". */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { allowService, approvalConsent } from '../../../src/grid/guardrails/consents.ts'
+import type { RuleInput } from '../../../src/grid/approvals/rule-input.ts'
+import {
+  createApprovalRule,
+  deleteApprovalRule,
+  listApprovalRules,
+  updateApprovalRule,
+} from '../../../src/grid/approvals/rules.ts'
+import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { minute } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { mcp } from '../../support/mcp.ts'
+import { member, seated } from '../../support/seats.ts'
+
+let grid: TestGrid
+/** The account for an admin key. */
+let acme: AccountStore
+beforeEach(async () => {
+  grid = await testGrid()
+  const actor = { type: 'admin', credentialId: 'test', credentialKind: 'admin_key', userId: null } as const
+  acme = grid.store.account(grid.acme.id, actor)
+})
+afterEach(() => grid.close())
+
+const make = (input: Partial<RuleInput> = {}) =>
+  createApprovalRule(acme, { name: 'rule', from: '@alice', to: '@bob', ...input })
+const change = (id: string, input: Partial<RuleInput>) => updateApprovalRule(acme, id, input)
+
+test('a rule is listed with names, in the order of making', async () => {
+  const { person } = await member(grid, { name: 'Ben' })
+  await createChannel(acme, { name: 'ops', members: ['alice'] })
+
+  await make({ name: 'b', to: '#ops', deciders: [person.email], expiresInHours: 1, isRisky: true })
+  await make({ name: 'a', from: 'any', condition: 'parts', mediaType: 'IMAGE/', minBytes: 5 })
+
+  expect(await listApprovalRules(acme)).toMatchObject([
+    {
+      ...{
+        name: 'b',
+        from: '@alice',
+        to: '#ops',
+        condition: 'always',
+        expiresInHours: 1,
+        isRisky: true,
+        enabled: true,
+      },
+      deciders: [{ id: person.id, name: 'Ben' }],
+    },
+    { name: 'a', from: 'any', to: '@bob', condition: 'parts', mediaType: 'image/', minBytes: 5, deciders: [] },
+  ])
+})
+
+test.each<[string, Partial<RuleInput>, string]>([
+  ['an unknown agent', { from: '@nobody-here' }, 'agent_not_found'],
+  ['an agent of another account', { to: '@eve' }, 'agent_not_found'],
+  ['a word that is no kind', { from: 'alice' }, 'invalid_input'],
+  ['a channel as sender', { from: '#ops' }, 'invalid_input'],
+  ['an unknown channel', { to: '#none' }, 'channel_not_found'],
+  ['an unknown guardrail', { condition: 'finding', guardrail: 'none' }, 'guardrail_not_found'],
+  ['a media type with a space', { condition: 'parts', mediaType: 'image png' }, 'invalid_input'],
+  ['a decider who is no member', { deciders: ['eve@example.com'] }, 'invalid_input'],
+  ['an empty name', { name: ' ' }, 'invalid_input'],
+])('a rule with %s is refused', async (_, input, code) => {
+  await expect(make(input)).rejects.toMatchObject({ code })
+})
+
+test('a viewer is no decider, and a name is given once', async () => {
+  const { person } = await member(grid, { role: 'viewer' })
+  await make()
+
+  await expect(make({ name: 'other', deciders: [person.id] })).rejects.toMatchObject({ code: 'invalid_input' })
+  await expect(make()).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'name' } })
+})
+
+test('the 51st rule is refused', async () => {
+  for (let n = 0; n < 50; n++) await make({ name: `rule ${n}` })
+
+  await expect(make({ name: 'one more' })).rejects.toMatchObject({ code: 'invalid_input' })
+})
+
+describe('an admin credential', () => {
+  const parts = { condition: 'parts', mediaType: 'image/', minBytes: 10 } as const
+  test.each<[string, Partial<RuleInput>, Partial<RuleInput>]>([
+    ['any sender', {}, { from: 'any' }],
+    ['any recipient', {}, { to: 'any' }],
+    ['every message', parts, { condition: 'always' }],
+    ['more kinds of parts', parts, { mediaType: 'im' }],
+    ['smaller parts', parts, { minBytes: 9 }],
+    ['any finding', { condition: 'finding', guardrail: 'invisible' }, { guardrail: null }],
+    ['a shorter time', {}, { expiresInHours: 1 }],
+    ['a confirmation', {}, { isRisky: true }],
+    ['being on', { enabled: false }, { enabled: true }],
+  ])('tightens a rule to %s', async (_, input, tighter) => {
+    await createGuardrail(acme, { name: 'invisible', provider: 'invisible-text' })
+    const { id } = await make(input)
+
+    expect(await change(id, tighter)).toMatchObject(tighter)
+  })
+
+  test.each<[string, Partial<RuleInput>, Partial<RuleInput>]>([
+    ['another sender', {}, { from: '@bob' }],
+    ['people as senders', { from: 'any' }, { from: 'people' }],
+    ['any sender instead of people', { from: 'people' }, { from: 'any' }],
+    ['one recipient', { to: 'any' }, { to: '@bob' }],
+    ['parts', {}, parts],
+    ['other parts', parts, { mediaType: 'image/png' }],
+    ['larger parts', parts, { minBytes: 11 }],
+    ['one guardrail', { condition: 'finding' }, { guardrail: 'invisible' }],
+    ['a longer time', {}, { expiresInHours: 25 }],
+    ['no confirmation', { isRisky: true }, { isRisky: false }],
+    ['being off', {}, { enabled: false }],
+    ['another name', {}, { name: 'other' }],
+    ['tighter and looser at once', {}, { from: 'any', expiresInHours: 100 }],
+  ])('does not change a rule to %s', async (_, input, looser) => {
+    await createGuardrail(acme, { name: 'invisible', provider: 'invisible-text' })
+    const { id } = await make(input)
+
+    await expect(change(id, looser)).rejects.toMatchObject({ code: 'not_allowed' })
+  })
+
+  test('neither names deciders nor deletes', async () => {
+    const { person } = await member(grid)
+    const { id } = await make()
+
+    await expect(change(id, { deciders: [person.id] })).rejects.toMatchObject({ code: 'not_allowed' })
+    await expect(deleteApprovalRule(acme, id)).rejects.toMatchObject({ code: 'not_allowed' })
+  })
+
+  test('does not widen a rule over messages that a later one holds for other people', async () => {
+    const { id } = await make()
+    await make({ name: 'later' })
+
+    await expect(change(id, { from: 'any' })).rejects.toMatchObject({ code: 'not_allowed' })
+    expect(await change(id, { expiresInHours: 1 })).toMatchObject({ expiresInHours: 1 })
+  })
+
+  test('does not widen a rule about a person to any agent, which leaves people out', async () => {
+    const ann = await seated(grid, 'ann')
+    const { id } = await make({ from: '@ann', deciders: [ann.person.id] })
+
+    await expect(change(id, { from: 'any' })).rejects.toMatchObject({ code: 'not_allowed' })
+  })
+})
+
+describe('an admin in the browser', () => {
+  test('loosens, switches off and deletes with a fresh confirmation', async () => {
+    const { id } = await make()
+    const { account } = await member(grid, { role: 'admin' })
+
+    expect(await updateApprovalRule(account, id, { expiresInHours: 25, enabled: false })).toMatchObject({
+      expiresInHours: 25,
+      enabled: false,
+    })
+    grid.clock.now += 11 * minute
+    await expect(updateApprovalRule(account, id, { name: 'x' })).rejects.toMatchObject({
+      code: 'confirmation_required',
+    })
+    await expect(deleteApprovalRule(account, id)).rejects.toMatchObject({ code: 'confirmation_required' })
+    grid.clock.now -= 11 * minute
+    await deleteApprovalRule(account, id)
+    expect(await listApprovalRules(acme)).toEqual([])
+  })
+
+  test('a member does neither', async () => {
+    const { id } = await make()
+    const { account } = await member(grid)
+
+    await expect(updateApprovalRule(account, id, { name: 'x' })).rejects.toMatchObject({ code: 'not_allowed' })
+    await expect(deleteApprovalRule(account, id)).rejects.toMatchObject({ code: 'not_allowed' })
+  })
+})
+
+describe('the alias of a person', () => {
+  test('is named in a rule only with consent, unless the person alone decides', async () => {
+    const ann = await seated(grid, 'ann')
+    const ben = await member(grid)
+
+    await expect(make({ to: '@ann' })).rejects.toMatchObject({ code: 'consent_required', details: { field: 'to' } })
+    await expect(make({ to: '@ann', deciders: [ann.person.id, ben.person.id] })).rejects.toMatchObject({
+      code: 'consent_required',
+    })
+    await make({ name: 'own', to: '@ann', deciders: [ann.person.id] })
+    await allowService(ann.account, approvalConsent)
+    await make({ name: 'allowed', to: '@ann', deciders: [ben.person.id] })
+  })
+
+  test('is not held by rules about everyone before consent', async () => {
+    const ann = await seated(grid, 'ann')
+    await make({ from: 'any', to: 'any' })
+    const exempt = async () => (await acme.read.approvalRules.active())[0].exemptIds
+
+    expect(await exempt()).toEqual([ann.seat.agentId])
+    await allowService(ann.account, approvalConsent)
+    expect(await exempt()).toEqual([])
+  })
+
+  test('is shown to the owners when no decider is left, and so not held without consent', async () => {
+    const ann = await seated(grid, 'ann')
+    const { id } = await make({ to: '@ann', deciders: [ann.person.id] })
+    await member(grid, { role: 'owner' })
+    const exempt = async () => (await acme.read.approvalRules.active())[0].exemptIds
+    expect(await exempt()).toEqual([])
+
+    await acme.write([acme.change.team.setRole(ann.person.id, 'viewer')])
+
+    expect(await exempt()).toEqual([ann.seat.agentId])
+    expect(id).toBeDefined()
+  })
+})
+
+test('agents that a rule concerns learn of it when they connect, others do not', async () => {
+  const told = 'Some messages from or to you are held until a person approves them.'
+  const instructions = async ({ key }: { key: string }) => {
+    const { body } = await mcp(grid, key, 'initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    })
+    return body.result.instructions as string
+  }
+  const { id } = await make()
+  const carol = await grid.acme.agent('carol')
+
+  expect(await instructions(grid.alice)).toContain(told)
+  expect(await instructions(carol)).not.toContain(told)
+  await change(id, { from: 'any' })
+  expect(await instructions(carol)).toContain(told)
+})
