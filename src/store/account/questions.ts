@@ -5,7 +5,8 @@ import { isInTime } from './inbox-message.ts'
 
 /** The messages of a conversation are counted up to here. */
 export const maxWaiting = 100
-const maxConversations = 200
+/** The number in the navigation ends at 99. */
+const maxConversations = 100
 const previewLength = 200
 
 /** A conversation in which a person owes an answer. Times are milliseconds since the epoch. */
@@ -33,9 +34,10 @@ export const doneUpTo = (agent: string, user: string, thread: string) =>
     coalesce((SELECT seen.dismissed_seq FROM thread_seen AS seen WHERE seen.account_id = :account
       AND seen.user_id = ${user} AND seen.thread_id = ${thread}), 0))`
 
-// First the conversations whose newest delivery is open, and only in these the single messages.
+// First the conversations whose newest delivery is open, and only in these the single messages. Materialized, so that SQLite
+// counts them once, and not again wherever the number is used.
 const waiting = (whose: string) => `
-  SELECT * FROM (
+  WITH found AS MATERIALIZED (
     SELECT open.*, (
       SELECT json_object('n', count(*), 'since', min(one.created_at), 'seq', max(one.seq)) FROM (
         SELECT messages.seq, messages.created_at
@@ -61,18 +63,17 @@ const waiting = (whose: string) => `
       WHERE newest.seq = part.delivery_seq AND newest.account_id = :account
         AND messages.account_id = newest.sender_account_id AND messages.id = newest.message_id
         AND messages.seq > part.done
-      ORDER BY part.delivery_seq DESC LIMIT ${maxConversations}) AS open)
-  WHERE waits ->> '$.n' > 0`
+      ORDER BY part.delivery_seq DESC LIMIT ${maxConversations}) AS open)`
 
 const ofUser = query<Question>(`
+  ${waiting('seats.user_id = :user')}
   SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since,
     newest.seq, deliveries.seq AS delivery_seq, newest.from_alias AS sender,
     substr(coalesce(deliveries.body, newest.body), 1, ${previewLength}) AS text,
     iif(json_valid(newest.a2a), newest.a2a -> '$.choices', NULL) AS choices,
     found.up_to
-  FROM (${waiting('seats.user_id = :user')}) AS found
-  CROSS JOIN messages AS newest CROSS JOIN deliveries
-  WHERE newest.seq = found.waits ->> '$.seq' AND deliveries.message_id = newest.id
+  FROM found CROSS JOIN messages AS newest CROSS JOIN deliveries
+  WHERE found.waits ->> '$.n' > 0 AND newest.seq = found.waits ->> '$.seq' AND deliveries.message_id = newest.id
     AND deliveries.sender_account_id = newest.account_id AND deliveries.account_id = :account
     AND deliveries.agent_id = found.agent_id
   ORDER BY since, newest.seq`)
@@ -115,11 +116,12 @@ export interface AwaitedPerson {
 }
 
 const people = query<AwaitedPerson>(`
+  ${waiting('true')}
   SELECT found.user_id, found.agent_id, agents.alias, count(*) AS conversations, sum(found.waits ->> '$.n') AS messages,
     min(found.waits ->> '$.since') AS since
-  FROM (${waiting('true')}) AS found
-  JOIN agents ON agents.account_id = :account AND agents.id = found.agent_id AND agents.deleted_at IS NULL
-  WHERE found.waits ->> '$.since' <= :until
+  FROM found CROSS JOIN agents
+  WHERE agents.account_id = :account AND agents.id = found.agent_id AND agents.deleted_at IS NULL
+    AND found.waits ->> '$.n' > 0 AND found.waits ->> '$.since' <= :until
   GROUP BY found.agent_id ORDER BY since LIMIT ${maxOfKind}`)
 
 const dismiss = statement(`
