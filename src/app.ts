@@ -33,6 +33,7 @@ import { AttentionCounts } from './web/attention/counts.ts'
 import { unsubscribeFromDigest } from './web/notifications/settings-notifications.tsx'
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
+import { inChosenTheme } from './web/theme.ts'
 import { createWebApp } from './web/web.ts'
 import { htmlError, restError, rpcFrameError } from './wire.ts'
 
@@ -117,6 +118,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     return next()
   })
   addRoutes(openToPages)
+  app.use(inChosenTheme)
   addRoutes(others)
   app.route('/', createWebApp({ store, sessions: people, attention }))
 

@@ -5,7 +5,6 @@ import type { Role } from '../auth/actor.ts'
 import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
-import type { Theme } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
 import {
   barItems,
@@ -33,7 +32,6 @@ export interface AppFrame {
   current: NavItem | 'search' | undefined
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
-  theme?: Theme
   /** How much needs the user, for the number in the navigation; undefined if it is not known. */
   attention?: number
   /** Shown above the content: the result of the last action. */

@@ -11,17 +11,11 @@ import { Csrf } from './form.tsx'
 /** What makes the grid an application of its own on a home screen. */
 export const manifestPath = '/manifest.webmanifest'
 
-/** The colour schemes that a reader can choose; `system` is that of their device. */
-export const themes = ['system', 'light', 'dark'] as const
-export type Theme = (typeof themes)[number]
-
 /** Options of every page. `status` defaults to 200. */
 export interface HtmlResponseOptions {
   status?: number
   /** The time zone of the reader. Defaults to UTC. */
   timeZone?: string
-  /** Defaults to that of the system. */
-  theme?: Theme
   /** The CSRF token, for a page with forms. */
   csrf?: string
   /**
@@ -33,18 +27,18 @@ export interface HtmlResponseOptions {
 
 /** A complete HTML document as a response. `title` goes into `<title>`, followed by the product name. */
 export async function htmlResponse(
-  { title, bodyClass, status = 200, timeZone = utc, theme = 'system', csrf, formTarget }: HtmlResponseOptions & {
+  { title, bodyClass, status = 200, timeZone = utc, csrf, formTarget }: HtmlResponseOptions & {
     title: string
     bodyClass: string
   },
   content: Child,
 ): Promise<Response> {
   const document = await (
-    <html lang='en' data-theme={theme === 'system' ? undefined : theme}>
+    <html lang='en'>
       <head>
         <meta charset='utf-8' />
         <meta name='viewport' content='width=device-width, initial-scale=1' />
-        <meta name='color-scheme' content={theme === 'system' ? 'light dark' : theme} />
+        <meta name='color-scheme' content='light dark' />
         <title>{title === 'agent-grid' ? title : `${title} · agent-grid`}</title>
         <link rel='icon' href={icon.path} />
         <link rel='manifest' href={manifestPath} />

@@ -43,7 +43,6 @@ export function appPage(
   return htmlResponse(
     {
       timeZone: frame.timeZone,
-      theme: frame.theme,
       csrf: frame.csrf,
       ...options,
       title: `${isolated(title)} · ${isolated(frame.account.name)}`,

@@ -6,7 +6,6 @@ import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AppFrame } from '../html/frame.tsx'
-import { type Theme, themes } from '../html/html-response.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { zoneCookie } from '../html/scripts/times.ts'
 import { addressOf } from '../lib/http/client-address.ts'
@@ -189,7 +188,6 @@ export function accountPages(
         csrf,
         current,
         timeZone,
-        theme: themeOf(request),
         notice: noticeOf(query),
         attention: needs?.open,
       }),
@@ -252,13 +250,6 @@ function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<Publ
 /** The zone that our script has stored, or anything a client sends. See docs/security.md, "Signing in". */
 function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
-}
-
-/** The cookie with the colour scheme that its user chose in this browser. */
-export const themeCookie = 'grid-theme'
-
-function themeOf(request: Request): Theme {
-  return themes.find((theme) => theme === cookieOf(request, themeCookie)) ?? 'system'
 }
 
 /** The signed-in user. Fails with `unauthenticated`. */

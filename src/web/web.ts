@@ -37,6 +37,7 @@ import { welcome } from './people/welcome.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { taskPages } from './tasks/tasks.tsx'
+import { themeOf } from './theme.ts'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
@@ -53,7 +54,8 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     const visitor = await sessions.visitor(c.req.raw)
     if (!visitor) {
       if (await sessions.halfVisitor(c.req.raw)) return c.redirect('/second-factor', 303)
-      return welcomePage(c.req.raw)
+      // What is compressed takes no theme.
+      return themeOf(c.req.raw) === 'system' ? welcomePage(c.req.raw) : await welcome(deps.config)
     }
     const [first] = visitor.accounts
     return c.redirect(first ? `${homePath(first.id)}${new URL(c.req.url).search}` : '/new-account', 303)

@@ -5,6 +5,7 @@
 import process from 'node:process'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
+import { themeCookie } from '../../src/web/theme.ts'
 import { browser } from '../support/browse.ts'
 import { faultsOf, hasBrowser, useBrowser, views } from '../support/browser.ts'
 import { parametersOf } from '../support/crawl.ts'
@@ -94,6 +95,19 @@ test('pages have the headers of pages, are not compressed, have every id once an
     const controls = idsOf(/<(?:input|select|textarea)[^>]* id="([^"]*)"/g)
     expect(ids, name).toEqual([...new Set(ids)])
     expect(idsOf(/<label[^>]* for="([^"]*)"/g).filter((id) => !controls.includes(id)), name).toEqual([])
+  }
+})
+
+test('every page has the theme that was chosen in its browser, with a session or without', async () => {
+  for (const { name, as = 'owner', path } of pages) {
+    const one = site.browsers[as] ?? browser(grid)
+    one.cookies.set(themeCookie, 'dark')
+    const answer = await one.request(path(site), { headers: { 'Accept': 'text/html', 'Accept-Encoding': 'br' } })
+    one.cookies.delete(themeCookie)
+    const html = await answer.text()
+
+    expect(html, name).toContain('<html lang="en" data-theme="dark">')
+    expect(html, name).toContain('<meta name="color-scheme" content="dark"')
   }
 })
 

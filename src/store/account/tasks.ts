@@ -83,13 +83,12 @@ const joinParts = `${joinTaskMessages}
 /** So many chunks are looked at for the end of an artifact. */
 const maxEndChunks = 200
 
-// What waits for the decision of a person is not there for its recipient.
 const isHeld = 'messages.seq < 0'
+// A task that a held message makes is not there for its recipient.
 const isMadeByHeld = `EXISTS (SELECT 1 FROM messages
   WHERE messages.account_id = tasks.account_id AND messages.id = tasks.message_id AND ${isHeld})`
 
-function queriesOf(isEnd: string, isHidden = 'false') {
-  const end = `${isEnd} AND NOT (${isHidden} AND ${isMadeByHeld})`
+function queriesOf(end: string, isHidden = 'false') {
   const events = (condition: string) => `
     SELECT task_events.task_id, task_events.n, task_events.at, task_events.state, task_events.reason,
       task_events.message_id, messages.body, messages.a2a, artifacts.artifact_id, artifacts.append,
@@ -102,12 +101,12 @@ function queriesOf(isEnd: string, isHidden = 'false') {
     WHERE ${end} AND ${condition}
     ORDER BY task_events.n`
   return {
-    byId: query<TaskRow>(`SELECT ${columns} FROM tasks WHERE ${end} AND tasks.id = :task`),
+    byId: query<TaskRow>(`SELECT ${columns} FROM tasks WHERE ${end} AND tasks.id = :task AND NOT ${isHidden}`),
     history: query<TaskMessageRow>(`
       SELECT task_messages.task_id, messages.id AS message_id, messages.created_at AS at, task_messages.role,
         messages.body, messages.a2a, task_messages.role = 'user' AND ${isRedactedByOthers} AS is_hidden
       FROM tasks ${joinMessages}
-      WHERE ${end} AND ${isOneOf} AND NOT (${isHidden} AND ${isHeld})
+      WHERE ${end} AND ${isOneOf}
       ORDER BY ${isHeld}, abs(messages.seq)`),
     all: query<TaskEventRow>(events(isOneOf)),
     statuses: query<TaskEventRow>(events(`${isOneOf} AND task_events.n = (
@@ -139,7 +138,7 @@ function queriesOf(isEnd: string, isHidden = 'false') {
       ORDER BY artifacts.n DESC LIMIT ${maxEndChunks}`),
   }
 }
-const ends = { client: queriesOf(taskEnds.client), recipient: queriesOf(taskEnds.recipient, 'true') }
+const ends = { client: queriesOf(taskEnds.client), recipient: queriesOf(taskEnds.recipient, isMadeByHeld) }
 
 const byMessage = query<{ id: string }>(`
   SELECT tasks.id FROM task_messages

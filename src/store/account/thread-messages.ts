@@ -115,7 +115,7 @@ const chain = query<{ seq: number }>(`
   ORDER BY +seq LIMIT :limit`)
 const isNamed = 'IN (SELECT value FROM json_each(:messages))'
 const seqsOf = query<{ seq: number }>(`
-  SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id ${isNamed} AND messages.seq > 0
+  SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id ${isNamed}
   UNION ALL
   SELECT messages.seq FROM deliveries
   JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id

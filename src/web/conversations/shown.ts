@@ -88,7 +88,7 @@ export function shownMessages(
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
     replyHref: replyHref?.(message),
-    choices: shownChoices(message, reader, replyHref?.(message) && path('conversations', String(thread.id), 'choose')),
+    choices: shownChoices(message, replyHref?.(message) && path('conversations', String(thread.id), 'choose')),
     ...(canRetract(reader, message) && { retractHref: path('messages', String(message.seq)) }),
     // The title says it.
     ...(thread.kind !== 'conversation' && { to: undefined }),
@@ -103,19 +103,17 @@ export function shownMessages(
 
 /** `action`: where the reader would answer the message. */
 function shownChoices(
-  { choices, fromAlias, receipts, recipient, seq }: OpenMessage,
-  reader?: OpenConversation['reader'],
+  { choices, fromAlias, recipient, seq }: OpenMessage,
   action?: string,
 ): ShownMessage['choices'] {
   if (!choices) return undefined
   const { offered, chosen, isOpen } = choices
-  const isAsked = reader?.seat !== undefined && reader.seat.agentId === receipts?.recipient?.agentId
   return {
     asker: `@${fromAlias}`,
     asked: recipient,
     offered,
     chosen,
-    ...(isOpen && isAsked && action && { form: { action, fields: { question: `${seq}` } } }),
+    ...(isOpen && action && { form: { action, fields: { question: `${seq}` } } }),
   }
 }
 

@@ -6,13 +6,13 @@ import { sendVerificationLink } from '../../grid/people/send-email.ts'
 import { Badge, Card, Facts } from '../../html/components.tsx'
 import { ChoiceList, PasswordInput, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
-import { themes } from '../../html/html-response.tsx'
 import { serializeCookie } from '../../lib/http/cookies.ts'
 import { day, utc } from '../../lib/time.ts'
 import { PageForm, readChoice } from '../forms.tsx'
 import { type NoticeCode, withNotice } from '../notices.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import { type AccountPages, type PageDeps, themeCookie, type Visit } from '../visit.ts'
+import { themeCookie, themeOf, themes } from '../theme.ts'
+import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { aliasActions, AliasCard } from './alias-card.tsx'
 import { ApprovalsCard, serviceActions, ServicesCard, type TextServices } from './services-card.tsx'
 import { EmailNote, NameField, NewPasswordField } from './person-fields.tsx'
@@ -138,7 +138,7 @@ function ThemeCard({ visit }: { visit: Visit }) {
           name='theme'
           label='Theme'
           options={themes.map((value) => ({ value, title: titles[value] }))}
-          values={[visit.frame('settings').theme ?? 'system']}
+          values={[themeOf(visit.request)]}
         />
         <SubmitRow kind='plain'>Save theme</SubmitRow>
       </PageForm>

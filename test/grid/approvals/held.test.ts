@@ -171,6 +171,8 @@ onEachDatabase((open) => {
       state: 'submitted',
       message: { parts: [{ text: expect.stringContaining('approval') }] },
     })
+    const guess = await callTool(grid, grid.bob.key, 'update_task', { task_id: task.id, state: 'working' })
+    expect(guess.code).toBe('task_not_found')
     await refuseOne(ann, 'Not now')
     expect((await getTask(alice, task.id)).status).toMatchObject({ state: 'rejected' })
 

@@ -1,6 +1,7 @@
 /** A person attaches a file, without script, and downloads what others sent. */
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { themeCookie } from '../../../src/web/theme.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type WritingGrid, writingGrid } from '../../support/writing.ts'
@@ -81,6 +82,21 @@ test('a form without a file sends the text alone, and a page of a sender is a do
   expect(page.html).not.toContain('Show picture')
   const file = await browser.request(page.html.match(/href="([^"]+\/parts\/[^"]+)"/)![1])
   expect(file.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''x.svg")
+})
+
+test('a page that was sent is downloaded as it is, whatever theme its reader chose', async () => {
+  const { browser, path } = site
+  const sent = '<!doctype html><html lang="en"></html>'
+  const write = await browser.open(path('write?to=%40alice'))
+  const page = new File([sent], 'x.html', { type: 'text/html' })
+  const { at } = await attach(write, path('write'), { to: '@alice', text: 'made' }, page)
+  browser.cookies.set(themeCookie, 'dark')
+  const { html } = await browser.open(at!)
+
+  const file = await browser.request(html.match(/href="([^"]+\/parts\/[^"]+)"/)![1])
+
+  expect(file.headers.get('content-type')).toContain('text/html')
+  expect(await file.text()).toBe(sent)
 })
 
 test('a file that is too large is refused', async () => {

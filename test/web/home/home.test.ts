@@ -1,9 +1,12 @@
 /** The first page of an account. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
+import { maxQuestions } from '../../../src/grid/conversations/questions.ts'
+import { placeOfSent } from '../../../src/grid/conversations/write.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
 import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
@@ -48,6 +51,26 @@ test('a conversation with failures comes first, and one that was looked at does 
   expect((await owner.open(home)).text).toMatch(/Between agents .*1 failed, 1 new(?!.*1 new)/)
   // The member has not looked.
   expect((await browser.open(home)).text).toMatch(/1 failed, 1 new .*1 new/)
+})
+
+test('says where more waits and where more is new than it shows', async () => {
+  const { grid, browser } = world
+  const tellAll = async (agent: TestAgent, to: string, n: number) => {
+    const sends = Array.from({ length: n }, (_, n) => n).map((n) =>
+      sendMessage(storeOf(grid, agent), { to, text: 'one of many', conversationId: `${agent.alias}-${to}-${n}` })
+    )
+    for (const { id } of await Promise.all(sends)) await placeOfSent(storeOf(grid, agent), id)
+  }
+  await tellAll(grid.alice, 'bob', 8)
+  expect((await browser.open(home)).text).not.toContain('And more in')
+  await tellAll(grid.alice, 'bob', 9)
+  expect((await browser.open(home)).text).toContain('And more in Conversations .')
+
+  await tellAll(grid.alice, 'ann', maxQuestions - 1)
+  expect((await browser.open(world.path('attention'))).text).not.toContain('are shown')
+  await tellAll(grid.bob, 'ann', 2)
+  expect((await browser.open(home)).text).toContain(`All ${maxQuestions}`)
+  expect((await browser.open(world.path('attention'))).text).toContain(`The newest ${maxQuestions} are shown.`)
 })
 
 test('opening it reads nothing, and leaves no row in the log', async () => {

@@ -1,0 +1,30 @@
+/** The colour scheme that a reader chose in this browser, on every page that they open. */
+import type { Context, Next } from 'hono'
+import { cookieOf } from '../lib/http/cookies.ts'
+
+/** `system` is that of their device. */
+export const themes = ['system', 'light', 'dark'] as const
+export type Theme = (typeof themes)[number]
+
+/** The cookie with the theme. */
+export const themeCookie = 'grid-theme'
+
+export function themeOf(request: Request): Theme {
+  return themes.find((theme) => theme === cookieOf(request, themeCookie)) ?? 'system'
+}
+
+/** Puts the theme of the request into the page that answers it, also one that refuses or that has no session. */
+export async function inChosenTheme(c: Context, next: Next): Promise<void> {
+  await next()
+  const theme = themeOf(c.req.raw)
+  if (theme === 'system' || !isPage(c.res.headers)) return
+  const text = (await c.res.text())
+    .replace('<html lang="en"', `$& data-theme="${theme}"`)
+    .replace('<meta name="color-scheme" content="light dark"', `<meta name="color-scheme" content="${theme}"`)
+  c.res = new Response(text, c.res)
+}
+
+/** Files of messages can be HTML too, and are sent as they are. */
+function isPage(headers: Headers): boolean {
+  return headers.get('Content-Type')?.startsWith('text/html') === true && !headers.has('Content-Disposition')
+}
