@@ -11,6 +11,7 @@ export const conversation = `
 .conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
 .conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
 .pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.pane-head .bar { flex: 1 1 100%; padding: 0; border: 0 }
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
 .pane-head .list .jump { padding: var(--s2) var(--s3); gap: var(--s2) } .pane-head .jump label { font-size: var(--text-s) }
 .pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
@@ -128,7 +129,7 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   /* The open conversation is not next to its list. */
   .threads a[aria-current]:not(:hover) { background: none }
 }
-@media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
+@media (max-width: 48rem) { .composer > form > .row, .composer > .marks { grid-column: 1 / -1 } .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 .fresh { display: contents }
 .not-sent { color: var(--danger); font-size: var(--text-s) }
 /* A line of the header, which all below it makes room for. */
