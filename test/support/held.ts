@@ -45,7 +45,7 @@ export async function decideOldest(account: AccountStore, n: number): Promise<bo
     else await approve(account, { id, hash, text: n % 5 === 0 ? `${body} edited` : undefined })
   } catch (error) {
     const isLate = error instanceof GridError &&
-      ['already_decided', 'message_not_found', 'write_conflict'].includes(error.code)
+      ['already_decided', 'message_not_found', 'write_conflict', 'unavailable'].includes(error.code)
     if (!isLate) throw error
   }
   return true

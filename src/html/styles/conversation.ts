@@ -116,7 +116,7 @@ button.answer[aria-busy] { opacity: .55; cursor: progress }
 /* The marks are forms of their own, in the line of the button that sends. */
 .composer > form { display: contents } .composer > form > * { grid-column: 1 / -1 } .composer > form > .row { grid-column: 1; margin: 0 } .composer > .marks { order: 1 }
 .pane-foot:has(.composer) .to-now { inset-block-end: calc(100% + var(--s2)) } .pane-foot:has(.composer) { position: relative }
-@media (max-width: 48rem) { .composer { padding-inline: var(--s3) } }
+@media (max-width: 48rem) { .notice.paused > form { grid-column: 2; justify-self: start } .composer { padding-inline: var(--s3) } }
 @media (max-width: 48rem), (hover: none) { .sends { display: none } }
 .keys { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4); margin: 0 } .keys dd { margin: 0 } .keys a { display: inline-block; min-height: 1.5rem }
 kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: var(--round-s); background: var(--sunk); font: .8125rem/1.4 var(--mono) }
