@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** The ledger of decisions on held messages. Owners and admins see all of them, others theirs. */
 import { decisions } from '../../grid/approvals/held.ts'
-import { Name } from '../../html/bidi.tsx'
+import { isolated, Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, LocalTime } from '../../html/components.tsx'
 import { ButtonLink, QueryForm, SubmitButton } from '../../html/form.tsx'
 import { Select } from '../../html/fields.tsx'
@@ -106,7 +106,7 @@ function Filter(
     <Select
       name={name}
       label={label}
-      options={[{ value: '', title: 'all' }, ...options.map(([value, title]) => ({ value, title }))]}
+      options={[{ value: '', title: 'all' }, ...options.map(([value, title]) => ({ value, title: isolated(title) }))]}
       value={visit.query.get(name) ?? ''}
     />
   )

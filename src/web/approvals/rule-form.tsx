@@ -4,6 +4,7 @@
 import { conditions, type RuleInput, senderKinds } from '../../grid/approvals/rule-input.ts'
 import type { ShownRule } from '../../grid/approvals/rules.ts'
 import { invalidInput } from '../../errors.ts'
+import { isolated } from '../../html/bidi.tsx'
 import { Checkbox, ChoiceList, Select, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
 import type { AccountStore } from '../../store/account.ts'
@@ -65,7 +66,7 @@ export function RuleForm(
         name='guardrail'
         label='Guardrail'
         hint='Only for “a guardrail objects”.'
-        options={[{ value: '', title: 'any' }, ...guardrails.map(({ id, name }) => ({ value: id, title: name }))]}
+        options={[{ value: '', title: 'any' }, ...guardrails.map(({ id, name }) => ({ value: id, title: isolated(name) }))]}
         value={guardrails.find(({ name }) => name === rule?.guardrail)?.id ?? ''}
       />
       <TextInput
