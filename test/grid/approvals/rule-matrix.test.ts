@@ -119,7 +119,7 @@ test('every tool, route and endpoint that sends is among the ways', async () => 
   const tools = (body.result.tools as { name: string; inputSchema: { properties?: object } }[])
     .filter(({ inputSchema: { properties = {} } }) => 'message' in properties || 'text' in properties)
     .map(({ name }) => name)
-  const routes = restRoutes.filter(({ body }) => body && 'to' in (body as unknown as { shape: object }).shape)
+  const routes = restRoutes.filter(({ body }) => body && 'message' in (body as unknown as { shape: object }).shape)
     .map(({ method, path }) => `${method} ${path}`)
   const endpoints = routesOf(grid).filter(({ method, path }) =>
     method === 'POST' && path.startsWith('/a2a/') && !path.endsWith('/') && !/task|Task|callback|stream$/.test(path)
