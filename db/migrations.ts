@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "1611cdf29a431de40153a86a7fb5ef0097530a72e01188527368b51fabc60515",
+    "hash": "1a2c118fa046218c5eb8da5888f6bb1e12d244c440cc3d2fc796098269339d8d",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -76,6 +76,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE UNIQUE INDEX `guardrails_name` ON `guardrails` (`account_id`,`name`);",
       "CREATE TABLE `held_messages` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`from_agent_id` text NOT NULL,\n\t`to_id` text NOT NULL,\n\t`task_id` text,\n\t`state` text NOT NULL,\n\t`rule` text NOT NULL,\n\t`findings` text NOT NULL,\n\t`later` text NOT NULL,\n\t`sent_at` integer NOT NULL,\n\t`held_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`decided_at` integer,\n\t`decided_by` text,\n\t`decider` text,\n\t`reason` text,\n\t`edited` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`sender_account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `held_messages_message` ON `held_messages` (`message_id`,`sender_account_id`);",
+      "CREATE INDEX `held_messages_sent` ON `held_messages` (`sender_account_id`,`id`);",
       "CREATE INDEX `held_messages_waiting` ON `held_messages` (`account_id`,`held_at`) WHERE state = 'held';",
       "CREATE INDEX `held_messages_expire` ON `held_messages` (`expires_at`) WHERE state = 'held';",
       "CREATE INDEX `held_messages_task` ON `held_messages` (`task_id`) WHERE state = 'held' AND task_id IS NOT NULL;",

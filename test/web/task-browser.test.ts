@@ -30,6 +30,8 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   test('the states of a task show in its conversation and in the list as they come', async () => {
     const { grid, path } = site
     const [conversation, list] = visitors.map(({ page }) => page)
+    // Each minute the list is read again anyway.
+    await list.addInitScript('const every = setInterval; setInterval = (run, ms) => ms === 60000 ? 0 : every(run, ms)')
     await list.goto(grid.url + path('tasks'))
     await waitFor('the stream', () => grid.store.waiting.pages.count === 1)
     // A reload would lose it.

@@ -48,7 +48,7 @@ const decide = statement(`
 // What follows the log has not seen the message yet, so it gets the next number. Each is given once.
 const nextNumber = statement(`UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'messages'`)
 const number = statement(`
-  UPDATE messages SET seq = (SELECT numbered.seq FROM sqlite_sequence AS numbered WHERE numbered.name = 'messages'),
+  UPDATE messages SET seq = (SELECT sqlite_sequence.seq FROM sqlite_sequence WHERE sqlite_sequence.name = 'messages'),
     created_at = :at, body = :body, a2a = :a2a, flagged = :flagged, shared_with = :sharedWith,
     edited = edited OR :edited
   WHERE messages.account_id = :account AND messages.id = :message AND messages.seq < 0`)

@@ -35,7 +35,7 @@ export const doneUpTo = (agent: string, user: string, thread: string) =>
       AND seen.user_id = ${user} AND seen.thread_id = ${thread}), 0))`
 
 const isOpen = `deliveries.state IN ('unread', 'read') AND ${isInTime}`
-const isWaiting = `messages.type = 'agent' AND ${isOpen}`
+const isAsked = `messages.type = 'agent' AND ${isOpen}`
 
 // The messages that wait in a conversation of `part`.
 const waits = `
@@ -43,7 +43,7 @@ const waits = `
   WHERE place.account_id = :account AND place.thread_id = part.thread_id AND place.seq > part.done
     AND messages.seq = place.seq AND deliveries.message_id = messages.id
     AND deliveries.sender_account_id = messages.account_id AND deliveries.account_id = :account
-    AND deliveries.agent_id = part.agent_id AND ${isWaiting}`
+    AND deliveries.agent_id = part.agent_id AND ${isAsked}`
 
 // In most conversations that wait the newest delivery is open. Where it has ended, an older one may still be.
 const waiting = (whose: string, order: 'ASC' | 'DESC') => `
@@ -54,7 +54,7 @@ const waiting = (whose: string, order: 'ASC' | 'DESC') => `
     SELECT part.*, row_number() OVER (PARTITION BY part.agent_id ORDER BY part.up_to ${order}) AS place FROM (
       SELECT seats.user_id, seats.agent_id, thread_agents.thread_id,
         max(thread_agents.answered_seq, coalesce(thread_seen.dismissed_seq, 0)) AS done,
-        messages.seq AS up_to, ${isWaiting} AS is_open
+        messages.seq AS up_to, ${isAsked} AS is_open
       FROM seats CROSS JOIN thread_agents CROSS JOIN deliveries CROSS JOIN messages
       LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = seats.user_id
         AND thread_seen.thread_id = thread_agents.thread_id

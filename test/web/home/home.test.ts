@@ -31,6 +31,7 @@ test('shows what waits for the visitor, what is stuck, and what is new by who ta
   const { text } = await browser.open(home)
   expect(text).toMatch(/Waiting for you .*@alice ?: deploy now\? 1 message waits 2 h ago Answer Dismiss/)
   expect(text).toMatch(/Stuck .*@alice has not read for 2 h/)
+  expect(text).toContain('Attention 2 open')
   // What waits for the visitor is not told twice.
   expect(text).toMatch(/Since you were here .*Between agents .*@alice ?\+ ?@bob.*2 new/)
   expect(text).not.toContain('People and agents')
@@ -51,6 +52,10 @@ test('a conversation with failures comes first, and one that was looked at does 
   expect((await owner.open(home)).text).toMatch(/Between agents .*1 failed, 1 new(?!.*1 new)/)
   // The member has not looked.
   expect((await browser.open(home)).text).toMatch(/1 failed, 1 new .*1 new/)
+  // What was never opened is news for a day.
+  grid.clock.now += 25 * hour
+  const later = await signedInMember(grid, grid.acme, 'owner')
+  expect((await later.open(home)).text).toContain('No conversation has news since you looked.')
 })
 
 test('says where more waits and where more is new than it shows', async () => {
