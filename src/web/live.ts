@@ -2,6 +2,7 @@
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
+import { questionsOf } from '../grid/conversations/questions.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
 import { watchLive } from '../grid/live/watch-live.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
@@ -53,7 +54,11 @@ export function liveStream(
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
         // With the role that the visitor had when the session was checked last.
-        visits.set(id, { id, account, findOffer: () => findClaimOffer(store, visitor.user) })
+        visits.set(id, {
+          ...{ id, account },
+          findOffer: () => findClaimOffer(store, visitor.user),
+          questions: () => questionsOf(account),
+        })
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }
       return watched

@@ -5,6 +5,7 @@ import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
+import { type Question, questionsOf } from '../grid/conversations/questions.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { zoneCookie } from '../html/scripts/times.ts'
@@ -57,6 +58,8 @@ export interface Visit extends PublicVisit {
   /** The time zone of the user, as their browser has said; otherwise UTC. */
   timeZone: string
   may(permission: Permission): boolean
+  /** What waits for the answer of the user, looked up once for the page and its frame. */
+  questions(): Promise<Question[]>
   /** The frame of the page, with the notice that `?done=CODE` selects. */
   frame(current: NavItem | 'search'): AppFrame
   /** The path of a page of this account. */
@@ -167,7 +170,9 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    const needs = await attention.now({ id, account, findOffer: () => findClaimOffer(store, user) })
+    let asked: Promise<Question[]> | undefined
+    const questions = () => asked ??= questionsOf(account)
+    const needs = await attention.now({ id, account, questions, findOffer: () => findClaimOffer(store, user) })
     const requested = requestedBy(c, store)
     const { query, requestId } = requested
     const cookies: string[] = []
@@ -181,6 +186,7 @@ export function accountPages(
       account,
       actor,
       membership,
+      questions,
       frame: (current) => ({
         account: membership,
         accounts,

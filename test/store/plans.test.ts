@@ -73,6 +73,15 @@ test.each([
   for (const { sql } of found) expect(await plan(sql)).toContainEqual(expect.stringContaining(index))
 })
 
+test('the messages that wait in a conversation are counted once, however often the number is used', async () => {
+  const asking = allQueries.filter(({ sql }) => sql.includes('FROM found CROSS JOIN'))
+
+  expect(asking).toHaveLength(2)
+  for (const { sql } of asking) {
+    expect((await plan(sql)).filter((line) => line.startsWith('CORRELATED'))).toHaveLength(1)
+  }
+})
+
 test('the answers of an hour are found by their numbers before there are statistics', async () => {
   const fresh = createClient({ url: `file:${join(folder, 'fresh.db')}`, concurrency: 1 })
   await migrate(fresh)

@@ -29,10 +29,15 @@ async function ask(text: string, ...updates: Record<string, unknown>[]) {
 test('a message of a task has its state and history, and a failed one does not read answered', async () => {
   await ask('# Count the rows\nof the table', { state: 'working' }, { state: 'failed', text: 'no such table' })
 
-  const { text } = await (await signedInWithRole(grid, 'owner')).open(`${base}/conversations`)
+  const owner = await signedInWithRole(grid, 'owner')
+  const { text, html } = await owner.open(`${base}/conversations`)
+  const page = await owner.open(`${base}${(await owner.open(`${base}/tasks`)).html.match(/\/messages\/\d+/)![0]}`)
 
-  expect(text).toMatch(/Task: failed submitted .* working .* failed/)
-  expect(text).not.toContain('answered after')
+  for (const shown of [text, page.text]) {
+    expect(shown).toMatch(/Task: failed submitted .* working .* failed/)
+    expect(shown).not.toContain('answered after')
+  }
+  expect(html.match(/<span class="names">.*?<time/s)![0]).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
 })
 
 test('the list has the first line, who, and filters; numbers only where the reader may not read', async () => {

@@ -14,7 +14,7 @@ import {
   snoozeTimes,
 } from '../../grid/attention.ts'
 import type { OpenMessage } from '../../grid/conversations/open.ts'
-import { type Question, questionsOf } from '../../grid/conversations/questions.ts'
+import type { Question } from '../../grid/conversations/questions.ts'
 import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -53,7 +53,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
     const found = await attentionOf(visit.account, await offerTo(visit))
     attention.found({ id: visit.membership.id, account: visit.account }, found.open)
     const said = await lastMessages(visit, found.open)
-    return page(visit, found, await questionsOf(visit.account), await heldMessages(visit.account), said)
+    return page(visit, found, await visit.questions(), await heldMessages(visit.account), said)
   })
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''

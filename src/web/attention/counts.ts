@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld } from '../../grid/approvals/held.ts'
 import { type Condition, findConditions, withoutSnoozed } from '../../grid/attention.ts'
-import { type Question, questionsOf } from '../../grid/conversations/questions.ts'
+import type { Question } from '../../grid/conversations/questions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
 import { RecentMap } from '../../lib/recent-map.ts'
 import { second } from '../../lib/time.ts'
@@ -14,11 +14,12 @@ import type { AccountStore } from '../../store/account.ts'
 const keptMs = 10 * second
 const maxKept = 1_000
 
-/** An account as its visitor opened it: its id, and what the visitor can claim. */
+/** An account as its visitor opened it: its id, what the visitor can claim, and what waits for their answer. */
 export interface CountedVisit {
   id: string
   account: AccountStore
   findOffer(): Promise<ClaimOffer | undefined>
+  questions(): Promise<Question[]>
 }
 
 interface Kept<T> {
@@ -38,7 +39,7 @@ export class AttentionCounts {
 
   /** What the visitor has open. Undefined if that cannot be found out: a page does without it. */
   async now(visit: CountedVisit): Promise<NeedsNow | undefined> {
-    const { id, account, findOffer } = visit
+    const { id, account, findOffer, questions } = visit
     try {
       const counted = this.#recent(this.#counts, keyOf(visit), async () => {
         const conditions = this.#recent(this.#conditions, id, () => findConditions(account))
@@ -46,7 +47,7 @@ export class AttentionCounts {
         return needsOf((await withoutSnoozed(account, found, offer)).open)
       })
       // Not kept: an answer shows at once.
-      return withQuestions(await counted, await questionsOf(account), await countHeld(account))
+      return withQuestions(await counted, await questions(), await countHeld(account))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })
       return undefined

@@ -114,7 +114,7 @@ export function originOf(form: URLSearchParams): Origin | undefined {
 }
 
 function answerPath({ path }: Visit, { threadId, seq }: Question): string {
-  return `${path('conversations', String(threadId))}${listQuery({ show: 'you' }, { reply: seq })}#composer`
+  return `${path('conversations', String(threadId))}${listQuery({ show: 'you' }, { reply: seq })}#text`
 }
 
 function waitingWords(messages: number): string {

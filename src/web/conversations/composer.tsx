@@ -5,7 +5,6 @@ import type { Child } from 'hono/jsx'
 import { presenceOf } from '../../grid/agents/find-agent.ts'
 import { readerOf } from '../../grid/conversations/may-read.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
-import { questionsOf } from '../../grid/conversations/questions.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import {
@@ -42,7 +41,7 @@ export function answerHref(
   path = '',
 ): (message: OpenMessage) => string | undefined {
   return (message) =>
-    canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#composer` : undefined
+    canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#text` : undefined
 }
 
 /**
@@ -69,7 +68,7 @@ export async function composerOf(visit: Visit, open: OpenConversation, isGlance 
 }
 
 async function waitsIn(visit: Visit, threadId: number): Promise<Child> {
-  const questions = await questionsOf(visit.account)
+  const questions = await visit.questions()
   return <WaitsHere visit={visit} question={questions.find((question) => question.threadId === threadId)} />
 }
 

@@ -5,7 +5,6 @@ import { findClaimOffer } from '../../grid/accounts/claim.ts'
 import { heldMessages } from '../../grid/approvals/held.ts'
 import { attentionOf, type Condition } from '../../grid/attention.ts'
 import { figuresOf, maxNew, medianOf, type News, newsOf, type Period } from '../../grid/conversations/news.ts'
-import { questionsOf } from '../../grid/conversations/questions.ts'
 import { NeedCard } from '../../html/attention.tsx'
 import { Card, Disclosure, useZone } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
@@ -50,7 +49,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   const unit = query.get('figures') === 'week' ? 'day' : 'hour'
   const [{ open }, questions, held, { reader, news, isCut }, periods] = await Promise.all([
     attentionOf(account, offer),
-    questionsOf(account),
+    visit.questions(),
     heldMessages(account),
     newsOf(account),
     figuresOf(account, unit),
