@@ -1307,8 +1307,8 @@ export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
-  /** Messages to the person, by the `seq` of their deliveries; or `thread_seen.news_seq`. */
-  kind: text('kind', { enum: ['message', 'news'] }).notNull(),
+  /** Messages to the person, by the `seq` of their deliveries; `thread_seen.news_seq`; or held ones, by time, with thread 0. */
+  kind: text('kind', { enum: ['message', 'news', 'held'] }).notNull(),
   firstSeq: integer('first_seq').notNull(),
   lastSeq: integer('last_seq').notNull(),
   /** When to tell it, or to try again; null if nothing waits. */

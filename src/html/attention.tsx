@@ -2,7 +2,8 @@
 /** @jsxImportSource hono/jsx */
 /** What needs a person, as rows, and how much of a quota is used. */
 import type { Child } from 'hono/jsx'
-import { ButtonForm, CsrfField, HiddenFields } from './form.tsx'
+import { Card } from './components.tsx'
+import { ButtonForm, ButtonLink, CsrfField, HiddenFields } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
 /** A row: what is wrong, some facts, and what can be done. */
@@ -33,6 +34,28 @@ export function NeedList({ label, rows }: { label: string; rows: NeedRow[] }) {
         </li>
       ))}
     </ul>
+  )
+}
+
+/** A card with the first rows, at most `max`; `all` is the page that has the others. */
+export function NeedCard(
+  { title, rows, all, max = rows.length, children }: {
+    title: string
+    rows: NeedRow[]
+    all: string
+    max?: number
+    children?: Child
+  },
+) {
+  return (
+    <Card
+      title={title}
+      isFlush
+      actions={rows.length > max && <ButtonLink href={all} kind='quiet' isSmall>All {rows.length}</ButtonLink>}
+    >
+      <NeedList label={title} rows={rows.slice(0, max)} />
+      {children}
+    </Card>
   )
 }
 

@@ -29,6 +29,7 @@ const notices = {
   deleted: 'Deleted.',
   saved: 'Saved.',
   'message-sent': 'Your message has been sent. It appears here in a moment.',
+  'message-held': 'Your message waits for the approval of another person. You are told if it is refused.',
   'message-retracted': 'The message is retracted.',
   'all-read': 'You have read all messages to you.',
   'browser-on': 'This browser now shows notifications of messages to you.',

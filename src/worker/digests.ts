@@ -5,6 +5,7 @@ import { newsOf } from '../grid/notifications/news.ts'
 import { conversationsPausedEmail } from '../grid/people/email-templates.ts'
 import { sendNotice, trySendDigest } from '../grid/people/send-email.ts'
 import { takePauseAttempt } from '../grid/people/throttle.ts'
+import { day, hour } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 const perPage = 100
@@ -38,9 +39,10 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   const [claimed] = await account.write([notifications.claimDigest(userId, dueAt, until)])
   if (claimed.length === 0) return
 
-  const [unread, questions, news] = await Promise.all([
+  const [unread, questions, held, news] = await Promise.all([
     read.notifications.unread(userId),
     read.questions.ofUser(userId, now()),
+    read.held.ofUser(userId, now(), maxToDecide),
     newsOf(account, userId, { after: digest.toldNewsSeq }),
   ])
   const waiting = [
@@ -50,7 +52,9 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
   // Nothing waits, or all of it was told already.
   const waits = count > 0 && waiting[0].seq > digest.toldSeq
-  if ((!waits && news.length === 0) || digest.emailVerifiedAt === null) return
+  // What was held before the last digest was told with it.
+  const decides = held.some(({ heldAt }) => heldAt >= dueAt - (digest.period === 'hourly' ? hour : day))
+  if ((!waits && !decides && news.length === 0) || digest.emailVerifiedAt === null) return
   const isSent = await trySendDigest(
     store,
     digest.email,
@@ -59,6 +63,7 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
       accountName: digest.accountName,
       waiting: count === 0 ? undefined : count === 1 ? 'A message waits' : `${count} messages wait`,
       senders: [...new Set(waiting.map(({ alias }) => alias))],
+      held: { count: held.length, senders: [...new Set(held.map(({ fromAlias }) => fromAlias))] },
       news: news.map(({ alias, did }) => `@${alias} ${did}`),
       unsubscribe: `${config.appUrl}/unsubscribe/${digest.token}`,
     },
@@ -67,6 +72,7 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
 }
 
 const accountsAtATime = 100
+const maxToDecide = 200
 
 /**
  * Write rows of the activity log and send one email, for each account with pauses that its owners were not told of, at

@@ -4,6 +4,7 @@ import { recordResult } from '../grid/notifications/subscriptions.ts'
 import { type PushResult, sendPush } from '../grid/notifications/send-push.ts'
 import { takePushAttempt } from '../grid/people/throttle.ts'
 import { hour, minute, second } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
 import type { DueNotice } from '../store/global/notifications.ts'
 import { newsMs } from '../store/global/news.ts'
 import type { Store } from '../store/store.ts'
@@ -17,6 +18,7 @@ const claimMs = 2 * minute
 /** Delays before the retries, unless the push service says more. */
 const retryAfterMs = [10 * second, minute, 5 * minute, hour]
 const maxSending = 10
+const maxToDecide = 200
 
 /** Sends what is due, a few at a time, until `stop`. */
 export class PushNotifier {
@@ -90,7 +92,11 @@ export class PushNotifier {
     }
     const [browser, messages, news] = await Promise.all([
       read.notifications.subscription(subscriptionId),
-      isNews ? [] : read.notifications.inThread(userId, subscriptionId, threadId),
+      notice.kind === 'held'
+        ? toDecide(account, userId)
+        : isNews
+        ? []
+        : read.notifications.inThread(userId, subscriptionId, threadId),
       isNews ? newsOf(account, userId, { thread: threadId }) : [],
     ])
     const waiting = isNews ? news : messages
@@ -99,12 +105,15 @@ export class PushNotifier {
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 
+    const place = `/accounts/${accountId}/conversations/${threadId}`
     const result = await sendPush(store, browser, {
-      ...isNews
+      ...notice.kind === 'held'
+        ? { title: `@${messages[0].alias}`, body: `${forDecision(messages.length)} in ${browser.accountName}` }
+        : isNews
         ? { title: `@${news[0].alias} ${news[0].did}`, body: browser.accountName }
         : { title: `@${messages[0].alias}`, body: `${newMessages(messages.length)} in ${browser.accountName}` },
-      tag: `${accountId}:${threadId}`,
-      path: `/accounts/${accountId}/conversations/${threadId}${isNews ? '' : '?show=you'}`,
+      tag: `${accountId}:${notice.kind === 'held' ? 'held' : threadId}`,
+      path: notice.kind === 'held' ? `/accounts/${accountId}/held` : isNews ? place : `${place}?show=you`,
     }, this.#stopping.signal)
     const waitMs = delayOf(result, tries)
     if (waitMs !== undefined) {
@@ -114,6 +123,16 @@ export class PushNotifier {
     await recordResult(account, subscriptionId, result.outcome === 'later' ? { outcome: 'failed' } : result)
     if (result.outcome !== 'gone') await settle(waiting[0].seq, now())
   }
+}
+
+/** Who wrote what waits for the decision of a user, the newest first. The numbers of these notices are times. */
+async function toDecide({ read, deps }: AccountStore, userId: string): Promise<{ alias: string; seq: number }[]> {
+  const held = await read.held.ofUser(userId, deps.now(), maxToDecide)
+  return held.map(({ fromAlias, heldAt }) => ({ alias: fromAlias, seq: heldAt })).reverse()
+}
+
+function forDecision(count: number): string {
+  return count === 1 ? 'A message waits for your decision' : `${count} messages wait for your decision`
 }
 
 function newMessages(count: number): string {

@@ -17,6 +17,8 @@ import { followLog } from '../../src/worker/threads.ts'
 import { projected } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
+import { decideOldest, hold } from '../support/held.ts'
+import { person } from '../support/people.ts'
 import { startSqld } from '../support/sqld.ts'
 
 const kills = Number(process.env.KILLS ?? 2)
@@ -26,6 +28,7 @@ const works: Record<string, (grid: TestGrid) => Promise<void>> = {
   conversations: expectPlaced,
   tasks: expectEvents,
   claims: expectOneHome,
+  approvals: expectDecidedOnce,
 }
 
 test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, 'libsql-server']]))(
@@ -39,6 +42,10 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
     // What scripts say to each other never runs away.
     for (const agent of ['alice', 'bob']) await setAutomated(acme.store, { agent, isAutomated: true })
     await setAutomated(evil.store, { agent: 'desk', isAutomated: true })
+    if (work === 'approvals') {
+      for (const name of ['Ann', 'Bea']) await person(prepared, { role: 'owner', name })
+      await hold(acme.store)
+    }
     await prepared.store.close()
     const url = server?.url ?? `file:${join(prepared.folder, 'grid.db')}`
     const accounts = [acme, acme, evil]
@@ -149,4 +156,38 @@ async function expectOneHome(grid: TestGrid): Promise<void> {
     const tasks = await rows(grid, 'SELECT state FROM tasks WHERE account_id = ?', [id])
     for (const task of tasks) expect(task.state).toBe(isClaimed ? 'canceled' : 'submitted')
   }
+}
+
+/** Each message was decided once, and delivered or refused once. A pair has its messages in the order of the decisions. */
+async function expectDecidedOnce(grid: TestGrid): Promise<void> {
+  const { acme, clock, store } = grid
+  const people = (await acme.store.read.team.members()).slice(0, 2).map(({ userId }) =>
+    store.account(acme.id, { type: 'user', userId, role: 'owner', sessionId: 'test' })
+  )
+  clock.now = Date.now()
+  for (let n = 0; (await Promise.all(people.map((account) => decideOldest(account, n)))).includes(true);) n++
+  const decided = await rows(
+    grid,
+    `SELECT messages.id, messages.seq, messages.from_agent_id AS sender, held.state, count(DISTINCT held.id) AS holds,
+      count(DISTINCT deliveries.seq) AS deliveries, max(deliveries.seq) AS delivered, count(DISTINCT notices.seq) AS notices
+    FROM messages
+    LEFT JOIN held_messages AS held ON held.account_id = messages.account_id AND held.message_id = messages.id
+    LEFT JOIN deliveries ON deliveries.account_id = messages.account_id AND deliveries.message_id = messages.id
+    LEFT JOIN messages AS notices ON notices.account_id = messages.account_id
+      AND notices.reply_to_message_id = messages.id
+    WHERE messages.account_id = ? AND messages.type = 'agent' GROUP BY messages.id ORDER BY delivered`,
+    [acme.id],
+  )
+  const counts = { approved: 0, refused: 0 }
+  const last = new Map<string, number>()
+  for (const { seq, sender, holds, state, deliveries, notices } of decided) {
+    const isApproved = state === 'approved'
+    expect([holds, deliveries, notices, Number(seq) > 0]).toEqual(isApproved ? [1, 1, 0, true] : [1, 0, 1, false])
+    counts[isApproved ? 'approved' : 'refused']++
+    if (!isApproved) continue
+    expect(Number(seq)).toBeGreaterThan(last.get(String(sender)) ?? 0)
+    last.set(String(sender), Number(seq))
+  }
+  expect(Math.min(counts.approved, counts.refused)).toBeGreaterThan(0)
+  if (kills > 2) console.info('Decided', counts)
 }

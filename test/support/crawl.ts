@@ -15,11 +15,12 @@ export interface Crawled {
   forms: Map<string, FoundForm>
 }
 
-/** The route of a path among `routes`; those without parameters first. */
-function routeOf(routes: readonly string[], path: string): string | undefined {
+/** Finds the route of a path among `routes`; those without parameters first. */
+function routesOf(routes: readonly string[]): (path: string) => string | undefined {
   const parameters = (route: string) => route.split(':').length
-  return [...routes].sort((a, b) => parameters(a) - parameters(b))
-    .find((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`).test(path))
+  const patterns = [...routes].sort((a, b) => parameters(a) - parameters(b))
+    .map((route) => [route, new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`)] as const)
+  return (path) => patterns.find(([, pattern]) => pattern.test(path))?.[0]
 }
 
 /** The parameters of a path by their names in its route. */
@@ -39,10 +40,15 @@ export async function crawl(
 ): Promise<Crawled> {
   const found: Crawled = { pages: new Map(), forms: new Map() }
   const inAccount = start.split('/').slice(0, 3).join('/')
+  const pageOf = routesOf(routes.pages)
+  const formOf = routesOf(routes.forms)
   const due = [start]
   const later = [...places]
+  const seen = new Set<string>()
   for (let path; (path = due.shift() ?? later.shift()) !== undefined;) {
-    const route = routeOf(routes.pages, path.split('?')[0])
+    if (seen.has(path)) continue
+    seen.add(path)
+    const route = pageOf(path.split('?')[0])
     if (route === undefined || found.pages.has(route)) continue
     const { status, at, html } = await one.open(path)
     if (at !== path) due.unshift(at)
@@ -50,7 +56,7 @@ export async function crawl(
     if (at !== path || status !== 200 || !html.startsWith('<!doctype html>')) continue
     found.pages.set(route, path)
     for (const form of formsOf(html)) {
-      const route = routeOf(routes.forms, form.action)
+      const route = formOf(form.action)
       if (route !== undefined && !found.forms.has(route)) found.forms.set(route, form)
     }
     const links = [...html.matchAll(/ href="([^"#]+)/g)].map(([, href]) => unescapeHtml(href))

@@ -1,6 +1,7 @@
 /** Approval rules and decisions in a test grid. */
 import { approve, refuse } from '../../src/grid/approvals/decide.ts'
 import { heldMessage, heldMessages } from '../../src/grid/approvals/held.ts'
+import { GridError } from '../../src/errors.ts'
 import { newId } from '../../src/lib/id.ts'
 import { day } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -32,4 +33,20 @@ export async function approveOne(account: AccountStore, text?: string) {
 export async function refuseOne(account: AccountStore, reason: string) {
   const { id, hash } = await waiting(account)
   return await refuse(account, { id, hash, reason })
+}
+
+/** Decide on the oldest message that waits for a person, unless others are first. False if none waits. */
+export async function decideOldest(account: AccountStore, n: number): Promise<boolean> {
+  const [oldest] = await heldMessages(account)
+  if (!oldest) return false
+  try {
+    const { id, hash, body } = await heldMessage(account, oldest.id)
+    if (n % 3 === 0) await refuse(account, { id, hash, reason: 'No' })
+    else await approve(account, { id, hash, text: n % 5 === 0 ? `${body} edited` : undefined })
+  } catch (error) {
+    const isLate = error instanceof GridError &&
+      ['already_decided', 'message_not_found', 'write_conflict', 'unavailable'].includes(error.code)
+    if (!isLate) throw error
+  }
+  return true
 }

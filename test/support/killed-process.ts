@@ -15,6 +15,7 @@ import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { LogFollower } from '../../src/worker/threads.ts'
+import { decideOldest } from './held.ts'
 import { sendMessage } from './messaging.ts'
 import { askFor } from './tasks.ts'
 
@@ -92,6 +93,20 @@ async function claims(_: AccountStore[], store: Store): Promise<void> {
   })
 }
 
+/** Agents write to each other, and each message is held. Two people decide on the oldest at the same time. */
+async function approvals([alice, bob]: AccountStore[], store: Store): Promise<void> {
+  const members = await alice.read.team.members()
+  const people = members.slice(0, 2).map(({ userId }) =>
+    store.account(agents[0].account, { type: 'user', userId, role: 'owner', sessionId: 'test' })
+  )
+  await inLanes(4, async (lane, n) => {
+    const [from, to] = lane % 2 === 0 ? [alice, 'bob'] : [bob, 'alice']
+    await sendMessage(from, { to, text: `${lane} ${n}` })
+    await Promise.all(people.map((person) => decideOldest(person, n)))
+    begun()
+  })
+}
+
 /** Repeat work in several lanes at the same time, until the process ends. */
 async function inLanes(count: number, work: (lane: number, n: number) => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: count }, async (_, lane) => {
@@ -104,7 +119,7 @@ async function main(): Promise<void> {
   const accounts = agents.map(({ account, id, alias }) =>
     store.account(account, { type: 'agent', agentId: id, alias, credentialId: 'test' })
   )
-  await { conversations, tasks, claims }[name]!(accounts, store)
+  await { conversations, tasks, claims, approvals }[name]!(accounts, store)
 }
 
 void main()

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { followLog } from '../../src/worker/threads.ts'
+import { rows } from '../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
 import { signedInWithRole } from '../support/roles.ts'
@@ -28,10 +29,15 @@ async function ask(text: string, ...updates: Record<string, unknown>[]) {
 test('a message of a task has its state and history, and a failed one does not read answered', async () => {
   await ask('# Count the rows\nof the table', { state: 'working' }, { state: 'failed', text: 'no such table' })
 
-  const { text } = await (await signedInWithRole(grid, 'owner')).open(`${base}/conversations`)
+  const owner = await signedInWithRole(grid, 'owner')
+  const { text, html } = await owner.open(`${base}/conversations`)
+  const page = await owner.open(`${base}${(await owner.open(`${base}/tasks`)).html.match(/\/messages\/\d+/)![0]}`)
 
-  expect(text).toMatch(/Task: failed submitted .* working .* failed/)
-  expect(text).not.toContain('answered after')
+  for (const shown of [text, page.text]) {
+    expect(shown).toMatch(/Task: failed submitted .* working .* failed/)
+    expect(shown).not.toContain('answered after')
+  }
+  expect(html.match(/<span class="names">.*?<time/s)![0]).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
 })
 
 test('the list has the first line, who, and filters; numbers only where the reader may not read', async () => {
@@ -55,4 +61,22 @@ test('the list has the first line, who, and filters; numbers only where the read
   expect(attention.text).toContain('@bob needs input of @alice for a task')
   await setPeopleRead(grid.acme.store, { choice: 'off' })
   expect((await owner.open(`${base}/tasks`)).text).not.toContain('Count the rows')
+})
+
+test('the second page goes on where the first ends, and reading tasks of others is recorded', async () => {
+  for (let n = 1; n <= 51; n++) {
+    await askFor(storeOf(grid, grid.alice), `Task ${n}.`)
+    grid.clock.now += 1
+  }
+  await followLog(grid.store)
+  const readings = () =>
+    rows(grid, `SELECT * FROM activity WHERE account_id = ? AND tool LIKE '%read%'`, [grid.acme.id])
+  await (await signedInWithRole(grid, 'viewer')).open(`${base}/tasks`)
+  expect(await readings()).toEqual([])
+
+  const owner = await signedInWithRole(grid, 'owner')
+  const [first, second] = [await owner.open(`${base}/tasks`), await owner.open(`${base}/tasks?page=2`)]
+  expect([first.text.includes('Task 1.'), first.text.includes('Task 51.')]).toEqual([false, true])
+  expect([second.text.includes('Task 1.'), second.text.includes('Task 51.')]).toEqual([true, false])
+  expect(await readings()).not.toEqual([])
 })

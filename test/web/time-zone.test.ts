@@ -55,6 +55,8 @@ test('dates, hours of charts and the days of filters are those of the zone in th
 
   expect((await one.open(settings)).text).toContain('since 22 Nov 2026')
   expect((await one.open(`${home}/overview`)).html).toContain('<title>00:00: 1</title>')
+  const numbers = (await one.open(`${home}/home`)).text
+  expect(numbers).toMatch(/Hour \(Europe\/Berlin\) .* 23:00 1 .* 00:00 1 /)
   expect([await rows('2026-11-21'), await rows('2026-11-22')]).toEqual([false, true])
 })
 

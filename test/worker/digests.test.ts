@@ -1,5 +1,6 @@
 /** Mail digests: when one is sent, what it says, and how it ends. */
 import { beforeEach, expect, test } from 'vitest'
+import { createApprovalRule } from '../../src/grid/approvals/rules.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { markRead } from '../../src/grid/conversations/marks.ts'
 import { writeMessage } from '../../src/grid/conversations/write.ts'
@@ -12,6 +13,7 @@ import { followLog } from '../../src/worker/threads.ts'
 import { say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { sendMessage } from '../support/messaging.ts'
 import { storeOf, type TestGrid } from '../support/grid.ts'
 import { seated, type SeatedPerson } from '../support/seats.ts'
 
@@ -54,6 +56,18 @@ onEachDatabase((open) => {
     expect(email.text).toContain('3 messages wait for you in the account "Acme"')
     expect(email.text).toContain('from @bob, @alice.')
     expect(email.text).not.toMatch(/secret|another one|third/)
+  })
+
+  test('an email says how many messages wait for a decision and from whom, once', async () => {
+    await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: '@bob', deciders: [ann.person.id] })
+    await choose('hourly')
+    await sendMessage(alice, { to: 'bob', text: 'a secret text' })
+
+    const [{ text }] = await after(hour)
+    expect(text).toContain('1 message waits for your decision in the account "Acme"')
+    expect(text).toContain('from @alice.')
+    expect(text).not.toContain('secret')
+    expect(await after(hour)).toEqual([])
   })
 
   test('nothing is sent without something new that waits', async () => {

@@ -136,7 +136,8 @@ test('an email tells of it once, without the text', async () => {
   await say(grid, alice, '#general', 'a secret for @ann-lee')
   grid.clock.now += hour
   await sendDigests(grid.store)
-  const [{ text }] = grid.emails.splice(0)
+  const [{ subject, text }] = grid.emails.splice(0)
+  expect(subject).toBe('News for you')
   expect(text).toContain('News in the account "Acme"')
   expect(text).toContain('@alice named you in #general.')
   expect(text).not.toMatch(/secret|wait/)

@@ -1,5 +1,8 @@
 /** Notifications in browsers: when one is sent, what it says, and what becomes of one that cannot be sent. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { approve } from '../../src/grid/approvals/decide.ts'
+import { heldMessage, heldMessages } from '../../src/grid/approvals/held.ts'
+import { createApprovalRule } from '../../src/grid/approvals/rules.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { markRead } from '../../src/grid/conversations/marks.ts'
 import { dismissQuestion, questionsOf } from '../../src/grid/conversations/questions.ts'
@@ -15,6 +18,7 @@ import { say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { storeOf, type TestGrid } from '../support/grid.ts'
+import { sendMessage } from '../support/messaging.ts'
 import { type PushAnswer, type PushService, startPushService } from '../support/push-service.ts'
 import { seated, type SeatedPerson } from '../support/seats.ts'
 
@@ -75,6 +79,29 @@ onEachDatabase((open) => {
     expect(claims.aud).toBe(service.url)
     expect(publicKey).toBe((await rows(grid, 'SELECT public_key FROM push_keys'))[0].public_key)
     expect((await subscriptions())[0]).toMatchObject({ last_success_at: grid.clock.now, failures: 0 })
+    expect(await after(day)).toEqual([])
+  })
+
+  test('a browser is told of what waits for the decision of its person, without a word of it', async () => {
+    await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: '@bob', deciders: [ann.person.id] })
+    await createApprovalRule(grid.acme.store, { name: 'owners', from: 'any', to: '@alice' })
+    const send = (from: AccountStore, to: string) => sendMessage(from, { to, text: 'a secret text' })
+    await send(alice, 'bob')
+    await send(storeOf(grid, grid.bob), 'alice')
+
+    expect(await after(quietMs)).toEqual([{
+      title: '@alice',
+      body: 'A message waits for your decision in Acme',
+      ...{ tag: `${grid.acme.id}:held`, path: `/accounts/${grid.acme.id}/held` },
+    }])
+    expect(await after(batchMs)).toEqual([])
+    await send(alice, 'bob')
+    expect((await after(quietMs)).map(({ body }) => body)).toEqual(['2 messages wait for your decision in Acme'])
+
+    await send(alice, 'bob')
+    for (const { id } of await heldMessages(ann.account)) {
+      await approve(ann.account, { id, hash: (await heldMessage(ann.account, id)).hash })
+    }
     expect(await after(day)).toEqual([])
   })
 

@@ -105,10 +105,8 @@ class Runner {
         this.#signals.raiseIn(waitMs)
         await this.#signals.next()
       } catch (error) {
-        if (!(error instanceof GridCallError)) throw error
-        const { message } = error
-        if (isCredentialGone(error)) throw error
-        this.#say(message)
+        if (isCredentialGone(error) || !(error instanceof GridCallError)) throw error
+        this.#say(error.message)
         await pause(retryAfterMs(error) ?? this.#backoffMs(failures++), this.#signal)
       }
     }
@@ -184,8 +182,9 @@ class Runner {
 
   async #settle(turn: Retry, result: TurnResult): Promise<void> {
     const { thread, lease } = turn
+    const { log, now, agent } = this.#options
     if (lease.lost.aborted) {
-      this.#options.log(`The lease about ${thread} has ended. Its messages come again.`)
+      log(`The lease about ${thread} has ended. Its messages come again.`)
       return lease.drop()
     }
     if ('answers' in result) {
@@ -195,14 +194,12 @@ class Runner {
     const failures = turn.failures + 1
     if (failures < maxFailures) {
       const waitMs = this.#backoffMs(turn.failures)
-      this.#options.log(
-        `Turn ${failures} about ${thread} failed, the next is in ${waitMs / second} s: ${result.failure}`,
-      )
-      this.#retries.set(thread, { ...turn, failures, at: this.#options.now() + waitMs })
+      log(`Turn ${failures} about ${thread} failed, the next is in ${waitMs / second} s: ${result.failure}`)
+      this.#retries.set(thread, { ...turn, failures, at: now() + waitMs })
       return
     }
-    this.#options.log(`Turn ${failures} about ${thread} failed, and its sender is told: ${result.failure}`)
-    await this.#send(lease, notes(lease, this.#options.agent))
+    log(`Turn ${failures} about ${thread} failed, and its sender is told: ${result.failure}`)
+    await this.#send(lease, notes(lease, agent))
     lease.drop()
   }
 
@@ -228,12 +225,8 @@ class Runner {
    * Send an answer, and lease the next thread with it. Resolves to whether something was stored: the answer, or a note if
    * the grid refuses the answer.
    */
-  async #sendOne(
-    leaseId: string,
-    lost: AbortSignal,
-    { to, replyTo, text, messageIds }: Answer,
-    thread: Thread | undefined,
-  ): Promise<boolean> {
+  async #sendOne(leaseId: string, lost: AbortSignal, answer: Answer, thread?: Thread): Promise<boolean> {
+    const { to, replyTo, text, messageIds } = answer
     const acks = { lease_id: leaseId, message_ids: messageIds }
     const send = async (message: string, key: string): Promise<GridCallError | undefined> => {
       try {

@@ -1,7 +1,8 @@
 /** Delivering a held message that a person has approved, under the conditions of that moment. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Decided, HeldToDecide } from '../../store/account/held.ts'
+import type { HeldToDecide } from '../../store/account/held.ts'
+import type { Decided } from '../../store/account/held-changes.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import { checkGuardrails } from '../messaging/check-guardrails.ts'
 import type { A2aDetails, OutgoingMessage, Recipient, Sender, TaskStep } from '../messaging/outgoing-message.ts'

@@ -1,7 +1,8 @@
 /** Held messages that are not delivered: a person refuses them, or their time is over. */
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Decided, HeldToDecide } from '../../store/account/held.ts'
+import type { HeldToDecide } from '../../store/account/held.ts'
+import type { Decided } from '../../store/account/held-changes.ts'
 
 const expired = 'No one decided in time.'
 
@@ -20,7 +21,8 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
   await account.write([
     ...account.change.held.decide(held.id, decided),
     ...change ? tasks.change({ end: 'grid' }, change) : [],
-    ...from.change.held.notify(newId(), messageId, text, at),
+    // Its id is that of the row, so that it is sent once.
+    ...from.change.held.notify(held.id, messageId, text, at),
   ])
   account.waiting.notifier.notify([fromAgentId])
   account.waiting.notifier.wake(task === null ? [fromAgentId] : [fromAgentId, task])

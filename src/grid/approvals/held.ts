@@ -5,7 +5,7 @@ import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { DecisionFilter, HeldRow, HeldToDecide } from '../../store/account/held.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
-import { contentOf, type PartContent } from '../messaging/read-part.ts'
+import { contentOf, type PartContent, partIn } from '../messaging/read-part.ts'
 import { shownDetails } from '../messaging/shown-parts.ts'
 
 export type HeldMessage = HeldRow & {
@@ -48,7 +48,8 @@ export async function heldMessage(account: AccountStore, id: string): Promise<He
 /** A large part of such a message. Fails with `message_not_found` or `part_not_found`. */
 export async function heldPartOf(account: AccountStore, id: string, partId: string): Promise<PartContent> {
   const { held, parts } = await findHeld(account, id)
-  const part = parts.find((part) => part.id === partId)
+  const stored = parts.find((part) => part.id === partId)
+  const part = partIn({ part: stored, a2a: held.a2a }, held.messageId, partId)
   if (!part) throw new GridError('part_not_found', 'This message has no part with this id.')
   const { read: { uploads } } = account.ofSender(held)
   const rowOfUpload = (upload: string, n: number) => uploads.rowOfMessage(held.fromAgentId, held.messageId, upload, n)

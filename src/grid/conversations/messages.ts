@@ -64,11 +64,13 @@ export async function readThread(
   const { threadMessages } = account.read
   const from = since > 0 ? await threadMessages.firstSince(id, since) : 0
   const place = await placeOf(account, id, position)
-  if (from === null || place === undefined) return { messages: [], hasOlder: false, hasNewer: false }
+  if (from === null) return { messages: [], hasOlder: false, hasNewer: false }
   const { anchor, older, newer } = place
   // One more in each direction says whether there is more.
   const seqs = (await threadMessages.around(id, anchor, from, older + 1, newer + 1)).sort((a, b) => a - b)
   const [before, after] = [seqs.filter((seq) => seq < anchor), seqs.filter((seq) => seq >= anchor)]
+  // Nothing was said since that time: the last messages are nearest.
+  if ('at' in position && after.length === 0) return await readThread(account, id, { newest: true }, since)
   const messages = await threadMessages.bySeqs([...older > 0 ? before.slice(-older) : [], ...after.slice(0, newer)])
   const kept = withinBytes(messages, anchor)
   return {
@@ -98,8 +100,8 @@ async function placeOf(account: AccountStore, id: number, position: ThreadPositi
   if ('before' in position) return { anchor: position.before, older: pageSize, newer: 0 }
   if ('after' in position) return { anchor: position.after + 1, older: 0, newer: pageSize }
   if ('around' in position) return { anchor: position.around, older: pageSize / 2, newer: pageSize / 2 }
-  const anchor = await account.read.threadMessages.firstSince(id, position.at)
-  return anchor === null ? undefined : { anchor, older: 0, newer: pageSize }
+  const anchor = await account.read.threadMessages.firstSince(id, position.at) ?? Number.MAX_SAFE_INTEGER
+  return { anchor, older: 0, newer: pageSize }
 }
 
 /** A message and its thread in this account, by its `seq` or id; undefined if it has no place in the account (yet). */

@@ -18,11 +18,11 @@ export interface News {
 
 /**
  * The newest conversations in which something was said since the calling user looked, failures first. Conversations that
- * they never opened count for a day. It is no look at them.
+ * they never opened count for a day. It is no look at them. `isCut`: there may be older ones.
  */
-export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[] }> {
+export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
   const reader = await readerOf(account)
-  const { threads } = await listThreads(account, { userId: reader.userId })
+  const { threads, next } = await listThreads(account, { userId: reader.userId })
   const dayAgo = account.deps.now() - day
   const changed = threads.filter(({ seenSeq, lastSeq, lastAt }) => seenSeq === 0 ? lastAt >= dayAgo : seenSeq < lastSeq)
   const counts = await account.read.figures.news(changed.map(({ id, seenSeq }) => {
@@ -33,7 +33,8 @@ export async function newsOf(account: AccountStore): Promise<{ reader: Reader; n
     const group = thread.channel ? 'channels' : hasPerson ? 'people' : 'agents'
     return { thread: { ...thread, preview: null }, messages, failed, group }
   })
-  return { reader, news: news.sort((a, b) => b.failed - a.failed || b.thread.lastSeq - a.thread.lastSeq) }
+  news.sort((a, b) => b.failed - a.failed || b.thread.lastSeq - a.thread.lastSeq)
+  return { reader, news, isCut: next !== undefined && changed.length === threads.length }
 }
 
 /** An hour or a day in UTC. `answerMs` is the median; null without answers. */

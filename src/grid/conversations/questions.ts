@@ -1,14 +1,14 @@
 /** Messages of agents that wait for the answer of a person. See docs/operating.md, "Attention". */
 import { allows, callingUser, requirePermission } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { maxWaiting, type Question } from '../../store/account/questions.ts'
+import { maxQuestions, maxWaiting, type Question } from '../../store/account/questions.ts'
 import { findThread, unknownConversation } from './threads.ts'
 
-export { maxWaiting, type Question }
+export { maxQuestions, maxWaiting, type Question }
 
 /**
- * The conversations in which the calling user owes an agent an answer, the longest waiting first. Any message of theirs
- * there answers all that came before. Reading does not end it.
+ * The conversations in which the calling user owes an agent an answer, the longest waiting first; of more than
+ * `maxQuestions` the newest. Any message of theirs there answers all that came before. Reading does not end it.
  */
 export async function questionsOf(account: AccountStore): Promise<Question[]> {
   const { userId, role } = callingUser(account.actor)

@@ -92,10 +92,8 @@ export async function updateGuardrail(
   const name = input.name === undefined ? undefined : checkName(input.name)
   const { action, onFailure, enabled } = input
   return await retryOnConflict(async () => {
-    const { hasToken, allAgents: _, failingSince: _since, failure: _failure, ...guardrail } = await findGuardrail(
-      account,
-      ref,
-    )
+    const found = await findGuardrail(account, ref)
+    const { hasToken, allAgents: _, failingSince: _since, failure: _failure, ...guardrail } = found
     const { id } = guardrail
     const provider = findProvider(guardrail.provider)
     const config = input.config === undefined ? undefined : await checkConfig(account, provider, input.config)
@@ -135,14 +133,8 @@ export async function deleteGuardrail(account: AccountStore, ref: string): Promi
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
     const { id } = await findGuardrail(account, ref)
-    const { guardrails } = account.change
-    const { disallowAll } = account.change.verdicts
-    await account.write([
-      guardrails.requireExists(id),
-      guardrails.detach(id),
-      disallowAll(id),
-      guardrails.remove(id),
-    ])
+    const { guardrails, verdicts: { disallowAll } } = account.change
+    await account.write([guardrails.requireExists(id), guardrails.detach(id), disallowAll(id), guardrails.remove(id)])
     return { id }
   })
 }
@@ -167,9 +159,7 @@ function checkName(text: string): string {
 
 /** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
 export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
-  if (token && !provider.needsToken) {
-    throw invalidInput(`The provider ${provider.id} takes no token.`, 'token')
-  }
+  if (token && !provider.needsToken) throw invalidInput(`The provider ${provider.id} takes no token.`, 'token')
   if (!token && provider.needsToken && enabled) {
     throw invalidInput(`The provider ${provider.id} needs a token while the guardrail is on.`, 'token')
   }
@@ -233,10 +223,8 @@ export async function attachGuardrail(account: AccountStore, ref: string, to: Gu
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
     const guardrail = await findGuardrail(account, ref)
-    await account.write([
-      account.change.guardrails.requireExists(guardrail.id),
-      ...await attaching(account, guardrail, to),
-    ])
+    const { requireExists } = account.change.guardrails
+    await account.write([requireExists(guardrail.id), ...await attaching(account, guardrail, to)])
     return guardrail
   })
 }
@@ -268,13 +256,7 @@ export interface AgentGuardrailInput {
   action?: GuardrailAction
 }
 
-interface AgentGuardrail {
-  id: string
-  name: string
-  provider: string
-  direction: GuardrailDirection
-  action: GuardrailAction
-}
+type AgentGuardrail = Pick<Guardrail, 'id' | 'name' | 'provider' | 'action'> & { direction: GuardrailDirection }
 
 /**
  * Replace the guardrails of an agent (id or alias), all or nothing. Fails with `consent_required` for a guardrail that
@@ -290,40 +272,28 @@ export async function setAgentGuardrails(
   }
   return await retryOnConflict(async () => {
     const agent = await findAgent(account, input.agent)
-    const chosen = new Map<string, { guardrail: Guardrail; attachment: GuardrailAttachment }>()
+    const chosen: { guardrail: Guardrail; attachment: GuardrailAttachment }[] = []
     for (const { ref, direction = 'both', action = null } of input.guardrails) {
       const guardrail = await account.read.guardrails.byRef(ref.trim())
-      if (!guardrail) {
-        throw new GridError('guardrail_not_found', `Guardrail '${ref}' not found`, { field: 'guardrails' })
+      const field = 'guardrails'
+      if (!guardrail) throw new GridError('guardrail_not_found', `Guardrail '${ref}' not found`, { field })
+      if (chosen.some((one) => one.guardrail.id === guardrail.id)) {
+        const rule = 'It can be attached once per agent, with one direction and one action.'
+        throw invalidInput(`Guardrail '${ref}' is listed twice. ${rule}`, field)
       }
-      if (chosen.has(guardrail.id)) {
-        throw invalidInput(
-          `Guardrail '${ref}' is listed twice. It can be attached once per agent, with one direction and one action.`,
-          'guardrails',
-        )
-      }
-      chosen.set(guardrail.id, { guardrail, attachment: { guardrailId: guardrail.id, direction, action } })
+      const acting = { ...guardrail, action: action ?? guardrail.action }
+      chosen.push({ guardrail: acting, attachment: { guardrailId: guardrail.id, direction, action } })
     }
-    if (agent.type === 'human') {
-      const acting = [...chosen.values()].map(({ guardrail, attachment: { action } }) => ({
-        ...guardrail,
-        action: action ?? guardrail.action,
-      }))
-      await requireConsent(account, agent, acting)
-    }
+    if (agent.type === 'human') await requireConsent(account, agent, chosen.map(({ guardrail }) => guardrail))
     const { agents, guardrails } = account.change
     await account.write([
       agents.requireLive([agent.id]),
       guardrails.detachAll(agent.id),
-      ...[...chosen.values()].map(({ attachment }) => guardrails.attach(agent.id, attachment)),
+      ...chosen.map(({ attachment }) => guardrails.attach(agent.id, attachment)),
     ])
-    const attached = [...chosen.values()].map(({ guardrail: { id, name, provider, action }, attachment }) => ({
-      id,
-      name,
-      provider,
-      direction: attachment.direction,
-      action: attachment.action ?? action,
-    }))
+    const attached = chosen.map(({ guardrail: { id, name, provider, action }, attachment: { direction } }) => {
+      return { id, name, provider, direction, action }
+    })
     return { agent, guardrails: attached }
   })
 }

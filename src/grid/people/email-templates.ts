@@ -103,20 +103,30 @@ export function conversationsPausedEmail(
 export function digestEmail(
   config: AppUrl,
   link: string,
-  digest: { accountName: string; waiting?: string; senders: string[]; news: string[]; unsubscribe: string },
+  digest: {
+    accountName: string
+    waiting?: string
+    senders: string[]
+    /** What waits for a decision of the person. */
+    held: { count: number; senders: string[] }
+    news: string[]
+    unsubscribe: string
+  },
 ): EmailContent {
-  const { accountName, waiting, senders, news, unsubscribe } = digest
+  const { accountName, waiting, senders, held, news, unsubscribe } = digest
+  const decide = held.count === 1 ? '1 message waits' : `${held.count} messages wait`
   const account = `the account "${plainName(accountName)}" on ${hostOf(config)}`
   const others = news.length > maxNamedAgents ? [`and ${news.length - maxNamedAgents} more`] : []
   const content = emailContent(config, 'digest', link, [
     ...(waiting === undefined ? [] : [`${waiting} for you in ${account}, from ${named(senders)}.`]),
+    ...(held.count === 0 ? [] : [`${decide} for your decision in ${account}, from ${named(held.senders)}.`]),
     ...(news.length === 0 ? [] : [`News in ${account}: ${[...news.slice(0, maxNamedAgents), ...others].join('; ')}.`]),
     'To read and answer, open this link and sign in:',
     link,
     'You asked for these emails under Settings, Notifications. To end them, open this link:',
     unsubscribe,
   ])
-  return { ...content, unsubscribe }
+  return { ...content, ...(waiting === undefined && { subject: 'News for you' }), unsubscribe }
 }
 
 function named(aliases: string[]): string {

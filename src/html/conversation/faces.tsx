@@ -5,11 +5,11 @@ import { Icon } from '../icons.tsx'
 
 /**
  * The icons of a page that shows each of them many times: every icon is in the page once, and `Face` refers to it. They
- * must be in the page before the first `Face`.
+ * must be in the page before the first `Face`. `fresh`: the news with which other icons may come.
  */
-export function FaceSymbols({ names }: { names: Iterable<string> }) {
+export function FaceSymbols({ names, fresh }: { names: Iterable<string>; fresh?: string }) {
   return (
-    <svg class='symbols' aria-hidden='true'>
+    <svg class='symbols' aria-hidden='true' id='faces' data-fresh={fresh}>
       {[...new Set(names)].map((name) => (
         <symbol id={symbolId(name)} viewBox='0 0 24 24'>
           {name.startsWith('#') ? <ChannelFace /> : <AgentPicture alias={name} />}

@@ -13,7 +13,7 @@ export const attention = `
 .needs .sign.warning { background: var(--warning-wash); color: var(--warning) } .needs .sign.bad { background: var(--danger-wash); color: var(--danger) }
 .needs .what { line-height: 1.4 } .needs .what > p { font-weight: 560 }
 .needs .what > div { color: var(--soft); font-size: var(--text-s) } .needs .what span + span::before { content: ' \\b7\\20' }
-.needs .said { margin-top: var(--s1); padding: 0; list-style: none; color: var(--soft); font-size: var(--text-s) } .needs .said b { color: var(--ink); font-weight: 560 } .needs .said li { overflow-wrap: anywhere }
+.needs > li:has(.said) { align-items: start } .needs .said { margin-top: var(--s2); list-style: none; color: var(--soft) } .needs .said b { color: var(--ink); font-weight: 560 } .needs .said li + li { margin-top: var(--s1) }
 .needs .row { flex-wrap: nowrap; gap: var(--s2) }
 .needs .menu > summary { min-height: 1.75rem; color: var(--soft); font-size: var(--text-s) }
 .needs .menu > .list { min-width: 11rem }

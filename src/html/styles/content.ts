@@ -91,7 +91,8 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .whole { white-space: nowrap }
 .happened { font-weight: 400 } .happened :is(a, strong) { color: inherit; font-weight: 600 } .happened .badge { margin-right: var(--s2) }
 .call { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3) }
-.changed { flex-basis: 100%; order: 1; padding: 0; list-style: none; color: var(--soft); font-size: var(--text-s); overflow-wrap: anywhere }
+.changed { flex-basis: 100%; order: 1; padding: 0; list-style: none; color: var(--soft); font-size: var(--text-s); font-weight: 400; overflow-wrap: anywhere }
+.changed bdi ~ bdi { color: var(--ink) }
 .call > .happened { flex: 1 1 10rem; min-width: 0 } .call > .fold[open] { flex-basis: 100% }
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
@@ -190,7 +191,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
   .table.stacks.dense td::before { content: none }
   /* At most two lines for what happened, and one for who did it, and when. An open row shows all of it. */
-  .table.stacks.dense .call { flex-wrap: nowrap; align-items: center } .table.stacks.dense .call:has(.fold[open]) { flex-wrap: wrap }
+  .table.stacks.dense .call { flex-wrap: nowrap; align-items: center } .table.stacks.dense .call:has(.fold[open], .changed) { flex-wrap: wrap }
   .table.stacks.dense .call:not(:has(.fold[open])) > .happened { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
   .table.stacks.dense .label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .table.stacks.dense .call summary { min-width: 1.5rem; justify-content: center }

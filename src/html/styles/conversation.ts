@@ -11,6 +11,7 @@ export const conversation = `
 .conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
 .conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
 .pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.pane-head .bar { flex: 1 1 100%; padding: 0; border: 0 }
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
 .pane-head .list .jump { padding: var(--s2) var(--s3); gap: var(--s2) } .pane-head .jump label { font-size: var(--text-s) }
 .pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
@@ -116,7 +117,7 @@ button.answer[aria-busy] { opacity: .55; cursor: progress }
 /* The marks are forms of their own, in the line of the button that sends. */
 .composer > form { display: contents } .composer > form > * { grid-column: 1 / -1 } .composer > form > .row { grid-column: 1; margin: 0 } .composer > .marks { order: 1 }
 .pane-foot:has(.composer) .to-now { inset-block-end: calc(100% + var(--s2)) } .pane-foot:has(.composer) { position: relative }
-@media (max-width: 48rem) { .composer { padding-inline: var(--s3) } }
+@media (max-width: 48rem) { .notice.paused > form { grid-column: 2; justify-self: start } .composer { padding-inline: var(--s3) } }
 @media (max-width: 48rem), (hover: none) { .sends { display: none } }
 .keys { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4); margin: 0 } .keys dd { margin: 0 } .keys a { display: inline-block; min-height: 1.5rem }
 kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: var(--round-s); background: var(--sunk); font: .8125rem/1.4 var(--mono) }
@@ -128,7 +129,7 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   /* The open conversation is not next to its list. */
   .threads a[aria-current]:not(:hover) { background: none }
 }
-@media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
+@media (max-width: 48rem) { .composer > form > .row, .composer > .marks { grid-column: 1 / -1 } .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 .fresh { display: contents }
 .not-sent { color: var(--danger); font-size: var(--text-s) }
 /* A line of the header, which all below it makes room for. */

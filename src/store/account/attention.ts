@@ -4,6 +4,7 @@ import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
 import { type AccountDb, boolean, query, statement } from '../sql.ts'
 import { countedUnread } from './inbox-message.ts'
+import { parkedAtReturns } from './leases.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000
@@ -45,12 +46,14 @@ const waiting = query<WaitingAgent>(`
 const joinAgents = (deliveries: string) =>
   `JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
   JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
+// What a person has put back waits like any other message, until it comes back again.
 const returned = query<{ agentId: string; alias: string; messages: number; since: number; releases: number }>(`
   SELECT agents.id AS agent_id, agents.alias, count(*) AS messages, min(came_back.created_at) AS since,
     max(came_back.release_count) AS releases
   FROM (
     SELECT deliveries.inbox, deliveries.created_at, deliveries.release_count FROM deliveries
     WHERE deliveries.account_id = :account AND ${isUnread} AND deliveries.release_count > 2
+      AND deliveries.release_count % ${parkedAtReturns} > 0
     LIMIT ${maxCounted}) AS came_back
   ${joinAgents('came_back')} AND agents.deleted_at IS NULL
   GROUP BY agents.id ORDER BY since LIMIT ${maxOfKind}`)

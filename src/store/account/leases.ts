@@ -43,7 +43,7 @@ export interface LeaseParts {
 }
 
 /** At every fifth return a message is parked, if it returns from a lease that expires. See docs/delivery.md, "Parked messages". */
-const parkedAtReturns = 5
+export const parkedAtReturns = 5
 const maxReleases = 20
 const maxWoken = 50
 

@@ -16,11 +16,11 @@ export interface PushSubscription {
   lastSuccessAt: number | null
 }
 
-/** Which notification: `message` of messages to the person, `news` of others that they are told of. */
+/** `message`: of messages to the person; `news`: of others that they are told of; `held`: of what waits for their decision. */
 export interface Notice {
   subscriptionId: string
   threadId: number
-  kind: 'message' | 'news'
+  kind: 'message' | 'news' | 'held'
 }
 
 const keyOf = ({ subscriptionId, threadId, kind }: Notice) => ({ subscription: subscriptionId, thread: threadId, kind })

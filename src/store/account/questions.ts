@@ -5,8 +5,8 @@ import { isInTime } from './inbox-message.ts'
 
 /** The messages of a conversation are counted up to here. */
 export const maxWaiting = 100
-/** The number in the navigation ends at 99. */
-const maxConversations = 100
+/** The most conversations of a person. */
+export const maxQuestions = 200
 const previewLength = 200
 
 /** A conversation in which a person owes an answer. Times are milliseconds since the epoch. */
@@ -34,46 +34,47 @@ export const doneUpTo = (agent: string, user: string, thread: string) =>
     coalesce((SELECT seen.dismissed_seq FROM thread_seen AS seen WHERE seen.account_id = :account
       AND seen.user_id = ${user} AND seen.thread_id = ${thread}), 0))`
 
-// First the conversations whose newest delivery is open, and only in these the single messages. Materialized, so that SQLite
-// counts them once, and not again wherever the number is used.
-const waiting = (whose: string) => `
-  WITH found AS MATERIALIZED (
-    SELECT open.*, (
-      SELECT json_object('n', count(*), 'since', min(one.created_at), 'seq', max(one.seq)) FROM (
-        SELECT messages.seq, messages.created_at
-        FROM thread_messages AS place CROSS JOIN messages CROSS JOIN deliveries
-        WHERE place.account_id = :account AND place.thread_id = open.thread_id AND place.seq > open.done
-          AND messages.seq = place.seq AND messages.type = 'agent'
-          AND deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
-          AND deliveries.account_id = :account AND deliveries.agent_id = open.agent_id
-          AND deliveries.state IN ('unread', 'read') AND ${isInTime}
-        ORDER BY place.seq LIMIT ${maxWaiting}) AS one) AS waits
-    FROM (
-      SELECT part.user_id, part.agent_id, part.thread_id, part.done, messages.seq AS up_to
-      FROM (
-        SELECT seats.user_id, seats.agent_id, thread_agents.thread_id, thread_agents.delivery_seq,
-          max(thread_agents.answered_seq, coalesce(thread_seen.dismissed_seq, 0)) AS done
-        FROM seats CROSS JOIN thread_agents
-        LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = seats.user_id
-          AND thread_seen.thread_id = thread_agents.thread_id
-        WHERE seats.account_id = :account AND ${whose}
-          AND thread_agents.account_id = :account AND thread_agents.agent_id = seats.agent_id
-          AND thread_agents.delivery_seq > 0) AS part
-      CROSS JOIN deliveries AS newest CROSS JOIN messages
-      WHERE newest.seq = part.delivery_seq AND newest.account_id = :account
-        AND messages.account_id = newest.sender_account_id AND messages.id = newest.message_id
-        AND messages.seq > part.done
-      ORDER BY part.delivery_seq DESC LIMIT ${maxConversations}) AS open)`
+const isOpen = `deliveries.state IN ('unread', 'read') AND ${isInTime}`
+const isAsked = `messages.type = 'agent' AND ${isOpen}`
+
+// The messages that wait in a conversation of `part`.
+const waits = `
+  FROM thread_messages AS place CROSS JOIN messages CROSS JOIN deliveries
+  WHERE place.account_id = :account AND place.thread_id = part.thread_id AND place.seq > part.done
+    AND messages.seq = place.seq AND deliveries.message_id = messages.id
+    AND deliveries.sender_account_id = messages.account_id AND deliveries.account_id = :account
+    AND deliveries.agent_id = part.agent_id AND ${isAsked}`
+
+// In most conversations that wait the newest delivery is open. Where it has ended, an older one may still be.
+const waiting = (whose: string, order: 'ASC' | 'DESC') => `
+  WITH found AS MATERIALIZED (SELECT part.*, (
+    SELECT json_object('n', count(*), 'since', min(one.created_at), 'seq', max(one.seq))
+    FROM (SELECT messages.seq, messages.created_at ${waits} ORDER BY place.seq LIMIT ${maxWaiting}) AS one) AS waits
+  FROM (
+    SELECT part.*, row_number() OVER (PARTITION BY part.agent_id ORDER BY part.up_to ${order}) AS place FROM (
+      SELECT seats.user_id, seats.agent_id, thread_agents.thread_id,
+        max(thread_agents.answered_seq, coalesce(thread_seen.dismissed_seq, 0)) AS done,
+        messages.seq AS up_to, ${isAsked} AS is_open
+      FROM seats CROSS JOIN thread_agents CROSS JOIN deliveries CROSS JOIN messages
+      LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = seats.user_id
+        AND thread_seen.thread_id = thread_agents.thread_id
+      WHERE seats.account_id = :account AND ${whose}
+        AND thread_agents.account_id = :account AND thread_agents.agent_id = seats.agent_id
+        AND deliveries.seq = thread_agents.delivery_seq AND deliveries.account_id = :account
+        AND messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id) AS part
+    WHERE part.up_to > part.done AND (part.is_open OR EXISTS (SELECT 1 ${waits}))) AS part
+  WHERE part.place <= ${maxQuestions})`
 
 const ofUser = query<Question>(`
-  ${waiting('seats.user_id = :user')}
+  ${waiting('seats.user_id = :user', 'DESC')}
   SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since,
     newest.seq, deliveries.seq AS delivery_seq, newest.from_alias AS sender,
     substr(coalesce(deliveries.body, newest.body), 1, ${previewLength}) AS text,
     iif(json_valid(newest.a2a), newest.a2a -> '$.choices', NULL) AS choices,
     found.up_to
-  FROM found CROSS JOIN messages AS newest CROSS JOIN deliveries
-  WHERE found.waits ->> '$.n' > 0 AND newest.seq = found.waits ->> '$.seq' AND deliveries.message_id = newest.id
+  FROM found
+  CROSS JOIN messages AS newest CROSS JOIN deliveries
+  WHERE newest.seq = found.waits ->> '$.seq' AND deliveries.message_id = newest.id
     AND deliveries.sender_account_id = newest.account_id AND deliveries.account_id = :account
     AND deliveries.agent_id = found.agent_id
   ORDER BY since, newest.seq`)
@@ -85,7 +86,6 @@ interface ChoiceState {
   answer: string | null
 }
 
-const isOpen = `deliveries.state IN ('unread', 'read') AND ${isInTime}`
 const isDelivered = `deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
   AND deliveries.account_id = messages.account_id`
 const firstAnswer = (what: string) => `
@@ -116,12 +116,12 @@ export interface AwaitedPerson {
 }
 
 const people = query<AwaitedPerson>(`
-  ${waiting('true')}
+  ${waiting('true', 'ASC')}
   SELECT found.user_id, found.agent_id, agents.alias, count(*) AS conversations, sum(found.waits ->> '$.n') AS messages,
     min(found.waits ->> '$.since') AS since
-  FROM found CROSS JOIN agents
-  WHERE agents.account_id = :account AND agents.id = found.agent_id AND agents.deleted_at IS NULL
-    AND found.waits ->> '$.n' > 0 AND found.waits ->> '$.since' <= :until
+  FROM found
+  JOIN agents ON agents.account_id = :account AND agents.id = found.agent_id AND agents.deleted_at IS NULL
+  WHERE found.waits ->> '$.since' <= :until
   GROUP BY found.agent_id ORDER BY since LIMIT ${maxOfKind}`)
 
 const dismiss = statement(`
@@ -132,7 +132,7 @@ const dismiss = statement(`
 
 export const questions = {
   reads: (account: AccountDb) => ({
-    /** The conversations that wait for an answer of a user, the longest waiting first. */
+    /** The newest conversations that wait for an answer of a user, at most `maxQuestions`, the longest waiting first. */
     ofUser: (user: string, at: number) => account.all(ofUser, { user, at }),
     /** The people whose answers are awaited since `until` or before. */
     people: (until: number, at: number) => account.all(people, { until, at }),

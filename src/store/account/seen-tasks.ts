@@ -21,6 +21,8 @@ interface TaskOfMessage {
 export interface SeenTask {
   id: string
   seq: number
+  /** The conversation of its first message; null until that is placed. */
+  threadId: number | null
   state: TaskState
   createdAt: number
   statusAt: number
@@ -55,7 +57,8 @@ const ofMessages = query<TaskOfMessage>(
 const list = query<SeenTask>(`
   SELECT * FROM (${
   isSeen.map((isSeen) => `
-    SELECT tasks.id, messages.seq, tasks.state, tasks.created_at, tasks.status_at, tasks.client_agent_id,
+    SELECT tasks.id, messages.seq, (SELECT place.thread_id FROM thread_messages AS place
+      WHERE place.account_id = :account AND place.seq = messages.seq) AS thread_id, tasks.state, tasks.created_at, tasks.status_at, tasks.client_agent_id,
       messages.from_alias AS client, tasks.recipient_agent_id, tasks.recipient_alias AS recipient,
       substr(messages.body, 1, 400) AS text
     FROM tasks JOIN messages ON messages.account_id = tasks.account_id AND messages.id = tasks.message_id

@@ -18,7 +18,7 @@ import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
 import { presenceWords } from '../../lib/presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
-import { namesOf, shownMessage } from '../conversations/shown.ts'
+import { labelOf, namesOf, shownMessage } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { typeName } from './agent-fields.tsx'
@@ -182,9 +182,9 @@ function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
                 text={namesOf(thread).filter((name) => name !== `@${agent.alias}`).join(', ') || `@${agent.alias}`}
               />
             </a>
-            {thread.conversationId !== null && (
+            {labelOf(thread) && (
               <span class='soft small'>
-                <Name text={thread.conversationId} />
+                <Name text={labelOf(thread)!} />
               </span>
             )}
             <span class='soft small'>

@@ -142,7 +142,8 @@ async function show(visit: Visit) {
     ['Held by', <Name text={rule.name} />],
     ['Found', findings.length > 0 && <Name text={inWords(findings)} />],
     ['Held', <LocalTime at={heldAt} />],
-    ['Refused', isOpen && <LocalTime at={expiresAt} />],
+    ['Decided by', isOpen && <Name text={await decidersInWords(visit.account, rule)} />],
+    ['Refused on', isOpen && <LocalTime at={expiresAt} />],
   ]
   return await appPage(
     visit.frame('attention'),
@@ -152,7 +153,7 @@ async function show(visit: Visit) {
     },
     <>
       {!isOpen && <Outcome held={held} />}
-      <Card isFlush={false}>
+      <Card>
         <Facts items={facts} />
         <pre class='said whole' dir='auto' aria-label='The whole text'>{visibleControls(body)}</pre>
         {held.parts.map((part) => <Part visit={visit} id={held.id} part={part} />)}
@@ -160,6 +161,12 @@ async function show(visit: Visit) {
       {isOpen && held.mayDecide && <Decide visit={visit} held={held} />}
     </>,
   )
+}
+
+async function decidersInWords(account: AccountStore, { id, deciders }: HeldMessage['rule']): Promise<string> {
+  if (id === null) return 'owners and admins'
+  const named = await account.read.names.resolve(deciders, [])
+  return named.map(({ name }) => name).join(', ') || 'the owners'
 }
 
 function inWords(findings: HeldMessage['findings']): string {

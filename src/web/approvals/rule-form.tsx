@@ -45,18 +45,18 @@ export function RuleForm(
       <EndFields name='from' label='Hold messages from' what='agent' end={rule?.from ?? 'any'} known={agents} />
       <EndFields
         name='to'
-        label='to'
+        label='Sent to'
         what='agent or channel'
         end={rule?.to ?? 'strangers'}
         known={[...agents, ...channels]}
       />
       <ChoiceList
         name='condition'
-        label='if'
+        label='When'
         options={[
           { value: 'always', title: 'always' },
-          { value: 'finding', title: 'a guardrail objects, but does not block' },
-          { value: 'parts', title: 'they have files or other parts' },
+          { value: 'finding', title: 'if a guardrail objects, but does not block' },
+          { value: 'parts', title: 'if they have files or other parts' },
         ]}
         values={[rule?.condition ?? 'always']}
         isRequired

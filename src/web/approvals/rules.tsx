@@ -90,7 +90,8 @@ function RuleTable({ visit, rules }: { visit: Visit; rules: ShownRule[] }) {
             <div>
               <a href={visit.path(here, rule.id)} dir='auto'>{rule.name}</a>
               <div class='soft small'>
-                Messages from <Name text={endInWords(rule.from)} /> to <Name text={endInWords(rule.to)} />
+                Messages from <Name text={endInWords(rule.from)} /> to{' '}
+                <Name text={rule.to === 'any' ? 'anyone' : endInWords(rule.to)} />
                 {conditionInWords(rule)}
               </div>
             </div>

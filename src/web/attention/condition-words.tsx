@@ -23,7 +23,8 @@ const maxNamed = 8
 
 /** A condition in words. `now` is in milliseconds since the epoch. */
 export function inWords(condition: Condition, now: number): Words {
-  const since = condition.since === null ? undefined : <Time at={condition.since} now={now} />
+  const time = (at: number) => <Time at={at} now={now} />
+  const since = condition.since === null ? undefined : time(condition.since)
   switch (condition.kind) {
     case 'paused': {
       const { agents, turns } = condition.of
@@ -103,11 +104,7 @@ export function inWords(condition: Condition, now: number): Words {
         facts: [
           `${atMost(unread)} waiting`,
           isPaused ? since : error,
-          !isPaused && dueAt !== null && (
-            <>
-              next attempt <Time at={dueAt} now={now} />
-            </>
-          ),
+          !isPaused && dueAt !== null && <>next attempt {time(dueAt)}</>,
         ],
       }
     }
@@ -139,11 +136,11 @@ export function inWords(condition: Condition, now: number): Words {
           `${atMost(unread)} waiting`,
           sender && <>oldest from {named([sender])}</>,
           // Whether its program is gone, or is there and does not read.
-          presence ? `there now: ${presenceWords(presence, lastSeenAt, now)}` : lastSeenAt === null ? 'never seen' : (
-            <>
-              last seen <Time at={lastSeenAt} now={now} />
-            </>
-          ),
+          presence
+            ? `there now: ${presenceWords(presence, lastSeenAt, now)}`
+            : lastSeenAt === null
+            ? 'never seen'
+            : <>last seen {time(lastSeenAt)}</>,
         ],
       }
     }
@@ -196,13 +193,7 @@ export function inWords(condition: Condition, now: number): Words {
         icon: 'agents',
         tone: 'info',
         what: `${count(agents, 'agent')} signed up for you`,
-        facts: [
-          trialEndsAt === null ? 'the trial has ended' : (
-            <>
-              the trial ends <Time at={trialEndsAt} now={now} />
-            </>
-          ),
-        ],
+        facts: [trialEndsAt === null ? 'the trial has ended' : <>the trial ends {time(trialEndsAt)}</>],
       }
     }
     case 'key': {
@@ -228,16 +219,7 @@ export function inWords(condition: Condition, now: number): Words {
             {unused ?? `is ${durationInWords(now - createdAt)} old`}
           </>
         ),
-        facts: [
-          <>
-            made <Time at={createdAt} now={now} />
-          </>,
-          lastUsedAt !== null && (
-            <>
-              used <Time at={lastUsedAt} now={now} />
-            </>
-          ),
-        ],
+        facts: [<>made {time(createdAt)}</>, lastUsedAt !== null && <>used {time(lastUsedAt)}</>],
       }
     }
   }

@@ -2,10 +2,10 @@
 /** @jsxImportSource hono/jsx */
 /** What waits for the answer of the visitor. See docs/operating.md, "Attention". */
 import type { Child } from 'hono/jsx'
-import { dismissQuestion, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
-import { NeedList } from '../../html/attention.tsx'
+import { dismissQuestion, maxQuestions, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
+import { NeedCard } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
-import { Card, Time } from '../../html/components.tsx'
+import { Time } from '../../html/components.tsx'
 import { Choices } from '../../html/conversation/choices.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from '../conversations/list-pane.tsx'
@@ -19,43 +19,39 @@ type Origin = (typeof origins)[number]
 
 /** The conversations that wait for the visitor, at most `max` of them; nothing if there is none. */
 export function WaitingForYou(
-  { visit, questions, from, max = questions.length }: {
-    visit: Visit
-    questions: Question[]
-    from: Origin
-    max?: number
-  },
+  { visit, questions, from, max }: { visit: Visit; questions: Question[]; from: Origin; max?: number },
 ) {
   if (questions.length === 0) return null
   return (
-    <Card
+    <NeedCard
       title='Waiting for you'
-      isFlush
-      actions={questions.length > max && (
-        <ButtonLink href={visit.path('attention')} kind='quiet' isSmall>All {questions.length}</ButtonLink>
-      )}
+      all={visit.path('attention')}
+      max={max}
+      rows={questions.map((question) => ({
+        icon: 'conversations',
+        tone: 'warning',
+        what: (
+          <>
+            <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
+          </>
+        ),
+        more: <Offer visit={visit} question={question} from={from} />,
+        facts: [waitingWords(question.messages), <Time at={question.since} now={visit.account.deps.now()} />],
+        actions: (
+          <>
+            <ButtonLink href={answerPath(visit, question)} isSmall>Answer</ButtonLink>
+            <Dismiss visit={visit} question={question} fields={{ from }} />
+          </>
+        ),
+      }))}
     >
-      <NeedList
-        label='Waiting for you'
-        rows={questions.slice(0, max).map((question) => ({
-          icon: 'conversations',
-          tone: 'warning',
-          what: (
-            <>
-              <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
-            </>
-          ),
-          more: <Offer visit={visit} question={question} from={from} />,
-          facts: [waitingWords(question.messages), <Time at={question.since} now={visit.account.deps.now()} />],
-          actions: (
-            <>
-              <ButtonLink href={answerPath(visit, question)} isSmall>Answer</ButtonLink>
-              <Dismiss visit={visit} question={question} fields={{ from }} />
-            </>
-          ),
-        }))}
-      />
-    </Card>
+      {questions.length >= maxQuestions && max === undefined && (
+        <p class='inside checked'>
+          The newest {maxQuestions} are shown. The others are in{' '}
+          <a href={`${visit.path('conversations')}?show=you`}>Conversations</a>.
+        </p>
+      )}
+    </NeedCard>
   )
 }
 
@@ -118,7 +114,7 @@ export function originOf(form: URLSearchParams): Origin | undefined {
 }
 
 function answerPath({ path }: Visit, { threadId, seq }: Question): string {
-  return `${path('conversations', String(threadId))}${listQuery({ show: 'you' }, { reply: seq })}#composer`
+  return `${path('conversations', String(threadId))}${listQuery({ show: 'you' }, { reply: seq })}#text`
 }
 
 function waitingWords(messages: number): string {

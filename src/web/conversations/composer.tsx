@@ -41,7 +41,7 @@ export function answerHref(
   path = '',
 ): (message: OpenMessage) => string | undefined {
   return (message) =>
-    canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#composer` : undefined
+    canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#text` : undefined
 }
 
 /**

@@ -17,7 +17,7 @@ import { firstAgentPage } from '../home/first-agent.tsx'
 import { exportConversation } from './export.ts'
 import { ListPane, type ListPlace, listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 import { pausedIn } from './paused.tsx'
-import { namesOf, shownMessages, titleOf } from './shown.ts'
+import { labelOf, namesOf, shownMessages, titleOf } from './shown.ts'
 import { timelineNames, TimelinePane } from './timeline.tsx'
 import { writingPages } from './write.tsx'
 
@@ -67,7 +67,7 @@ async function bothPanes(
     visit.frame('conversations'),
     { title: isList || !open ? 'Conversations' : titleOf(open.thread), isWhole: true },
     <div class={isList ? 'conversations list-first' : 'conversations'} data-glance={isList}>
-      <FaceSymbols names={names.map((name) => name.replace('@', ''))} />
+      <FaceSymbols names={names.map((name) => name.replace('@', ''))} fresh='thread count' />
       <ListPane
         visit={visit}
         list={list}
@@ -94,6 +94,7 @@ async function bothPanes(
 
 /** The names, each by itself, with the id of the conversation. */
 function titleWith({ thread }: OpenConversation) {
+  const label = labelOf(thread)
   return (
     <>
       {namesOf(thread).map((name, n) => (
@@ -102,10 +103,10 @@ function titleWith({ thread }: OpenConversation) {
           <Name text={name} />
         </>
       ))}
-      {thread.conversationId !== null && (
+      {label && (
         <span class='soft'>
           {' '}
-          <Name text={thread.conversationId} />
+          <Name text={label} />
         </span>
       )}
     </>

@@ -21,13 +21,14 @@ import { Badge, Card, Facts, LocalTime, Notice } from '../../html/components.tsx
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageText, SenderLine } from '../../html/conversation/message.tsx'
 import { ReceiptItem, type ShownReceipt } from '../../html/conversation/state-line.tsx'
+import { TaskChip } from '../../html/conversation/task-chip.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination } from '../../html/table.tsx'
 import { formErrors } from '../forms.tsx'
 import { listPosition, pluralize } from '../listing.tsx'
 import type { AccountPages, Visit } from '../visit.ts'
-import { shownMessage, shownReceipt, titleOf } from './shown.ts'
+import { shownMessage, shownReceiptOf, titleOf } from './shown.ts'
 
 const receiptsPerPage = 50
 const maxVerdicts = 100
@@ -75,6 +76,8 @@ async function showMessage(visit: Visit) {
     visit.frame('conversations'),
     {
       title: `Message from ${shown.from.name}`,
+      fresh: ['thread', 'state'],
+      threads: [thread.id],
       back: { title: titleOf(thread), href: `${path('conversations', String(thread.id))}?m=${seq}#m${seq}` },
       actions: message.rootSeq !== seq || message.receipts?.recipient?.repliedAt
         ? <ButtonLink href={path('messages', String(seq), 'chain')} kind='plain'>Chain</ButtonLink>
@@ -86,6 +89,7 @@ async function showMessage(visit: Visit) {
         <div class='messages whole-message'>
           <SenderLine from={shown.from} to={shown.to} />
           <MessageText message={shown} />
+          {shown.task && <TaskChip task={shown.task} />}
         </div>
       </Card>
       <div class='grid halves'>
@@ -140,7 +144,7 @@ function Fates({ visit, opened, remote, now }: {
       <ul class='receipts'>
         {receipts.map((receipt) => (
           <ReceiptItem
-            receipt={withRemote(shownReceipt(receipt, message.recipient, now), remote.get(receipt.agentId))}
+            receipt={withRemote(shownReceiptOf(message, receipt, now), remote.get(receipt.agentId))}
             at={message.createdAt}
             now={now}
           />

@@ -9,6 +9,7 @@ import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
 import { type DeliveryState, isEnded, type ShownReceipt } from '../../html/conversation/state-line.tsx'
 import type { ShownThread } from '../../html/conversation/thread-row.tsx'
+import { isId } from '../../lib/id.ts'
 import { minute } from '../../lib/time.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
 
@@ -26,6 +27,11 @@ export function namesOf({ channel, agents }: Thread): string[] {
   return channel ? [`#${channel.name}`] : agents.slice(0, 2).map(({ alias }) => `@${alias}`)
 }
 
+/** The id of a conversation as its agents chose it. An id that the grid made says nothing to people. */
+export function labelOf({ conversationId }: Thread): string | undefined {
+  return conversationId === null || isId(conversationId) ? undefined : conversationId
+}
+
 /** `@planner + @builder`, or `#incidents`. */
 export function titleOf(thread: Thread): string {
   return namesOf(thread).join(' + ')
@@ -38,14 +44,14 @@ export function shownThread(
   query: string,
   { current, self }: { current?: number; self?: string },
 ): ShownThread {
-  const { id, conversationId, lastAt, lastSeq, seenSeq, messages, preview, unread } = thread
+  const { id, lastAt, lastSeq, seenSeq, messages, preview, unread } = thread
   // Who reads it need not be told of themselves.
   const names = namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`)
   const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
   return {
     href: `${path('conversations', String(id))}${query}${isNew ? '#new' : ''}`,
     names,
-    ...(conversationId !== null && { label: conversationId }),
+    label: labelOf(thread),
     lastAt,
     messages,
     ...(preview && {
@@ -155,9 +161,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
       ...(message.edited ? [{ text: 'edited by the person who approved it', isBad: false }] : []),
       ...(message.sharedWith ? [{ text: `text was sent to ${message.sharedWith}`, isBad: false }] : []),
     ],
-    receipts: receipt
-      ? [shownReceipt(hasFailed(message) ? { ...receipt, repliedAt: null } : receipt, recipient, now)]
-      : [],
+    receipts: receipt ? [shownReceiptOf(message, receipt, now)] : [],
     task: message.task,
     ...(receipts && !receipt && receipts.recipients > 0 && { readBy: { ...receipts, href: page } }),
     isUnread,
@@ -167,6 +171,11 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
 /** It asked for something that did not come: what was said about that is no answer. */
 function hasFailed({ task }: OpenMessage): boolean {
   return task !== undefined && task.isFirst && ['failed', 'rejected', 'canceled'].includes(task.state)
+}
+
+/** What became of a message at a recipient. If its task failed, it was not answered. */
+export function shownReceiptOf(message: OpenMessage, receipt: Receipt, now: number): ShownReceipt {
+  return shownReceipt(hasFailed(message) ? { ...receipt, repliedAt: null } : receipt, message.recipient, now)
 }
 
 /** What became of a message at a recipient. `recipient` is how it was addressed. */

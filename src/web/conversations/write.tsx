@@ -99,7 +99,8 @@ function conversationPath({ path, form }: Visit, thread: number): string {
   return `${path('conversations', String(thread))}${listQuery(listPlace(form))}`
 }
 
-async function toSent(visit: Visit, { id }: SentMessage): Promise<PageResult> {
+async function toSent(visit: Visit, { id, held }: SentMessage): Promise<PageResult> {
+  if (held) return visit.done('message-held', 'conversations')
   const place = await placeOfSent(visit.account, id)
   if (!place) return visit.done('message-sent', 'conversations')
   return { redirectTo: `${conversationPath(visit, place.threadId)}#m${place.seq}` }

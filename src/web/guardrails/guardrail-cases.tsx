@@ -105,7 +105,7 @@ export function CasesCard(
         columns={[
           { title: 'Message', cell: (one) => <Message one={one} visit={visit} /> },
           { title: 'What it found', width: 'time', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
-          { title: 'Action', width: 'time', cell: (one) => <Outcome one={one} /> },
+          { title: 'Action', cell: (one) => <Outcome one={one} /> },
           { title: 'Time', width: 'short', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
           mayManage && {
             title: 'Allow',

@@ -164,11 +164,7 @@ export function GuardrailForm(
       {isPosted && inputError && !isOfField && !isTried && <Refusal visit={visit}>{inputError.message}</Refusal>}
       {isOfField && field.startsWith('config') && <Notice kind='bad'>Check the marked field.</Notice>}
       <Card>
-        <Form
-          action={action}
-          id={stored ? undefined : newFormId}
-          posted={isPosted ? posted : undefined}
-        >
+        <Form action={action} id={stored ? undefined : newFormId} posted={isPosted ? posted : undefined}>
           <TextInput
             name='name'
             label='Name'
@@ -181,11 +177,7 @@ export function GuardrailForm(
             ? <SchemaFields schema={schema} stored={stored?.config} />
             : <p class='soft'>This provider has no settings.</p>}
           {provider.needsToken && (
-            <TokenFields
-              provider={provider}
-              hasToken={stored?.hasToken ?? false}
-              isTried={isTried}
-            />
+            <TokenFields provider={provider} hasToken={stored?.hasToken ?? false} isTried={isTried} />
           )}
           <ChoiceList
             name='action'

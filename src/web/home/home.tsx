@@ -5,8 +5,8 @@ import { findClaimOffer } from '../../grid/accounts/claim.ts'
 import { heldMessages } from '../../grid/approvals/held.ts'
 import { attentionOf, type Condition } from '../../grid/attention.ts'
 import { figuresOf, maxNew, medianOf, type News, newsOf, type Period } from '../../grid/conversations/news.ts'
-import { NeedList } from '../../html/attention.tsx'
-import { Card, Disclosure } from '../../html/components.tsx'
+import { NeedCard } from '../../html/attention.tsx'
+import { Card, Disclosure, useZone } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ThreadList } from '../../html/conversation/thread-row.tsx'
@@ -19,6 +19,7 @@ import { openRow } from '../attention/attention.tsx'
 import { WaitingForYou } from '../attention/questions.tsx'
 import { namesOf, shownThread } from '../conversations/shown.ts'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
+import { clockAt } from '../../lib/time.ts'
 import { FirstAgent } from './first-agent.tsx'
 
 const maxQuestions = 8
@@ -46,7 +47,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
     )
   }
   const unit = query.get('figures') === 'week' ? 'day' : 'hour'
-  const [{ open }, questions, held, { reader, news }, periods] = await Promise.all([
+  const [{ open }, questions, held, { reader, news, isCut }, periods] = await Promise.all([
     attentionOf(account, offer),
     visit.questions(),
     heldMessages(account),
@@ -65,7 +66,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
         ? <WaitingForYou visit={visit} questions={questions} from='home' max={maxQuestions} />
         : reader.seat && held.length === 0 && <p class='calm'>Nothing waits for your answer.</p>}
       <Stuck visit={visit} open={open} />
-      <SinceYouWereHere visit={visit} news={others} self={reader.seat?.alias} />
+      <SinceYouWereHere visit={visit} news={others} isCut={isCut} self={reader.seat?.alias} />
       <Figures visit={visit} periods={periods} unit={unit} />
     </>,
   )
@@ -75,15 +76,12 @@ function Stuck({ visit, open }: { visit: Visit; open: Condition[] }) {
   if (open.length === 0) return <p class='calm'>Nothing is stuck.</p>
   const now = visit.account.deps.now()
   return (
-    <Card
+    <NeedCard
       title='Stuck'
-      isFlush
-      actions={open.length > maxStuck && (
-        <ButtonLink href={visit.path('attention')} kind='quiet' isSmall>All {open.length}</ButtonLink>
-      )}
-    >
-      <NeedList label='Stuck' rows={open.slice(0, maxStuck).map((condition) => openRow(visit, condition, now))} />
-    </Card>
+      all={visit.path('attention')}
+      max={maxStuck}
+      rows={open.map((condition) => openRow(visit, condition, now))}
+    />
   )
 }
 
@@ -94,8 +92,11 @@ const groups: [News['group'], string][] = [
 ]
 
 /** Conversations with news. It names them and counts: what was said is read in the conversation. */
-function SinceYouWereHere({ visit, news, self }: { visit: Visit; news: News[]; self?: string }) {
+function SinceYouWereHere(
+  { visit, news, isCut, self }: { visit: Visit; news: News[]; isCut: boolean; self?: string },
+) {
   if (news.length === 0) return <p class='calm'>No conversation has news since you looked.</p>
+  const shown = groups.map(([group, title]) => ({ title, found: news.filter((one) => one.group === group) }))
   const names = news.flatMap(({ thread }) => namesOf(thread)).map((name) => name.replace('@', ''))
   return (
     <Card
@@ -105,13 +106,12 @@ function SinceYouWereHere({ visit, news, self }: { visit: Visit; news: News[]; s
     >
       <FaceSymbols names={names} />
       <div class='news'>
-        {groups.map(([group, title]) => {
-          const found = news.filter((one) => one.group === group).slice(0, maxNews)
-          return found.length > 0 && (
+        {shown.map(({ title, found }) =>
+          found.length > 0 && (
             <section>
               <h3>{title}</h3>
               <ThreadList
-                threads={found.map((one) => ({
+                threads={found.slice(0, maxNews).map((one) => ({
                   ...shownThread(one.thread, visit.path, '', { self }),
                   preview: { text: newsInWords(one) },
                   isNew: true,
@@ -120,8 +120,13 @@ function SinceYouWereHere({ visit, news, self }: { visit: Visit; news: News[]; s
               />
             </section>
           )
-        })}
+        )}
       </div>
+      {(isCut || shown.some(({ found }) => found.length > maxNews)) && (
+        <p class='inside checked'>
+          And more in <a href={visit.path('conversations')}>Conversations</a>.
+        </p>
+      )}
     </Card>
   )
 }
@@ -134,6 +139,7 @@ function newsInWords({ messages, failed }: News): string {
 /** Figures of the last day or week: small plots, and the same numbers as a table. */
 function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; unit: 'hour' | 'day' }) {
   const home = visit.path('home')
+  const zone = useZone()
   const sum = (of: 'sent' | 'refused' | 'failed') => periods.reduce((sum, period) => sum + period[of], 0)
   const [sent, refused, failed] = [sum('sent'), sum('refused'), sum('failed')]
   const answer = medianOf(periods.flatMap(({ answerMs }) => answerMs ?? []))
@@ -178,9 +184,9 @@ function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; un
       <Disclosure title='The numbers'>
         <PlotTable
           caption={`Figures ${span}`}
-          head={[unit === 'hour' ? 'Hour (UTC)' : 'Day (UTC)', 'Messages', 'Answer time', 'Refused', 'Failed']}
+          head={[unit === 'hour' ? `Hour (${zone})` : 'Day (UTC)', 'Messages', 'Answer time', 'Refused', 'Failed']}
           rows={periods.map(({ at, sent, answerMs, refused, failed }) => [
-            unit === 'hour' ? new Date(at).toISOString().slice(11, 16) : new Date(at).toISOString().slice(0, 10),
+            unit === 'hour' ? clockAt(zone, at).toISOString().slice(11, 16) : new Date(at).toISOString().slice(0, 10),
             shown(sent),
             answerMs === null ? '–' : durationInWords(answerMs),
             shown(refused),

@@ -149,6 +149,8 @@ async function namesFor({ account, path }: Visit, text: string): Promise<FoundNa
   ])
   const pages = [
     ...navItems.map((item) => ({ href: path(item), name: sectionTitles[item] })),
+    { href: path('held'), name: 'Held messages' },
+    { href: path('approval-rules'), name: 'Approval rules' },
     ...Object.entries(settingsTabs).map(([tab, title]) => ({
       href: settingsPath({ path }, tab as SettingsTab),
       name: `Settings, ${title}`,

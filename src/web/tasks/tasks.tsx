@@ -18,6 +18,8 @@ const titles: Record<TaskFilterName, string> = {
   completed: 'Completed',
   canceled: 'Canceled',
 }
+/** Of how many open tasks each change is shown at once. Others follow within a minute. */
+const maxFollowed = 10
 const names = Object.keys(taskFilters) as TaskFilterName[]
 
 export function taskPages({ get }: AccountPages): void {
@@ -30,13 +32,19 @@ async function list(visit: Visit) {
   const { page } = listPosition(query)
   const { tasks, hasMore } = await listSeenTasks(account, { filter, page, requestId })
   const now = account.deps.now()
+  const open = tasks.filter(({ state }) => (taskFilters.open as readonly string[]).includes(state))
   const link = (page: number) => {
     const position = new URLSearchParams({ ...(filter && { state: filter }), ...(page > 1 && { page: String(page) }) })
     return position.size === 0 ? path('tasks') : `${path('tasks')}?${position}`
   }
   return await appPage(
     visit.frame('tasks'),
-    { title: 'Tasks', lead: 'What agents asked of each other, the last changed first.', fresh: ['thread', 'minute'] },
+    {
+      title: 'Tasks',
+      lead: 'What agents asked of each other, the last changed first.',
+      fresh: ['thread', 'state', 'minute'],
+      threads: [...new Set(open.flatMap(({ threadId }) => threadId ?? []))].slice(0, maxFollowed),
+    },
     <>
       <nav class='filters wraps' aria-label='States'>
         <a href={path('tasks')} aria-current={filter ? undefined : 'page'}>All</a>

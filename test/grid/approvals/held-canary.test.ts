@@ -55,7 +55,7 @@ test('a held message is nowhere to be seen: for its recipients, other agents, ke
   const { body } = await postA2a(
     grid,
     alice.key,
-    send10({ parts: [{ text }], metadata: {} }),
+    send10({ parts: [{ text }], metadata: {} }, { configuration: { returnImmediately: true } }),
     { 'A2A-Version': '1.0' },
     `/a2a/v1/agents/bob`,
   )

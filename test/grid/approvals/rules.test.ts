@@ -82,6 +82,15 @@ test('the 51st rule is refused', async () => {
   await expect(make({ name: 'one more' })).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
+test('of two rules made at once, one is the 50th and the other is refused', async () => {
+  for (let n = 0; n < 49; n++) await make({ name: `rule ${n}` })
+
+  const made = await Promise.allSettled([make({ name: 'one' }), make({ name: 'other' })])
+
+  expect(made.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(await listApprovalRules(acme)).toHaveLength(50)
+})
+
 describe('an admin credential', () => {
   const parts = { condition: 'parts', mediaType: 'image/', minBytes: 10 } as const
   test.each<[string, Partial<RuleInput>, Partial<RuleInput>]>([
@@ -138,6 +147,13 @@ describe('an admin credential', () => {
     expect(await change(id, { expiresInHours: 1 })).toMatchObject({ expiresInHours: 1 })
   })
 
+  test('does not switch on a rule before one that is in force', async () => {
+    const { id } = await make({ enabled: false })
+    await make({ name: 'later' })
+
+    await expect(change(id, { enabled: true })).rejects.toMatchObject({ code: 'not_allowed' })
+  })
+
   test('does not widen a rule about a person to any agent, which leaves people out', async () => {
     const ann = await seated(grid, 'ann')
     const { id } = await make({ from: '@ann', deciders: [ann.person.id] })
@@ -163,6 +179,14 @@ describe('an admin in the browser', () => {
     grid.clock.now -= 11 * minute
     await deleteApprovalRule(account, id)
     expect(await listApprovalRules(acme)).toEqual([])
+  })
+
+  test('who is no admin any more does not', async () => {
+    const { id } = await make()
+    const { account, person } = await member(grid, { role: 'admin' })
+    await acme.write([acme.change.team.setRole(person.id, 'member')])
+
+    await expect(deleteApprovalRule(account, id)).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
   test('a member does neither', async () => {

@@ -1,7 +1,7 @@
 /** What waits for the answer of a person. docs/operating.md, "Attention". */
 import { beforeEach, expect, test } from 'vitest'
 import { markRead } from '../../../src/grid/conversations/marks.ts'
-import { dismissQuestion, questionsOf } from '../../../src/grid/conversations/questions.ts'
+import { dismissQuestion, maxQuestions, questionsOf } from '../../../src/grid/conversations/questions.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
 import { hour } from '../../../src/lib/time.ts'
@@ -65,6 +65,9 @@ onEachDatabase((open) => {
     const [{ threadId, seq }] = await questionsOf(ann.account)
     await dismissQuestion(ann.account, threadId, seq + 1_000)
     expect(await waiting()).toEqual([])
+    // Of a page that was opened before.
+    await dismissQuestion(ann.account, threadId, seq - 1)
+    expect(await waiting()).toEqual([])
 
     // What is known of conversations is made again; the dismissal is kept.
     await grid.store.write([grid.store.global.threadProjection.startAgain()])
@@ -73,6 +76,16 @@ onEachDatabase((open) => {
 
     await say(grid, alice, 'ann-lee', 'three')
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['three', 1]])
+  })
+
+  test('nothing waits for a viewer, who cannot dismiss it either', async () => {
+    await say(grid, alice, 'ann-lee', 'one')
+    const [{ threadId, seq }] = await questionsOf(ann.account)
+    const viewer = grid.store.account(grid.acme.id, ann.person.actor('viewer'))
+
+    expect(await questionsOf(viewer)).toEqual([])
+    await expect(dismissQuestion(viewer, threadId, seq)).rejects.toMatchObject({ code: 'not_allowed' })
+    expect(await waiting()).toHaveLength(1)
   })
 
   test('a dismissal is of its person alone', async () => {
@@ -94,6 +107,37 @@ onEachDatabase((open) => {
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['soon', 1]])
     grid.clock.now += 60_000
     expect(await waiting()).toEqual([])
+  })
+
+  test('an older message waits on after the newest one has expired', async () => {
+    await say(grid, alice, 'ann-lee', 'well?')
+    await sendMessage(alice, { to: 'ann-lee', text: 'soon', expiresInSeconds: 60 })
+    await followLog(grid.store)
+    grid.clock.now += 60_000
+
+    expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['well?', 1]])
+  })
+
+  test('many open conversations of a person, or expired ones, hide neither another person nor what waits', async () => {
+    const bea = await seated(grid, 'bea-lee')
+    const many = (to: string, more = {}) =>
+      Promise.all(Array.from({ length: maxQuestions }, (_, n) => {
+        return sendMessage(alice, { to, text: 'one of many', conversationId: `${to}-${n}`, ...more })
+      }))
+    const until = grid.clock.now += 1
+    await say(grid, alice, 'ann-lee', 'the oldest')
+    await say(grid, alice, 'bea-lee', 'for bea')
+    grid.clock.now += hour
+    await many('ann-lee')
+    await many('bea-lee', { expiresInSeconds: 60 })
+    await followLog(grid.store)
+    grid.clock.now += 2 * hour
+
+    expect((await waiting(bea)).map(({ text }) => text)).toEqual(['for bea'])
+    // Those that are newest.
+    expect(new Set((await waiting()).map(({ text }) => text))).toEqual(new Set(['one of many']))
+    const awaited = await grid.acme.store.read.questions.people(until, grid.clock.now)
+    expect(awaited.map(({ alias, messages }) => [alias, messages]).sort()).toEqual([['ann-lee', 1], ['bea-lee', 1]])
   })
 
   test('what a person writes waits for no answer, and neither does what is between others', async () => {

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { minute } from '../../../src/lib/time.ts'
+import { hour, minute } from '../../../src/lib/time.ts'
 import { say } from '../../support/conversations.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { lease, release } from '../../support/inbox.ts'
@@ -107,6 +107,12 @@ test('parked messages are counted, and who manages the account puts them back', 
   expect(viewer.html).not.toContain('/requeue')
   expect(after.text).toContain('The messages were put back: they are unread again')
   expect(after.text).not.toContain('Parked')
+  expect(after.text).toContain('Inbox 1 unread')
+  // What was put back waits like any other message, and is no longer told of as one that comes back.
+  grid.clock.now += 2 * hour
+  const waiting = await olga.open(`/accounts/${grid.acme.id}/attention`)
+  expect(waiting.text).toMatch(/Attention 1 open .*@bob has not read for 2 h 1 waiting/)
+  expect(waiting.text).not.toContain('come back unread')
   expect((await lease(grid, grid.bob.key)).body.messages).toMatchObject([{ message: 'Poison.', redelivered: true }])
   const log = await olga.open(`/accounts/${grid.acme.id}/activity`)
   expect(log.text).toContain('Put back the parked messages of @bob')

@@ -222,6 +222,8 @@ describe('a long conversation', () => {
       expect(numbers((await page(owner, `/conversations/${long}?at=${given}`)).html)).toEqual(range(10, 60))
     }
     expect(numbers((await page(owner, `/conversations/${long}?at=nonsense`)).html)).toEqual(range(70, 120))
+    const later = grid.clock.now + 60 * minute
+    expect(numbers((await page(owner, `/conversations/${long}?at=${later}`)).html)).toEqual(range(70, 120))
   })
 
   test('marks what is new since one looked, and leads there', async () => {

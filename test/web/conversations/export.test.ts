@@ -1,8 +1,10 @@
 /** A conversation as a file. docs/security.md, "People who read". */
 import { expect, test } from 'vitest'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
+import { followLog } from '../../../src/worker/threads.ts'
 import { say } from '../../support/conversations.ts'
 import { storeOf, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
 import { signedInMember } from '../../support/people.ts'
 
 test('the whole conversation is exported, past the first page, by the rules of reading', async () => {
@@ -29,4 +31,39 @@ test('the whole conversation is exported, past the first page, by the rules of r
   expect(markdown.match(/^## /gm)).toHaveLength(61)
   expect(refused.status).toBe(403)
   expect(await grid.acme.store.read.activity.list({ tool: 'read_conversation' })).toHaveLength(1)
+})
+
+test.each([
+  ['a path', '../../etc/passwd', 'passwd'],
+  ['lines', 'a\n## b\r\n\u2028c.txt', undefined],
+  ['quotes and a header', 'a"; filename="b.html\r\nX-Evil: 1', undefined],
+  ['the end of a code span', '`](javascript:alert(1))`` <b>.txt', undefined],
+  ['another direction', 'a\u202egpj.exe', undefined],
+])('a file with a name of %s is one line of the export, and a download', async (_, filename, downloaded) => {
+  const grid = await testGrid()
+  const parts = [{ raw: btoa('a,b'), filename, mediaType: 'text/csv' }]
+  const sent = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'see', parts })
+  await followLog(grid.store)
+  const { threadMessages } = grid.acme.store.read
+  const [{ threadId }] = await threadMessages.bySeqs(await threadMessages.seqsOf([sent.text.message_id]))
+  const path = `/accounts/${grid.acme.id}/conversations/${threadId}/export`
+  const owner = await signedInMember(grid, grid.acme, 'owner')
+  const json = await owner.request(`${path}?as=json`)
+  const body = await json.text()
+  const markdown = await (await owner.request(`${path}?as=md`)).text()
+
+  const [{ parts: [part] }] = JSON.parse(body).messages
+  const file = await owner.request(new URL(part.url).pathname)
+  expect(part).toMatchObject({ type: 'text/csv', size: '3 B' })
+  expect(body).not.toMatch(/[\u202e\u2028]/)
+  expect(json.headers.get('content-disposition')).toMatch(
+    /^attachment; filename\*=UTF-8''conversation-\d+-alice-bob\.json$/,
+  )
+  const line = markdown.split('\n').filter((line) => line.includes(part.url))
+  expect(line).toEqual([expect.stringMatching(/^\* (`+) .* \1 \(` text\/csv `, 3 B\): <https?:[^>]+>$/)])
+  expect(markdown.match(/^#/gm)).toHaveLength(2)
+  expect(await file.text()).toBe('a,b')
+  expect(file.headers.get('content-disposition')).toMatch(/^attachment; filename\*=UTF-8''[\w.%!~-]+$/)
+  expect(file.headers.has('x-evil')).toBe(false)
+  if (downloaded) expect(file.headers.get('content-disposition')).toContain(`''${downloaded}`)
 })

@@ -56,8 +56,9 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.setViewportSize({ width: 390, height: 800 })
     await page.evaluate('document.activeElement.blur()')
     await press('j', 'r')
-    await page.waitForURL(/\?reply=\d+#composer$/)
+    await page.waitForURL(/\?reply=\d+#text$/)
     await page.getByText('Answer to').waitFor()
+    await page.waitForFunction(`document.activeElement.name === 'text'`)
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 

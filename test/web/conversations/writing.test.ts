@@ -44,7 +44,7 @@ test('a person answers in the conversation, and with a quote one message of it',
   const thread = path('conversations', asked.thread)
   const page = await browser.open(thread)
   expect(page.text).toContain('To @alice')
-  expect(page.html).toContain(`href="?reply=${asked.seq}#composer"`)
+  expect(page.html).toContain(`href="?reply=${asked.seq}#text"`)
 
   const plain = await browser.send(page, { text: 'One moment' }, `${thread}/messages`)
   const answering = await browser.open(`${thread}?reply=${asked.seq}`)
@@ -66,7 +66,7 @@ test('the list answers in the conversation that it shows next to it, and leads t
 
   const sent = await browser.send(list, { text: 'It is.' }, `${action}/messages`)
 
-  expect(list.html).toContain(`href="${action}?reply=${seq}#composer"`)
+  expect(list.html).toContain(`href="${action}?reply=${seq}#text"`)
   expect(list.html).not.toContain('data-reads')
   expect(sent.at).toMatch(new RegExp(`^${action}#m`))
 })

@@ -43,12 +43,12 @@ test('the chart counts by the day, or by the hour, and leaves out what is older'
 
   const today = new Date(grid.clock.now).toUTCString().slice(5, 11).replace(/^0/, '')
   expect(month).toHaveLength(30)
-  expect(month.at(-1)).toMatch(new RegExp(`^${today}: [1-3] 0 0 0 0$`))
+  expect(month.at(-1)).toMatch(new RegExp(`^${today}: [1-3] 0 0 0 0 0$`))
   expect(month.reduce((sum, bar) => sum + Number(bar.match(/: (\d+)/)![1]), 0)).toBe(3)
   expect(hours).toHaveLength(24)
-  expect(hours.filter((bar) => !bar.endsWith(' 0 0 0 0 0')).map((bar) => bar.slice(7))).toEqual([
-    '2 0 0 0 0',
-    '1 0 0 0 0',
+  expect(hours.filter((bar) => !bar.endsWith(' 0 0 0 0 0 0')).map((bar) => bar.slice(7))).toEqual([
+    '2 0 0 0 0 0',
+    '1 0 0 0 0 0',
   ])
 })
 

@@ -1,9 +1,12 @@
 /** The first page of an account. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
+import { maxQuestions } from '../../../src/grid/conversations/questions.ts'
+import { placeOfSent } from '../../../src/grid/conversations/write.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
 import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
@@ -28,6 +31,7 @@ test('shows what waits for the visitor, what is stuck, and what is new by who ta
   const { text } = await browser.open(home)
   expect(text).toMatch(/Waiting for you .*@alice ?: deploy now\? 1 message waits 2 h ago Answer Dismiss/)
   expect(text).toMatch(/Stuck .*@alice has not read for 2 h/)
+  expect(text).toContain('Attention 2 open')
   // What waits for the visitor is not told twice.
   expect(text).toMatch(/Since you were here .*Between agents .*@alice ?\+ ?@bob.*2 new/)
   expect(text).not.toContain('People and agents')
@@ -48,6 +52,30 @@ test('a conversation with failures comes first, and one that was looked at does 
   expect((await owner.open(home)).text).toMatch(/Between agents .*1 failed, 1 new(?!.*1 new)/)
   // The member has not looked.
   expect((await browser.open(home)).text).toMatch(/1 failed, 1 new .*1 new/)
+  // What was never opened is news for a day.
+  grid.clock.now += 25 * hour
+  const later = await signedInMember(grid, grid.acme, 'owner')
+  expect((await later.open(home)).text).toContain('No conversation has news since you looked.')
+})
+
+test('says where more waits and where more is new than it shows', async () => {
+  const { grid, browser } = world
+  const tellAll = async (agent: TestAgent, to: string, n: number) => {
+    const sends = Array.from({ length: n }, (_, n) => n).map((n) =>
+      sendMessage(storeOf(grid, agent), { to, text: 'one of many', conversationId: `${agent.alias}-${to}-${n}` })
+    )
+    for (const { id } of await Promise.all(sends)) await placeOfSent(storeOf(grid, agent), id)
+  }
+  await tellAll(grid.alice, 'bob', 8)
+  expect((await browser.open(home)).text).not.toContain('And more in')
+  await tellAll(grid.alice, 'bob', 9)
+  expect((await browser.open(home)).text).toContain('And more in Conversations .')
+
+  await tellAll(grid.alice, 'ann', maxQuestions - 1)
+  expect((await browser.open(world.path('attention'))).text).not.toContain('are shown')
+  await tellAll(grid.bob, 'ann', 2)
+  expect((await browser.open(home)).text).toContain(`All ${maxQuestions}`)
+  expect((await browser.open(world.path('attention'))).text).toContain(`The newest ${maxQuestions} are shown.`)
 })
 
 test('opening it reads nothing, and leaves no row in the log', async () => {

@@ -1,0 +1,26 @@
+/** Who may decide on the row `held` of `held_messages`, as conditions. */
+
+const isAuthor = (user: string) =>
+  `EXISTS (SELECT 1 FROM seats WHERE seats.account_id = held.sender_account_id AND seats.agent_id = held.from_agent_id
+    AND seats.user_id = ${user})`
+const isNamed = (user: string) => `${user} IN (SELECT value FROM json_each(held.rule, '$.deciders'))`
+const namedIsLeft = `EXISTS (SELECT 1 FROM memberships AS named WHERE named.account_id = held.account_id
+  AND named.role <> 'viewer' AND ${isNamed('named.user_id')} AND NOT ${isAuthor('named.user_id')})`
+/** The member of the row `member` may decide on the row `held`. Nobody decides on what they wrote. */
+export const mayDecide = `(member.account_id = held.account_id AND member.role <> 'viewer'
+  AND NOT ${isAuthor('member.user_id')} AND CASE
+    WHEN held.rule ->> '$.id' IS NULL THEN member.role IN ('owner', 'admin')
+    WHEN ${namedIsLeft} THEN ${isNamed('member.user_id')}
+    ELSE member.role = 'owner' END)`
+export const userMayDecide =
+  `EXISTS (SELECT 1 FROM memberships AS member WHERE member.user_id = :user AND ${mayDecide})`
+// The sender may have sent chunks of an artifact that goes on: they are decided as one when it ends.
+export const isWhole = `(held.later ->> '$.step.chunk' IS NULL OR held.later ->> '$.step.chunk.lastChunk'
+  OR held.later ->> '$.step.state' IN ('completed', 'failed', 'rejected', 'input-required', 'auth-required'))`
+
+/** The members that may decide on the row `held`, as agents know them. */
+export const deciders = `(SELECT json_group_array(coalesce('@' || agents.alias, nullif(users.name, ''), member.role))
+  FROM memberships AS member JOIN users ON users.id = member.user_id
+  LEFT JOIN seats ON seats.account_id = member.account_id AND seats.user_id = member.user_id
+  LEFT JOIN agents ON agents.account_id = seats.account_id AND agents.id = seats.agent_id
+  WHERE ${mayDecide} LIMIT 10)`

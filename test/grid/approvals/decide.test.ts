@@ -1,0 +1,213 @@
+/** Decisions under the conditions of their moment. docs/protocol/messages.md, "Held messages". */
+import { beforeEach, expect, test } from 'vitest'
+import { approve } from '../../../src/grid/approvals/decide.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { decisions, heldMessage, heldMessages, heldPartOf } from '../../../src/grid/approvals/held.ts'
+import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
+import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
+import { hour, minute } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { postA2a, send03 } from '../../support/a2a.ts'
+import { rows } from '../../support/database.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, secret, testProviders } from '../../support/guarded.ts'
+import { approveOne, hold, refuseOne, waiting } from '../../support/held.ts'
+import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { signedIn } from '../../support/people.ts'
+import { callRest } from '../../support/rest.ts'
+import { member, seated } from '../../support/seats.ts'
+import { askFor } from '../../support/tasks.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let grid: TestGrid
+let ann: AccountStore
+
+const tool = async (agent: TestAgent, name: string, input: object = {}) =>
+  (await callTool(grid, agent.key, name, { ...input })).text
+const read = (agent: TestAgent) => tool(agent, 'read_messages')
+const send = (message = 'pay 100', more: object = {}) =>
+  tool(grid.alice, 'send_message', { to: '@bob', message, ...more })
+const first = { at: Number.MAX_SAFE_INTEGER, id: '~' }
+
+beforeEach(async () => {
+  grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
+  ann = (await seated(grid, 'ann', { role: 'owner', name: 'Ann' })).account
+  await hold(grid.acme.store)
+})
+
+test('a text that a guardrail blocks is not approved, and the decider may change it', async () => {
+  await send()
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block' })
+  const { id, hash } = await waiting(ann)
+
+  await expect(approve(ann, { id, hash, text: `the ${secret}` })).rejects.toMatchObject({ code: 'guardrail_blocked' })
+  expect(await read(grid.bob)).toEqual([])
+  await approve(ann, { id, hash, text: 'the word' })
+  expect(await read(grid.bob)).toMatchObject([{ message: 'the word', edited: true }])
+})
+
+test('what a guardrail holds, owners and admins decide, and the approved text passes the same guardrail', async () => {
+  await rows(grid, 'DELETE FROM approval_rules WHERE account_id = ?', [grid.acme.id])
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'hold' })
+  const { account: admin } = await member(grid, { role: 'admin' })
+  const { account: other } = await member(grid, { role: 'member' })
+  await send('harmless')
+  await send(`the ${secret}`)
+
+  expect(await heldMessages(other)).toEqual([])
+  expect(await waiting(admin)).toMatchObject({ rule: { id: null }, findings: [{ guardrail: 'alice outbound' }] })
+  await approveOne(admin)
+  expect((await read(grid.bob)).map(({ message }: { message: string }) => message)).toEqual([
+    'harmless',
+    `the ${secret}`,
+  ])
+})
+
+test('an inbox that is full keeps the message held', async () => {
+  await grid.close()
+  grid = await testGrid({ env: { UNREAD_PER_INBOX: '1' } })
+  ann = (await seated(grid, 'ann', { role: 'owner' })).account
+  await send('fills it')
+  await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)])
+  await read(grid.bob)
+  await hold(grid.acme.store)
+  await send('held')
+  const { id, hash } = await waiting(ann)
+  await rows(grid, 'UPDATE agent_numbers SET unread = 1 WHERE account_id = ? AND agent_id = ?', [
+    grid.acme.id,
+    grid.bob.id,
+  ])
+
+  await expect(approve(ann, { id, hash })).rejects.toMatchObject({ code: 'quota_exceeded' })
+  expect(await heldMessages(ann)).toHaveLength(1)
+})
+
+test('a conversation that is paused by then refuses the message, and says so', async () => {
+  await send()
+  await rows(grid, 'UPDATE conversation_turns SET paused_at = 1 WHERE account_id = ?', [grid.acme.id])
+
+  expect(await approveOne(ann)).toMatchObject({ state: 'refused', reason: expect.stringContaining('is paused') })
+  expect(await read(grid.alice)).toMatchObject([{ message: expect.stringContaining('is paused') }])
+})
+
+test('a post reaches those who are members when it is approved', async () => {
+  const { channel } = await createChannel(grid.acme.store, { name: 'room', members: ['alice', 'bob'] })
+  await tool(grid.alice, 'send_message', { to: '#room', message: 'to the room' })
+  const cat = await grid.acme.agent('cat')
+  const { channels } = grid.acme.store.change
+  await grid.acme.store.write([
+    channels.removeMembers(channel.id, [grid.bob.id]),
+    channels.addMembers(channel.id, [cat.id], grid.clock.now),
+  ])
+  await approveOne(ann)
+
+  expect(await read(grid.bob)).toEqual([])
+  expect(await read(cat)).toMatchObject([{ message: 'to the room', channel: '#room' }])
+})
+
+test('a sender that waits for the answer goes on waiting, and gets the refusal as the answer', async () => {
+  await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)])
+  const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
+    ...{ to: '@bob', message: 'may I?', wait_seconds: 20 },
+  })
+  await waitFor('the held message', async () => (await heldMessages(ann)).length === 1)
+  await refuseOne(ann, 'You may not.')
+
+  const { body } = await asking
+  expect(body.answer.messages).toMatchObject([{ type: 'system', message: expect.stringContaining('You may not.') }])
+  expect(await read(grid.alice)).toEqual([])
+})
+
+test('a sender that waits gets the answer to what was approved', async () => {
+  await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)])
+  const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
+    ...{ to: '@bob', message: 'may I?', wait_seconds: 20 },
+  })
+  await waitFor('the held message', async () => (await heldMessages(ann)).length === 1)
+  await approveOne(ann)
+  await rows(grid, 'DELETE FROM approval_rules WHERE account_id = ?', [grid.acme.id])
+  await read(grid.bob)
+  await tool(grid.bob, 'send_message', { to: '@alice', message: 'yes' })
+
+  expect((await asking).body.answer.messages).toMatchObject([{ message: 'yes' }])
+})
+
+test('a canceled task takes its held message with it, and so does a retracted message its task', async () => {
+  const alice = storeOf(grid, grid.alice)
+  const canceled = await askFor(alice, 'one')
+  await cancelTask(alice, canceled.id)
+  const retracted = await askFor(alice, 'two')
+  const [{ messageId }] = await heldMessages(ann)
+  await retractMessage(alice, { agentId: grid.alice.id, alias: 'alice' }, messageId)
+
+  expect(await heldMessages(ann)).toEqual([])
+  expect((await getTask(alice, retracted.id)).status.state).toBe('canceled')
+})
+
+test('an edit of a message over A2A replaces its text, and its files stay', async () => {
+  const large = { raw: btoa('f'.repeat(20_000)), filename: 'a.bin' }
+  const { id } = await sendMessage(storeOf(grid, grid.alice), {
+    ...{ to: '@bob', text: 'one\ntwo', a2a: { messageId: 'x', parts: [{ text: 'one' }, { text: 'two' }, large] } },
+  })
+  const held = await waiting(ann)
+  const part = held.parts.find(({ part_id }) => part_id !== undefined)
+  expect((await (await heldPartOf(ann, held.id, String(part!.part_id))).bytes(0, 1)).toString()).toBe('f')
+  await approveOne(ann, 'three')
+
+  const [got] = await read(grid.bob)
+  expect(got).toMatchObject({ message: 'three', message_id: id, edited: true, parts: [{ filename: 'a.bin' }] })
+  expect(JSON.stringify(got)).not.toContain('two')
+  expect((await tool(grid.bob, 'read_part', { part_id: got.parts[0].part_id })).bytes).toBe(20_000)
+})
+
+test('a receipt over A2A says that the message is held', async () => {
+  const { body } = await postA2a(grid, grid.alice.key, send03())
+
+  expect(JSON.stringify(body.result)).toMatch(/held until.*"held":\{"by":/)
+})
+
+test('a risky rule takes a confirmation of who one is', async () => {
+  await rows(grid, 'DELETE FROM approval_rules WHERE account_id = ?', [grid.acme.id])
+  await hold(grid.acme.store, { isRisky: true })
+  await send()
+  grid.clock.now += hour
+
+  await expect(approveOne(ann)).rejects.toMatchObject({ code: 'confirmation_required' })
+})
+
+test('decisions are listed newest first, and with their texts only for those who may see them', async () => {
+  for (const text of ['one', 'two', 'three']) {
+    await send(text)
+    await (text === 'two' ? refuseOne(ann, 'No') : approveOne(ann))
+    grid.clock.now += minute
+  }
+  const [newest] = await decisions(ann, { before: first, limit: 1 })
+  const older = await decisions(ann, { before: { at: newest.decidedAt!, id: newest.id }, limit: 10 })
+  expect([newest, ...older].map(({ body, state }) => [body, state])).toEqual([
+    ...[['three', 'approved'], ['two', 'refused'], ['one', 'approved']],
+  ])
+  expect(await decisions(ann, { before: first, limit: 10, state: 'refused' })).toHaveLength(1)
+
+  const { account: admin } = await member(grid, { role: 'admin' })
+  const { account: other } = await member(grid, { role: 'member' })
+  expect((await decisions(admin, { before: first, limit: 10 })).map(({ body }) => body)).toEqual([null, null, null])
+  expect(await decisions(other, { before: first, limit: 10 })).toEqual([])
+  await expect(heldMessage(admin, newest.id)).rejects.toMatchObject({ code: 'message_not_found' })
+})
+
+test('a person who writes is told that the message waits', async () => {
+  const pat = await seated(grid, 'pat')
+  await rows(
+    grid,
+    "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)",
+    [grid.acme.id, pat.seat.agentId],
+  )
+  await hold(grid.acme.store, { fromKind: 'people' })
+  const browser = await signedIn(grid, pat.person)
+  const page = `/accounts/${grid.acme.id}/write`
+  await browser.open(page)
+  const { html } = await browser.submit(page, { to: '@bob', text: 'hello' })
+
+  expect(html).toContain('waits for the approval')
+})

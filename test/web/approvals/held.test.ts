@@ -1,0 +1,159 @@
+/** The pages of held messages, without script. See docs/protocol/messages.md, "Held messages". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
+import { minute } from '../../../src/lib/time.ts'
+import type { Browser } from '../../support/browse.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { type Person, person, signedIn } from '../../support/people.ts'
+
+let grid: TestGrid
+let account: string
+let ann: Person
+let ben: Person
+let annsBrowser: Browser
+beforeEach(async () => {
+  grid = await testGrid()
+  account = `/accounts/${grid.acme.id}`
+  ann = await person(grid, { role: 'owner', name: 'Ann' })
+  ben = await person(grid, { role: 'member', name: 'Ben' })
+  annsBrowser = await signedIn(grid, ann)
+})
+afterEach(() => grid.close())
+
+const rule = (input: { isRisky?: boolean; deciders?: string[] } = {}) =>
+  createApprovalRule(grid.acme.store, { name: 'Payments', from: '@alice', to: '@bob', deciders: [ann.id], ...input })
+const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
+const inbox = async () => {
+  const { text } = await callTool(grid, grid.bob.key, 'read_messages')
+  return text.map(({ message }: { message: string }) => message)
+}
+/** The page of the oldest message that waits for this person. */
+const oldest = async (one: Browser) =>
+  (await one.open(`${account}/held`)).html.match(/href="([^"]*\/held\/[0-9a-f-]{36})"/)![1]
+const resultOf = async (one: Browser, action: 'approve' | 'edit' | 'refuse', fields = {}) => {
+  const page = await oldest(one)
+  return await one.submit(page, fields, `${page}/${action}`)
+}
+
+test('a held message is told on Home, in Attention and in the navigation, and approved by one click', async () => {
+  await rule()
+  await send('<b>Pay 100</b>')
+  for (const page of ['home', 'attention', 'held']) {
+    const { text, html } = await annsBrowser.open(`${account}/${page}`)
+    expect(text, page).toContain('@alice to @bob')
+    expect(html, page).toMatch(/data-count[^>]*>1</)
+  }
+  const { text } = await annsBrowser.open(await oldest(annsBrowser))
+  expect(text).toContain('Held by Payments')
+  expect(text).toContain('<b>Pay 100</b>')
+  expect(await inbox()).toEqual([])
+
+  const done = await resultOf(annsBrowser, 'approve')
+
+  expect(done.text).toContain('Approved. The message is delivered.')
+  expect(done.text).toContain('Nothing waits for your decision')
+  expect(await inbox()).toEqual(['<b>Pay 100</b>'])
+})
+
+test('it is edited, or refused with a reason that the sender reads; the log and the ledger have no word of it', async () => {
+  await rule()
+  await send('Pay 100')
+  expect((await resultOf(annsBrowser, 'edit', { text: 'Pay 10' })).text).toContain('as you edited it')
+  expect(await inbox()).toEqual(['Pay 10'])
+
+  await send('Pay 999')
+  expect((await resultOf(annsBrowser, 'refuse', { reason: ' ' })).text).toContain('Say why')
+  expect((await resultOf(annsBrowser, 'refuse', { reason: 'Too much' })).text).toContain('Refused. Its sender is told')
+  const { text } = await callTool(grid, grid.alice.key, 'read_messages')
+  expect(text[0].message).toContain('Too much')
+
+  const log = await annsBrowser.open(`${account}/activity`)
+  expect(log.text).toMatch(/Refused a message of @alice.*Edited and approved a message of @alice/)
+  expect(log.html).not.toContain('Pay')
+  const ledger = await annsBrowser.open(`${account}/held/decisions?state=refused`)
+  expect(ledger.text).toContain('Too much')
+  expect(ledger.text).not.toContain('approved, edited')
+  const exported = await (await annsBrowser.request(`${account}/held/decisions/export`)).text()
+  expect(exported.trim().split('\n').map((line) => JSON.parse(line))).toMatchObject([
+    { from: '@alice', to: '@bob', rule: 'Payments', outcome: 'refused', reason: 'Too much', text: 'Pay 999' },
+    { outcome: 'approved', edited: true, text: 'Pay 10' },
+  ])
+})
+
+test('parts of all sizes can be read before the decision', async () => {
+  await rule()
+  const parts = ['one', 'two', 'three'].map((word) => ({ data: { word, rest: 'x'.repeat(4_000) } }))
+  const large = { data: { word: 'large', rest: 'x'.repeat(40_000) } }
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'with parts', parts: [...parts, large] })
+  const { html } = await annsBrowser.open(await oldest(annsBrowser))
+
+  const links = html.match(/[^"]*\/held\/[0-9a-f-]{36}\/parts\/[^"]+/g) ?? []
+  const read = await Promise.all(links.map(async (link) => await (await annsBrowser.request(link)).text()))
+
+  for (const word of ['one', 'two', 'three', 'large']) expect(html + read.join(''), word).toContain(word)
+  expect(read.join('')).toContain('x'.repeat(40_000))
+  expect(read.join('')).not.toContain('part_not_found')
+})
+
+test('of two people one decides, and the other reads who did', async () => {
+  await rule({ deciders: [ann.id, ben.id] })
+  await send('Pay 100')
+  const bens = await signedIn(grid, ben)
+  const page = await oldest(bens)
+  const open = await bens.open(page)
+  await resultOf(annsBrowser, 'approve')
+
+  const late = await bens.send(open, { reason: 'No' }, `${page}/refuse`)
+
+  expect(late.status).toBe(409)
+  expect(late.text).toMatch(/Approved\s+by\s+Ann/)
+  expect(await inbox()).toEqual(['Pay 100'])
+  expect((await bens.open(`${account}/held/decisions`)).text).toContain('@alice to @bob')
+})
+
+test('a form with the hash of another text decides nothing', async () => {
+  await rule()
+  await send('Pay 100')
+  await send('Pay 200')
+  const [first, second] = (await annsBrowser.open(`${account}/held`)).html.match(/[^"]*\/held\/[0-9a-f-]{36}/g)!
+  const hash = (await annsBrowser.open(second)).html.match(/name="hash" value="(\w+)"/)![1]
+
+  const { status, text } = await annsBrowser.submit(first, { hash }, `${first}/approve`)
+
+  expect(status).toBe(400)
+  expect(text).toContain('This is not the text that waits now.')
+  expect(await inbox()).toEqual([])
+})
+
+test('a member whom the rule does not name and a viewer see no word of it, and decide nothing', async () => {
+  await rule()
+  await send('a secret word')
+  const page = await oldest(annsBrowser)
+  const open = await annsBrowser.open(page)
+  for (const role of ['member', 'viewer', 'admin'] as const) {
+    const one = await signedIn(grid, await person(grid, { role }))
+    expect((await one.open(`${account}/held`)).text, role).toContain('Nothing waits for your decision')
+    expect((await one.open(page)).status, role).toBe(404)
+    const csrf = (await one.open(`${account}/settings/profile`)).html.match(/name="csrf" value="([^"]+)"/)![1]
+    const hash = open.html.match(/name="hash" value="(\w+)"/)![1]
+    const posted = await one.post(`${page}/approve`, { csrf, hash })
+    expect(posted.status, role).toBe(role === 'viewer' ? 403 : 404)
+    expect(posted.html + (await one.open(`${account}/held/decisions`)).html).not.toContain('secret')
+  }
+  expect(await inbox()).toEqual([])
+})
+
+test('a risky rule asks first who the person is, and then shows the message again', async () => {
+  await rule({ isRisky: true })
+  await send('Pay 100')
+  const page = await oldest(annsBrowser)
+  expect((await annsBrowser.open(page)).text).toContain('You are asked to confirm who you are')
+  grid.clock.now += 11 * minute
+
+  const asked = await annsBrowser.submit(page, {}, `${page}/approve`)
+
+  expect(asked.at).toContain('/confirm')
+  expect(asked.at).toContain(encodeURIComponent(page))
+  expect(await inbox()).toEqual([])
+})
