@@ -1,11 +1,12 @@
 /** The search of people. See docs/security.md, "People who read". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
-import { day } from '../../src/lib/time.ts'
+import { day, minute } from '../../src/lib/time.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { rows } from '../support/database.ts'
 import type { Browser } from '../support/browse.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { guard, secret, testProviders } from '../support/guarded.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { seated, type SeatedPerson } from '../support/seats.ts'
 import { person, signedIn } from '../support/people.ts'
@@ -14,7 +15,7 @@ let grid: TestGrid
 let ann: SeatedPerson
 let browser: Browser
 beforeEach(async () => {
-  grid = await testGrid()
+  grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
   ann = await seated(grid, 'ann', { name: 'Ann' })
   browser = await signedIn(grid, ann.person)
 })
@@ -107,6 +108,38 @@ test('filters are typed or in fields, and narrow alike', async () => {
   async function markAllRead() {
     await rows(grid, "UPDATE deliveries SET state = 'read' WHERE account_id = ?", [grid.acme.id])
   }
+})
+
+test('what a guardrail took out of a message of another account is not found by people', async () => {
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+  await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
+  await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [grid.acme.id])
+  await say(grid.eve, 'bob', `the password is ${secret}`)
+  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+
+  expect((await search('q=password', owner)).texts).toHaveLength(1)
+  expect((await search(`q=${secret}`, owner)).texts).toEqual([])
+})
+
+test('a message is found by its day although the next one was stored by a clock that is behind', async () => {
+  const midnight = Math.ceil(grid.clock.now / day) * day
+  for (const minutes of [2, -1, 10]) {
+    grid.clock.now = midnight + minutes * minute
+    await say(grid.alice, 'ann', `deployment at ${minutes}`)
+  }
+
+  const date = new Date(midnight).toISOString().slice(0, 10)
+  expect((await search(`q=deploy+after:${date}`)).texts).toEqual(['deployment at 10', 'deployment at 2'])
+})
+
+test('while the index is filled again, the page says so', async () => {
+  await say(grid.alice, 'ann', 'the deployment')
+  const note = 'The newest messages are not found yet'
+  expect((await search('q=deploy')).html).not.toContain(note)
+
+  await rows(grid, "UPDATE projections SET seq = seq - 2000 WHERE name = 'search'")
+
+  expect((await browser.open(`/accounts/${grid.acme.id}/search?q=deploy`)).html).toContain(note)
 })
 
 test('pages of hits follow each other', async () => {

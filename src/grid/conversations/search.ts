@@ -20,6 +20,8 @@ export interface SearchResult {
   hasMore: boolean
   /** Where the next page begins: pass it as `position`. */
   next?: number
+  /** The index is being filled from the first message on, so newer ones are not found yet. */
+  isFilling: boolean
   /** The query names a word or a filter. */
   isAsked: boolean
   /** The reader may read no messages at all. */
@@ -28,6 +30,8 @@ export interface SearchResult {
 
 const pageSize = 20
 const maxLooked = 500
+/** More messages than these come between two updates of the index only while it is filled again. */
+const maxMissing = 1_000
 
 /** Search messages. `days` are the times of `after` and `before` of the query. */
 export async function searchConversations(
@@ -46,7 +50,7 @@ export async function searchConversations(
   })
   const within = withinOf(reader)
   const isReader = within === undefined || within.agents.length > 0
-  const nothing = { hits: [], total: 0, hasMore: false, isAsked, isReader }
+  const nothing = { hits: [], total: 0, hasMore: false, isFilling: false, isAsked, isReader }
   if (!isAsked || !isReader || (query.isUnread && !reader.seat) || (query.to && query.in)) return nothing
   const to = query.in ? `#${query.in}` : query.to ? `@${query.to}` : undefined
   const terms: SearchTerms = { words, from: query.from || undefined, to, has: query.has, within }
@@ -68,6 +72,7 @@ export async function searchConversations(
     hits: hits.toReversed().map((message) => ({ ...message, excerpt: excerptOf(message.body, words) })),
     total: places.length,
     hasMore: found.length > maxLooked,
+    isFilling: await account.read.search.missing() > maxMissing,
     next,
     isAsked,
     isReader,

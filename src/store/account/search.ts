@@ -125,6 +125,11 @@ const upTo = crossAccountQuery<{ seq: number }>(
     ) SELECT up_to FROM search WHERE step = 0) AS found`,
 )
 
+// Held messages have no place in the log yet, and no number of it.
+const missing = query<{ messages: number }>(`
+  SELECT sqlite_sequence.seq - projections.seq AS messages FROM sqlite_sequence JOIN projections
+  WHERE sqlite_sequence.name = 'messages' AND projections.name = 'search'`)
+
 export const search = {
   reads: (account: AccountDb) => ({
     /** The places of messages in the account. With `unreadOf`, the id of an agent: only messages that it has not read. */
@@ -145,6 +150,8 @@ export const search = {
       const otherMatch = matchOf(terms, term('t', agent))
       return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
     },
+    /** How many messages of the log, of all accounts, are not in the index yet. */
+    missing: async (): Promise<number> => (await account.one(missing))?.messages ?? 0,
     /** The number of the last message before a time, or more if none follows. */
     positionAt: async (at: number): Promise<number> => (await account.one(upTo, { at }))!.seq,
   }),

@@ -52,6 +52,7 @@ async function show(visit: Visit) {
         </div>
         {filterFields(query)}
       </form>
+      {result.isFilling && <p class='soft'>The search is being set up again. The newest messages are not found yet.</p>}
       {result.isAsked && <Messages visit={visit} query={query} result={result} isFirst={position === undefined} />}
       {names.length > 0 && (
         <Card title='Agents, channels, skills and pages' isFlush>
