@@ -83,7 +83,8 @@ test('it is edited, or refused with a reason that the sender reads; the log and 
 
 test('parts of all sizes can be read before the decision', async () => {
   await rule()
-  const parts = ['one', 'two', 'three'].map((word) => ({ data: { word, rest: 'x'.repeat(4_000) } }))
+  const words = Array.from({ length: 12 }, (_, n) => `word-${n}`)
+  const parts = words.map((word) => ({ data: { word, rest: 'x'.repeat(900) } }))
   const large = { data: { word: 'large', rest: 'x'.repeat(40_000) } }
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'with parts', parts: [...parts, large] })
   const { html } = await annsBrowser.open(await oldest(annsBrowser))
@@ -91,7 +92,7 @@ test('parts of all sizes can be read before the decision', async () => {
   const links = html.match(/[^"]*\/held\/[0-9a-f-]{36}\/parts\/[^"]+/g) ?? []
   const read = await Promise.all(links.map(async (link) => await (await annsBrowser.request(link)).text()))
 
-  for (const word of ['one', 'two', 'three', 'large']) expect(html + read.join(''), word).toContain(word)
+  for (const word of [...words, 'large']) expect(html + read.join(''), word).toContain(word)
   expect(read.join('')).toContain('x'.repeat(40_000))
   expect(read.join('')).not.toContain('part_not_found')
 })
