@@ -66,7 +66,10 @@ export function RuleForm(
         name='guardrail'
         label='Guardrail'
         hint='Only for “a guardrail objects”.'
-        options={[{ value: '', title: 'any' }, ...guardrails.map(({ id, name }) => ({ value: id, title: isolated(name) }))]}
+        options={[
+          { value: '', title: 'any' },
+          ...guardrails.map(({ id, name }) => ({ value: id, title: isolated(name) })),
+        ]}
         value={guardrails.find(({ name }) => name === rule?.guardrail)?.id ?? ''}
       />
       <TextInput
