@@ -129,9 +129,9 @@ async function htmlOf({ as = 'owner', path }: SitePage): Promise<string> {
 
 const tag = /<(\/?[a-z][a-z0-9]*)((?:"[^"]*"|[^">])*)>/gi
 
-/** A text as Markdown, up to what follows it. */
+/** A text as Markdown, up to the answers that it offers or what follows it. */
 const markdown =
-  /<div class="text">([\s\S]*?)<\/div>(?=<div class="below">|<div class="offer">|<\/div><\/section>|<a class="alone(?: small)?"|<\/li>)/g
+  /<div class="text">([\s\S]*?)(?:<div class="offer">|<\/div>(?=<div class="below">|<\/div><\/section>|<a class="alone(?: small)?"|<\/li>))/g
 /** What Markdown may be made into. Links are ours to check: `rel` tells the other side nothing. */
 const ofMarkdown =
   /^(\/?(p|blockquote|ul|ol|li|em|strong|s|code|pre|br|hr|table|thead|tbody|tr|th|td|span|bdi|div)( (dir|class|start|tabindex))*|a href rel target|a href|\/a)( \/)?$/
