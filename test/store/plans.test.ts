@@ -77,9 +77,7 @@ test('the messages that wait in a conversation are counted once, however often t
   const asking = allQueries.filter(({ sql }) => sql.includes('found.waits '))
 
   expect(asking).toHaveLength(2)
-  for (const { sql } of asking) {
-    expect((await plan(sql)).filter((line) => line.startsWith('CORRELATED'))).toHaveLength(1)
-  }
+  for (const { sql } of asking) expect(await plan(sql)).toContain('MATERIALIZE found')
 })
 
 test('the answers of an hour are found by their numbers before there are statistics', async () => {
