@@ -105,7 +105,7 @@ export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
   .describe('{text | raw (base64) | url (https) | data | part_id (an upload), mediaType?, filename?}')
 
 /** Answers that a message offers to a person. The grid says what is wrong with one. */
-export const choicesInput = z.array(z.string()).describe('Up to 6, for a person to click')
+export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for a person')
 
 /**
  * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and

@@ -167,7 +167,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
         'Home',
         'Conversations',
         'Attention',
-        'Agents',
+        'Search',
       ])
 
       await bar.locator('summary').click()

@@ -121,7 +121,7 @@ test.each([
     'admin_set_agent_guardrails',
     { alias: 'bob', guardrails: [{ name: 'short', action: 'shout' }] },
     'invalid_input',
-    'guardrails.0.action must be one of block, redact, flag.',
+    'guardrails.0.action must be one of block, hold, redact, flag.',
   ],
   ['admin_set_channel_members', { name: 'nothing', members: [] }, 'channel_not_found', noChannel],
 ])('%s of %j is refused with %s, and nothing changes', async (name, args, code, message) => {

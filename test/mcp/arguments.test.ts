@@ -17,7 +17,7 @@ test.each([
     'send_message',
     { to: 'bob', message: 'hi', text: 'ho' },
     'text',
-    'to, message, reply_to_message_id, parts, wait_seconds, idempotency_key, expires_in_seconds',
+    'to, message, reply_to_message_id, parts, choices, wait_seconds, idempotency_key, expires_in_seconds',
   ],
   ['list_channels', { toString: 1 }, 'toString', 'cursor'],
 ])('%s of %j is refused with the arguments that it takes', async (name, args, field, takes) => {

@@ -100,7 +100,7 @@ describe('an admin', () => {
         tool: 'update_guardrail',
         outcome: 'ok',
         by: 'admin admin_key',
-        input: { id, name: 'the judge', token: '…' },
+        input: { id, name: 'the judge', token: '…', changed: { name: ['judge', 'the judge'] } },
       },
       {
         tool: 'update_guardrail',

@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     const { page, faults } = visitor
     await page.goto(thread)
     await waitFor('the stream', () => streams() === 1)
-    await page.locator('.pane-head summary').focus()
+    await page.locator('.pane-head summary').first().focus()
     await send('the second message')
     await page.getByText('the second message').first().waitFor()
     await page.locator('.threads .preview', { hasText: 'the second message' }).waitFor()

@@ -52,7 +52,7 @@ onEachDatabase((open) => {
     expect(await page({ after: await seqOf('99') })).toEqual([true, '100', '119', 20, false])
     expect(await page({ at: start + 42_500 })).toEqual([true, '43', '92', 50, true])
     expect(await page({ at: start - 1 })).toEqual([false, '0', '49', 50, true])
-    expect(await page({ at: grid.clock.now + 1 })).toEqual([true, undefined, undefined, 0, false])
+    expect(await page({ at: grid.clock.now + 1 })).toEqual([true, '70', '119', 50, false])
     expect(await page({ around: await seqOf('60') })).toEqual([true, '35', '84', 50, true])
     expect(await page({ newest: true }, start + 100_000)).toEqual([false, '100', '119', 20, false])
     expect(await page({ before: lastSeq }, grid.clock.now + 1)).toEqual([false, undefined, undefined, 0, false])
