@@ -1368,3 +1368,61 @@ export const tablesWithoutRowid: readonly string[] = [
   'thread_messages',
   'usage',
 ]
+
+/** A channel that is mirrored with one of Slack. Its agent has the address of the API and the token of the bot. */
+export const slackChannels = sqliteTable('slack_channels', {
+  accountId: text('account_id').notNull(),
+  /** Random: it is in the address to which Slack sends events. */
+  id: text('id').notNull(),
+  channelId: text('channel_id').notNull(),
+  agentId: text('agent_id').notNull(),
+  /** What Slack calls its channel, and the user of the bot. */
+  slackChannel: text('slack_channel').notNull(),
+  botUser: text('bot_user').notNull(),
+  /** The secret with which Slack signs events. */
+  ...sealedToken(),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  uniqueIndex('slack_channels_id').on(t.id),
+  uniqueIndex('slack_channels_channel').on(t.accountId, t.channelId),
+  uniqueIndex('slack_channels_agent').on(t.accountId, t.agentId),
+])
+
+/** The messages that are in both channels, whichever they were written in. */
+export const slackMessages = sqliteTable('slack_messages', {
+  accountId: text('account_id').notNull(),
+  slackId: text('slack_id').notNull(),
+  /** What Slack calls the message, and the first one of its thread. */
+  ts: text('ts').notNull(),
+  threadTs: text('thread_ts').notNull(),
+  messageId: text('message_id').notNull(),
+  conversationId: text('conversation_id'),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.slackId, t.ts] }),
+  foreignKey({ columns: [t.accountId, t.slackId], foreignColumns: [slackChannels.accountId, slackChannels.id] })
+    .onDelete('cascade'),
+  foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] })
+    .onDelete('cascade'),
+  index('slack_messages_message').on(t.accountId, t.messageId),
+  index('slack_messages_conversation').on(t.accountId, t.slackId, t.conversationId, t.ts),
+])
+
+/** Who a person is in Slack. Until they have posted their code there, `slack_user` is null. */
+export const slackPeople = sqliteTable('slack_people', {
+  accountId: text('account_id').notNull(),
+  slackId: text('slack_id').notNull(),
+  userId: text('user_id').notNull().references(() => users.id),
+  /** SHA-256 of the code; null once it was used. */
+  codeHash: text('code_hash'),
+  expiresAt: integer('expires_at').notNull(),
+  slackUser: text('slack_user'),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.slackId, t.userId] }),
+  foreignKey({ columns: [t.accountId, t.slackId], foreignColumns: [slackChannels.accountId, slackChannels.id] })
+    .onDelete('cascade'),
+  uniqueIndex('slack_people_user').on(t.accountId, t.slackId, t.slackUser).where(sql`slack_user IS NOT NULL`),
+  index('slack_people_person').on(t.userId),
+])

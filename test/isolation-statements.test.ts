@@ -133,6 +133,20 @@ await owner.store.write([
     grid.clock.now,
   ),
 ])
+const slack = { id: newId(), slackChannel: 'C1', botUser: 'U0', channelId: foreign['channel id'], agentId: robot.id }
+const slackMember = await grid.store.account(owner.id, { type: 'system', job: 'test' }).seal(
+  'slack_channels',
+  slack.id,
+  's',
+)
+await owner.store.write([
+  ...owner.store.change.slack.connect(slack, slackMember, '#acme', grid.clock.now),
+  owner.store.change.slack.addMessage(slack.id, { ts: '1.1', threadTs: '1.1', messageId: foreign['message id'] }),
+  { sql: "UPDATE slack_messages SET conversation_id = 'acme' WHERE account_id = ?", args: [owner.id] },
+  owner.store.change.channels.addMembers(slack.channelId, [seat.agentId], 1),
+  owner.store.change.slack.askToLink(slack.id, user, 'a hash of acme', grid.clock.now + day),
+  { sql: "UPDATE slack_people SET slack_user = 'U1' WHERE account_id = ?", args: [owner.id] },
+])
 const rule = { id: 'a rule of acme', name: 'a rule of acme', deciders: [user], isRisky: false }
 const heldOf = (id: string, messageId: string, step?: HeldStep) =>
   owner.store.change.held.add(
@@ -255,6 +269,9 @@ const texts: Record<string, string[]> = {
   held: ['a held message of acme', 'a held chunk of acme', 'a decision of acme'],
   decidedBy: [user],
   recipients: list(['@bob']),
+  slack: [slack.id],
+  ts: ['1.1'],
+  slackUser: ['U1'],
 }
 const startOfDay = grid.clock.now - grid.clock.now % day
 const later = grid.clock.now + 1_000
@@ -288,6 +305,7 @@ const others: Record<string, InValue[]> = {
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
+  ...{ slackChannel: ['C1'], botUser: ['U0'], externalName: ['#acme'], threadTs: ['1.1'] },
   ...{ url: ['https://x.example'], scheme: [null], version: ['1.0'], n: [1] },
   ...{ instance: ['a process'], card: ['{}'], contextId: ['c'], taskId: ['t'], error: [null] },
   ...{ senders: [null, '["alice"]'] },

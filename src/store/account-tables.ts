@@ -30,6 +30,7 @@ import { search } from './account/search.ts'
 import { seenTasks } from './account/seen-tasks.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
+import { slack } from './account/slack.ts'
 import { spentTokens } from './account/spent-tokens.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
@@ -79,6 +80,7 @@ const tables = {
   seats,
   seenTasks,
   skills,
+  slack,
   snoozes,
   spentTokens,
   tasks,

@@ -22,6 +22,9 @@ export const globalTables = tables.filter((table) => !hasAccount(table)).map((ta
 /** The cross-account queries. Adding one is a decision, which is made here. */
 export const allowedCrossAccountQueries = [
   'whether a sender or recipient is automated',
+  'account of a Slack channel',
+  'tokens of slack_channels by key',
+  'tokens of slack_channels under other keys',
   'OAuth token by hash',
   'access token by hash',
   'accounts administered by a user',

@@ -159,7 +159,7 @@ async function refuseTooManyAgents(account: AccountStore): Promise<void> {
 }
 
 /** Fails the unit if the account has too many agents when it runs: others may be created at the same time. */
-function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
+export function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
   const { agentsPerAccount } = deps.config
   return agentsPerAccount === 0 ? [] : [change.agents.requireAtMost(agentsPerAccount)]
 }

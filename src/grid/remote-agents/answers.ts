@@ -15,7 +15,7 @@ import type { Attempt } from './attempt.ts'
 const maxReason = 200
 const noText = 'This message has no text.'
 /** Errors that pass: the answer is stored later. */
-const temporary: readonly GridError['code'][] = [
+export const temporary: readonly GridError['code'][] = [
   'unavailable',
   'storage_full',
   'guardrail_unavailable',
@@ -113,6 +113,6 @@ function cleaned(text: string): string {
 }
 
 /** The beginning of a text that is too long for a message. The whole text is in the parts. */
-function shortened(text: string): string {
+export function shortened(text: string): string {
   return hasAtMost(text, maxMessageLength) ? text : `${Array.from(text).slice(0, maxMessageLength - 1).join('')}…`
 }

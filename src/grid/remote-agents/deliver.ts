@@ -11,6 +11,7 @@ import { partsOf } from './outgoing-parts.ts'
 import { callbackOf } from './callback.ts'
 import { findRemote, streamOf } from './find-remote.ts'
 import { withRetries } from './retry.ts'
+import { mirrorToSlack } from '../slack/to-slack.ts'
 
 /** Each grid that sends a message on counts as one. */
 const maxCrossings = 8
@@ -33,6 +34,8 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
     await write([inbox.markRead(actor.agentId, [message.id], deps.now()), remoteAgents.accepted(line, deps.now())])
     return true
   }
+  const slack = await read.slack.ofAgent(actor.agentId)
+  if (slack) return await mirrorToSlack(attempt, slack, message)
   // Another sender must not get into it by naming its conversation.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
   const exchange = { id: message.id, conversation, sends: attempt.number, callbackHash: null }

@@ -33,18 +33,20 @@ export async function withRetries(
     const reason = reasonOf(error)
     if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
     else {
-      const pause = retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
+      const asked = error instanceof RemoteError ? error.answered?.retryAfterMs : undefined
+      const pause = asked ?? retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
       const isUnsent = error instanceof RemoteError && ['refused', 'not_connected'].includes(error.reason)
       await account.write([change.remoteAgents.failed(line, { error: reason, dueAt: at + pause, isUnsent }, at)])
     }
     if (!(error instanceof RemoteError)) deps.log.warn('A request to a server outside was not made', { error })
-    return !(error instanceof RemoteError)
+    return !(error instanceof RemoteError) || error.answered !== undefined
   }
 }
 
 /** In words, for the people of the account. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof RemoteError)) return 'The grid itself failed: its log says why.'
+  if (error.answered) return error.answered.told
   const reasons = {
     refused: 'Its address is not allowed.',
     not_connected: 'No connection.',

@@ -30,6 +30,8 @@ export class RemoteError extends GridError {
   readonly detail: string
   /** The log has it. */
   isReported = false
+  /** Set if the server answered: what people of the account are told, and when it wants the next request. */
+  answered: { told: string; retryAfterMs?: number } | undefined
 
   constructor(reason: RemoteErrorReason, detail: string) {
     super('remote_unreachable', 'The remote server was not reached, or gave no usable response.')

@@ -46,12 +46,18 @@ const hasCallback = crossAccountQuery<{ one: number }>(
   'callback of a remote agent',
   `SELECT 1 AS one FROM remote_exchanges WHERE ${ofCallback}`,
 )
+const accountOfSlack = crossAccountQuery<{ accountId: string }>(
+  'account of a Slack channel',
+  'SELECT account_id FROM slack_channels WHERE id = :id',
+)
 const lookNow = crossAccountStatement(
   'look that a callback asks for',
   `UPDATE remote_exchanges SET due_at = :at WHERE ${ofCallback} AND state = 'working'`,
 )
 
 export const remoteLines = (db: Db) => ({
+  /** The account of a channel that is mirrored with Slack. */
+  accountOfSlack: async (id: string) => (await db.one(accountOfSlack, { id }))?.accountId,
   /** Whether a message has a callback whose token has this hash. */
   hasCallback: async (id: string, hash: string) => await db.one(hasCallback, { id, hash }) !== undefined,
   /** Look at once what became of the message, if it is worked on. */

@@ -81,6 +81,8 @@ const phrases: Record<string, Phrase> = {
   admin_delete_channel: ['Delete', 'Deleted', '{channel}'],
   admin_set_channel_members: ['Set', 'Set', 'the members of {channel}[ to {members}]'],
   change_channel_members: ['Change', 'Changed', 'the members of {channel}[, added {added}][, removed {removed}]'],
+  connect_slack: ['Mirror', 'Mirrored', '{channel} with Slack'],
+  disconnect_slack: ['End', 'Ended', 'the mirroring of {channel} with Slack'],
 
   pause_conversation: ['Pause', 'Paused', 'the conversation of {participants}, who kept answering each other'],
   resume_conversation: ['Resume', 'Resumed', 'the conversation of {participants}'],

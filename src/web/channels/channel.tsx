@@ -4,13 +4,14 @@ import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
 import type { Channel } from '../../grid/channels/channels.ts'
-import { Card, Facts, Tabs, Time } from '../../html/components.tsx'
+import { Badge, Card, Facts, Tabs, Time } from '../../html/components.tsx'
 import { TextArea } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { DeleteCard, PageForm } from '../forms.tsx'
 import { ManagersOnlyNote, pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
+import { slackCard } from './slack.tsx'
 
 export type ChannelTab = 'posts' | 'members' | 'settings'
 
@@ -84,6 +85,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
           )
           : <ManagersOnlyNote visit={visit} what='change channels and their members' />}
       </ChannelDetails>
+      {await slackCard(visit, channel)}
       {visit.may('manage') && (
         <DeleteCard
           noun='channel'
@@ -109,6 +111,12 @@ export function ChannelDetails(
       <Facts
         items={[
           ['Name', <code>#{channel.name}</code>],
+          [
+            'Mirrored',
+            channel.externalIntegrationType === 'slack' && (
+              <Badge kind='info'>Slack {channel.externalChannelName}</Badge>
+            ),
+          ],
           ['Created', <Time at={channel.createdAt} now={visit.account.deps.now()} />],
         ]}
       />

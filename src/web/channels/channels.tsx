@@ -9,6 +9,7 @@ import {
   updateChannel,
 } from '../../grid/channels/channels.ts'
 import { findSeat } from '../../grid/people/seats.ts'
+import { askToLinkSlack, connectSlack, disconnectSlack, unlinkSlack } from '../../grid/slack/connect.ts'
 import { Card, Time } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
@@ -66,6 +67,31 @@ export function channelPages({ get, post, may }: AccountPages): void {
     const input = { channel: visit.param('channel'), description: visit.form.get('description') ?? '' }
     await visit.record('update_channel', input, (account) => updateChannel(account, input))
     return visit.done('saved', 'channels', input.channel, 'settings')
+  }, showSettings)
+
+  post('/channels/:channel/slack', async (visit) => {
+    const { form } = visit
+    const named = { channel: visit.param('channel'), slackChannel: form.get('slackChannel') ?? '' }
+    const input = { ...named, token: form.get('token') ?? '', signingSecret: form.get('signingSecret') ?? '' }
+    // Recorded without the secrets.
+    await visit.record('connect_slack', named, (account) => connectSlack(account, input))
+    return visit.done('slack-connected', 'channels', named.channel, 'settings')
+  }, showSettings)
+  post('/channels/:channel/slack/remove', async (visit) => {
+    const channel = visit.param('channel')
+    await visit.record('disconnect_slack', { channel }, (account) => disconnectSlack(account, channel))
+    return visit.done('slack-ended', 'channels', channel, 'settings')
+  }, showSettings)
+  may('use').post('/channels/:channel/slack/link', async (visit) => {
+    const channel = visit.param('channel')
+    return await visit.showOnce(
+      visit.path('channels', channel, 'settings'),
+      await askToLinkSlack(visit.account, channel),
+    )
+  }, showSettings)
+  may('use').post('/channels/:channel/slack/unlink', async (visit) => {
+    await unlinkSlack(visit.account, visit.param('channel'))
+    return visit.done('slack-unlinked', 'channels', visit.param('channel'), 'settings')
   }, showSettings)
 
   post('/channels/:channel/delete', async (visit) => {

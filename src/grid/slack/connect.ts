@@ -1,0 +1,156 @@
+/** Setting up that a channel is mirrored with one of Slack, and who is who there. See docs/operating.md, "Slack". */
+import { callingUser, requireAdmin, requireConfirmed } from '../../auth/actor.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
+import { hour } from '../../lib/time.ts'
+import { callSlack, slackApi } from '../../remote/slack.ts'
+import { RemoteRefusal } from '../../remote/refusal.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { refuseTakenAlias, requireAgentLimit } from '../agents/agents.ts'
+import { maxMembers } from '../channels/channels.ts'
+import { authorize } from '../authorize.ts'
+import { sendMessage } from '../messaging/send-message.ts'
+import { callingSeat } from '../people/seats.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+
+/** What a person posts in Slack to say who they are. */
+export const linkCodePattern = /grid-link-[\w-]{20,100}/
+const codeLifetimeMs = hour
+
+interface SlackInput {
+  /** The id of the channel of the grid, and what Slack calls its own. */
+  channel: string
+  slackChannel: string
+  /** Of the bot. */
+  token: string
+  signingSecret: string
+}
+
+/**
+ * Mirror a channel with one of Slack. An agent `@slack-<channel>` joins it, and its members are told. Fails with
+ * `confirmation_required`, `channel_not_found`, `conflict` of an alias, or `invalid_input` if Slack does not answer well.
+ */
+export async function connectSlack(account: AccountStore, input: SlackInput): Promise<{ id: string; alias: string }> {
+  const { actor, deps, change } = account
+  requireAdmin(actor)
+  requireConfirmed(actor, deps.now())
+  const slackChannel = input.slackChannel.trim()
+  if (!/^[CG][A-Z0-9]{2,20}$/.test(slackChannel)) throw invalidInput('It looks like C0123456789.', 'slackChannel')
+  if (!/^xoxb-[\w-]{5,200}$/.test(input.token)) throw invalidInput('The token of a bot begins with xoxb-.', 'token')
+  if (!/^[\da-f]{32,64}$/.test(input.signingSecret)) {
+    throw invalidInput('The signing secret has 32 digits and letters from a to f.', 'signingSecret')
+  }
+  const { botUser, name } = await examine(account, input.token, slackChannel)
+  const [id, agentId] = [newId(), newId()]
+  const [token, secret] = [
+    await account.seal('agents', agentId, input.token),
+    await account.seal('slack_channels', id, input.signingSecret),
+  ]
+
+  const made = await retryOnConflict(async () => {
+    const channel = await account.read.channels.byRef(input.channel, '')
+    if (!channel) throw new GridError('channel_not_found', 'This channel does not exist or was deleted.')
+    const known = await account.read.slack.ofChannel(channel.id)
+    if (known && known.id !== id) throw invalidInput('The channel is mirrored with Slack already.', 'slackChannel')
+    if (known) return { channel: channel.name, alias: known.alias }
+    const alias = await freeAlias(account, channel.name, id)
+    const at = deps.now()
+    await account.write([
+      change.channels.requireLive(channel.id),
+      change.directory.distrustNewAlias(alias),
+      change.agents.add({
+        ...{ id: agentId, alias, type: 'a2a', visibility: 'private', accessPolicy: 'auto_approve', createdAt: at },
+        ...{ description: `Mirrors #${channel.name} with Slack.`, remoteUrl: slackApi, signupId: null },
+        ...token,
+      }),
+      ...requireAgentLimit(account),
+      change.channels.addMembers(channel.id, [agentId], at),
+      change.channels.requireAtMost(channel.id, maxMembers),
+      ...change.slack.connect({ id, channelId: channel.id, agentId, slackChannel, botUser }, secret, name, at),
+    ])
+    return { channel: channel.name, alias }
+  })
+  await tellMembers({ ...account, actor: { type: 'system', job: 'slack' } }, { id, agentId, name, ...made })
+  return { id, alias: made.alias }
+}
+
+/** The user of the bot, and the name of the channel. */
+async function examine({ deps }: AccountStore, token: string, channel: string) {
+  const address = { url: slackApi, token }
+  const ask = async (method: string, query: Record<string, string>, field: string) => {
+    try {
+      return await callSlack(deps.safeFetch, address, method, query)
+    } catch (error) {
+      if (!(error instanceof RemoteError || error instanceof RemoteRefusal)) throw error
+      const told = error instanceof RemoteError ? error.answered?.told : error.message
+      throw invalidInput(told ?? 'Slack cannot be reached from here.', field)
+    }
+  }
+  const { user_id: botUser } = await ask('auth.test', {}, 'token')
+  const { channel: found } = await ask('conversations.info', { channel }, 'slackChannel')
+  if (!botUser || !found?.name) throw invalidInput('Slack does not say what this is.', 'slackChannel')
+  if (found.is_member !== true) throw invalidInput('Invite the bot to the channel in Slack first.', 'slackChannel')
+  return { botUser, name: `#${found.name}` }
+}
+
+/** Aliases are unique on the grid, and other accounts have channels of the same name. */
+async function freeAlias(account: AccountStore, channel: string, id: string): Promise<string> {
+  const plain = `slack-${channel}`
+  if (plain.length <= 32 && await account.read.directory.isAliasFree(plain)) return plain
+  const alias = `${plain.slice(0, 25).replace(/-+$/, '')}-${id.slice(-6)}`
+  await refuseTakenAlias(account, alias)
+  return alias
+}
+
+async function tellMembers(
+  system: AccountStore,
+  made: { id: string; agentId: string; alias: string; channel: string; name: string },
+): Promise<void> {
+  const text = `#${made.channel} is now mirrored with ${made.name} in Slack. People there read what is posted here.`
+  try {
+    await sendMessage(system, made, { to: `#${made.channel}`, text, idempotencyKey: `slack:${made.id}` })
+  } catch (error) {
+    system.deps.log.warn('The members of a channel were not told of Slack', { error })
+  }
+}
+
+/** End the mirroring of a channel, and delete its agent. Messages stay where they are. */
+export async function disconnectSlack(account: AccountStore, channel: string): Promise<void> {
+  requireAdmin(account.actor)
+  await retryOnConflict(async () => {
+    const slack = await account.read.slack.ofChannel(channel)
+    if (!slack) return
+    const at = account.deps.now()
+    const { agents, channels, leases, slack: changes } = account.change
+    await account.write([
+      agents.requireLive([slack.agentId]),
+      channels.removeAgent(slack.agentId),
+      leases.parkUnread(slack.agentId, at),
+      agents.softDelete(slack.agentId, at),
+      ...changes.disconnect(channel),
+    ])
+  })
+}
+
+/** A code for the calling user, who must be able to write in the channel. It works once, for an hour. */
+export async function askToLinkSlack(account: AccountStore, channel: string): Promise<string> {
+  const { precondition } = await authorize(account, 'use')
+  await callingSeat(account)
+  const slack = await account.read.slack.ofChannel(channel)
+  if (!slack) throw new GridError('not_found', 'The channel is not mirrored with Slack.')
+  const code = `grid-link-${mintLinkToken().token}`
+  const { userId } = callingUser(account.actor)
+  const until = account.deps.now() + codeLifetimeMs
+  await account.write([...precondition, account.change.slack.askToLink(slack.id, userId, hashForLookup(code), until)])
+  return code
+}
+
+/** What the calling user writes in Slack no longer comes as them. */
+export async function unlinkSlack(account: AccountStore, channel: string): Promise<void> {
+  const { precondition } = await authorize(account, 'use')
+  const slack = await account.read.slack.ofChannel(channel)
+  if (!slack) return
+  await account.write([...precondition, account.change.slack.unlink(slack.id, callingUser(account.actor).userId)])
+}

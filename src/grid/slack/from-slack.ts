@@ -1,0 +1,140 @@
+/** Messages that people write in Slack, as posts of the grid. See docs/operating.md, "Slack". */
+import { allows } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
+import { second } from '../../lib/time.ts'
+import { callSlack, fromSlackText, isSignedBySlack } from '../../remote/slack.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { SlackChannel } from '../../store/account/slack.ts'
+import type { Store } from '../../store/store.ts'
+import { sendMessage } from '../messaging/send-message.ts'
+import type { SendInput } from '../messaging/outgoing-message.ts'
+import { shortened, temporary } from '../remote-agents/answers.ts'
+import { addressOf } from '../remote-agents/find-remote.ts'
+import { linkCodePattern } from './connect.ts'
+
+/** What is read of an event. @see https://docs.slack.dev/apis/events-api */
+interface SlackEvent {
+  type?: string
+  challenge?: string
+  event?: {
+    type?: string
+    subtype?: string
+    channel?: string
+    user?: string
+    text?: string
+    ts?: string
+    thread_ts?: string
+    bot_id?: string
+    app_id?: string
+  }
+}
+
+/** Slack repeats an event that is not answered within 3 seconds. */
+const nameTimeoutMs = 1.5 * second
+/** Messages of people. Others are changes, deletions, and what Slack itself writes. */
+const subtypes = [undefined, 'file_share', 'thread_broadcast', 'me_message']
+
+/**
+ * Take an event of the channel with this id. Once this resolves, a message of it is on disk. Returns what Slack expects,
+ * or undefined for an unknown channel or a wrong signature. Fails with what Slack should repeat the event after.
+ */
+export async function takeSlackEvent(
+  store: Store,
+  id: string,
+  headers: Headers,
+  body: string,
+): Promise<string | undefined> {
+  const owner = await store.global.remoteLines.accountOfSlack(id)
+  if (owner === undefined) return undefined
+  const account = store.account(owner, { type: 'system', job: 'slack' })
+  const slack = await account.read.slack.byId(id)
+  if (!slack) return undefined
+  if (!isSignedBySlack(await account.open('slack_channels', id, slack), headers, body, store.deps.now())) {
+    return undefined
+  }
+  const { type, challenge, event } = readEvent(body)
+  if (type === 'url_verification') return String(challenge)
+  if (type === 'event_callback' && event?.type === 'message') await takeMessage(store, account, owner, slack, event)
+  return ''
+}
+
+function readEvent(body: string): SlackEvent {
+  try {
+    return Object(JSON.parse(body)) as SlackEvent
+  } catch {
+    throw new GridError('invalid_request', 'The body is not JSON.')
+  }
+}
+
+async function takeMessage(
+  store: Store,
+  account: AccountStore,
+  owner: string,
+  slack: SlackChannel,
+  { channel, user, text = '', ts, thread_ts, subtype, bot_id, app_id }: NonNullable<SlackEvent['event']>,
+): Promise<void> {
+  if (channel !== slack.slackChannel || !subtypes.includes(subtype)) return
+  // Our own posts, and those of other programs: two mirrors would write to each other without end.
+  if (bot_id || app_id || typeof user !== 'string' || user === slack.botUser || typeof ts !== 'string') return
+  if (await account.read.slack.byTs(slack.id, ts)) return
+  const code = linkCodePattern.exec(text)?.[0]
+  if (code !== undefined) {
+    await account.write(account.change.slack.link(slack.id, user, hashForLookup(code), account.deps.now()))
+    return
+  }
+  const said = fromSlackText(text).trim() || (subtype === 'file_share' ? '(a file in Slack)' : '')
+  if (said === '') return
+  const thread = thread_ts === undefined ? undefined : await account.read.slack.byTs(slack.id, thread_ts)
+  const place = { ts, threadTs: thread_ts ?? ts }
+  const input: Omit<SendInput, 'text'> = {
+    to: `#${slack.name}`,
+    idempotencyKey: `slack:${slack.id}:${ts}`,
+    // The name of its writer may be another one when Slack repeats the event.
+    request: ts,
+    ...(thread && { replyToMessageId: thread.messageId, conversationId: thread.conversationId ?? undefined }),
+    part: ({ id }) => ({ statements: [account.change.slack.addMessage(slack.id, { ...place, messageId: id })] }),
+  }
+  const person = await account.read.slack.person(slack.id, user)
+  if (person && allows(person.role, 'use')) {
+    const { userId, role, agentId, alias } = person
+    const writer = store.account(owner, { type: 'user', userId, role, sessionId: `slack ${slack.id}` })
+    await send(writer, { agentId, alias }, { ...input, text: shortened(said) })
+  } else {
+    const { agentId, alias } = slack
+    const writer = store.account(owner, { type: 'agent', agentId, alias, credentialId: `slack ${slack.id}` })
+    const name = await nameOf(account, slack, user)
+    await send(writer, { agentId, alias }, { ...input, text: shortened(`${name}: ${said}`) })
+  }
+}
+
+/** What is refused for good is not sent again: Slack would only repeat it. */
+async function send(writer: AccountStore, sender: { agentId: string; alias: string }, input: SendInput): Promise<void> {
+  try {
+    await sendMessage(writer, sender, input)
+  } catch (error) {
+    if (!(error instanceof GridError) || temporary.includes(error.code)) throw error
+    // It replies to a message that the writer was not sent.
+    if (error.code === 'message_not_found') {
+      await send(writer, sender, { ...input, replyToMessageId: undefined })
+    } else if (error.code !== 'idempotency_conflict') {
+      writer.deps.log.warn('A message of Slack was refused', { code: error.code, account: writer.owner })
+    }
+  }
+}
+
+/** The name of a person in Slack; their id there if it cannot be read in time. */
+async function nameOf(account: AccountStore, { agentId }: SlackChannel, user: string): Promise<string> {
+  const row = await account.read.remoteAgents.byId(agentId)
+  try {
+    const address = await addressOf(account, agentId, row!)
+    const { user: found } = await callSlack(account.deps.safeFetch, address, 'users.info', { user }, {
+      timeoutMs: nameTimeoutMs,
+    })
+    const name = found?.profile?.display_name || found?.real_name || found?.name || user
+    // In one line, so that a name cannot look like a text.
+    return Array.from(name.replace(/[\s:]+/g, ' ').trim()).slice(0, 80).join('') || user
+  } catch {
+    return user
+  }
+}

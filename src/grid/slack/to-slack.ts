@@ -1,0 +1,77 @@
+/** Posts of the grid in Slack. They wait in the inbox of the agent of the integration. See docs/operating.md, "Slack". */
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { callSlack, toSlackText } from '../../remote/slack.ts'
+import { RemoteRefusal } from '../../remote/refusal.ts'
+import type { InboxMessage } from '../../store/account/inbox-message.ts'
+import type { SlackChannel, SlackMessage } from '../../store/account/slack.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { tellOfFailure } from '../remote-agents/answers.ts'
+import type { Attempt } from '../remote-agents/attempt.ts'
+import { addressOf } from '../remote-agents/find-remote.ts'
+import { withRetries } from '../remote-agents/retry.ts'
+
+/** Slack shows no SVG, which the pictures of agents are. */
+const pictures = ['owl', 'fox_face', 'whale', 'bee', 'octopus', 'turtle', 'penguin', 'koala', 'tiger', 'unicorn_face']
+
+/** Post a message in Slack. Resolves as `deliverNext` does. A message that was written in Slack is there already. */
+export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, message: InboxMessage): Promise<boolean> {
+  const { account, line, signal } = attempt
+  const { actor: { agentId }, read, write, change, deps } = account
+  const done = () => [
+    change.inbox.markRead(agentId, [message.id], deps.now()),
+    change.remoteAgents.accepted(line, deps.now()),
+  ]
+  if (message.recipient !== `#${slack.name}`) {
+    await tellOfFailure(attempt, message, `It mirrors #${slack.name} with Slack, and reads nothing else.`)
+    await write(done())
+    return true
+  }
+  if (await read.slack.byMessage(slack.id, message.id)) {
+    await write(done())
+    return true
+  }
+  const giveUp = async () => {
+    const { park, accepted } = change.remoteAgents
+    await write([park(agentId, message.id, deps.now()), accepted(line, deps.now())])
+  }
+  return await withRetries(attempt, giveUp, async () => {
+    const row = await read.remoteAgents.byId(agentId)
+    if (!row) throw new RemoteRefusal('It has no address any more.')
+    const first = await firstOfThread(account, slack, message)
+    const body = JSON.stringify({
+      channel: slack.slackChannel,
+      text: toSlackText(withoutInvisible(message.body)),
+      username: `@${message.fromAlias}`,
+      icon_emoji: `:${pictureOf(message.fromAlias)}:`,
+      ...(first && { thread_ts: first.threadTs }),
+      // Neither are names in the text looked up.
+      parse: 'none',
+      link_names: false,
+    })
+    const { ts } = await callSlack(
+      deps.safeFetch,
+      await addressOf(account, agentId, row),
+      'chat.postMessage',
+      { body },
+      {
+        signal,
+      },
+    )
+    const place = { ts: String(ts), threadTs: first?.threadTs ?? String(ts), messageId: message.id }
+    await write([change.slack.addMessage(slack.id, place), ...done()])
+  })
+}
+
+async function firstOfThread(
+  { read }: AccountStore,
+  { id }: SlackChannel,
+  { replyToMessageId, conversationId }: InboxMessage,
+): Promise<SlackMessage | undefined> {
+  const repliedTo = replyToMessageId === null ? undefined : await read.slack.byMessage(id, replyToMessageId)
+  return repliedTo ?? (conversationId === null ? undefined : await read.slack.ofConversation(id, conversationId))
+}
+
+function pictureOf(alias: string): string {
+  const sum = Array.from(alias).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7)
+  return pictures[sum % pictures.length]
+}

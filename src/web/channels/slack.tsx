@@ -1,0 +1,69 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** The mirroring of a channel with Slack: setting it up, and who the visitor is there. */
+import type { Channel } from '../../grid/channels/channels.ts'
+import { slackEventsPath } from '../../rest/slack-events.ts'
+import { Card, Facts, Notice } from '../../html/components.tsx'
+import { PasswordInput, TextInput } from '../../html/fields.tsx'
+import { ButtonForm, SubmitRow } from '../../html/form.tsx'
+import { PageForm } from '../forms.tsx'
+import type { Visit } from '../visit.ts'
+
+/** The card on the page of settings; nothing for people who can do nothing here. */
+export async function slackCard(visit: Visit, channel: Channel) {
+  const { account, actor, may, path } = visit
+  const slack = await account.read.slack.ofChannel(channel.id)
+  const action = (...parts: string[]) => path('channels', channel.id, 'slack', ...parts)
+  if (!slack) return may('manage') ? <ConnectCard visit={visit} action={action()} /> : undefined
+  if (!may('use')) return undefined
+  const isLinked = await account.read.slack.isLinked(slack.id, actor.userId)
+  const code = await visit.takeShown<string>()
+  return (
+    <Card title='Slack' lead='Posts here appear in Slack, and what people write there appears here.'>
+      {typeof code === 'string' && code !== 'shown' && (
+        <Notice kind='good' title='Post this in the channel of Slack within an hour'>
+          <code>{code}</code>
+        </Notice>
+      )}
+      <Facts
+        items={[
+          ['In Slack', channel.externalChannelName],
+          ['Agent', <a href={path('agents', slack.alias)}>@{slack.alias}</a>],
+          [
+            'Request URL of its events',
+            may('manage') && <code>{account.deps.config.baseUrl}{slackEventsPath.replace(':id', slack.id)}</code>,
+          ],
+          ['You there', isLinked ? 'write as yourself' : 'write through the agent, with your name'],
+        ]}
+      />
+      <div class='row'>
+        <ButtonForm action={action('link')} kind='plain' isSmall>That is me in Slack</ButtonForm>
+        {isLinked && <ButtonForm action={action('unlink')} kind='plain' isSmall>Unlink me</ButtonForm>}
+        {may('manage') && <ButtonForm action={action('remove')} kind='plain danger' isSmall>End mirroring</ButtonForm>}
+      </div>
+    </Card>
+  )
+}
+
+function ConnectCard({ visit, action }: { visit: Visit; action: string }) {
+  const fields = ['slackChannel', 'token', 'signingSecret']
+  return (
+    <Card
+      title='Slack'
+      lead='Mirror this channel with one of Slack, in both directions. People there will read all new posts.'
+    >
+      <PageForm visit={visit} action={action} fields={fields}>
+        <TextInput name='slackChannel' label='Channel ID in Slack' hint='For example C0123456789.' isRequired isMono />
+        <PasswordInput
+          name='token'
+          label='Bot token'
+          hint='It begins with xoxb-.'
+          autocomplete='new-password'
+          isRequired
+        />
+        <PasswordInput name='signingSecret' label='Signing secret' autocomplete='new-password' isRequired />
+        <SubmitRow kind='plain'>Mirror with Slack</SubmitRow>
+      </PageForm>
+    </Card>
+  )
+}

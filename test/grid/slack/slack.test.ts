@@ -1,0 +1,247 @@
+/** A channel that is mirrored with one of Slack, over the doors, against a local server that speaks Slack's API. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
+import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
+import { askToLinkSlack, connectSlack, disconnectSlack } from '../../../src/grid/slack/connect.ts'
+import { minute, second } from '../../../src/lib/time.ts'
+import { fromSlackText } from '../../../src/remote/slack.ts'
+import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { rows } from '../../support/database.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { seated } from '../../support/seats.ts'
+import { botToken, signedEvent, signingSecret, type SlackServer, startSlack } from '../../support/slack.ts'
+
+let grid: TestGrid
+let slack: SlackServer
+let lines: RemoteLines
+let path: string
+let channel: string
+beforeEach(async () => {
+  slack = await startSlack()
+  grid = await testGrid({ safeFetch: slack.safeFetch })
+  lines = new RemoteLines(grid.store)
+  channel = (await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })).channel.id
+  const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
+  path = `/api/v1/slack/${(await connectSlack(grid.acme.store, input)).id}/events`
+})
+afterEach(async () => {
+  await lines.stop()
+  await slack.close()
+  await grid.close()
+})
+
+/** What is due after some time is sent. */
+async function step(ms = 0): Promise<void> {
+  grid.clock.now += ms
+  for (let n = 0; n < 5; n++) {
+    await lines.run()
+    await lines.settled()
+  }
+}
+
+const post = (text: string, more = {}, agent = grid.alice) =>
+  sendMessage(storeOf(grid, agent), { to: '#general', text, ...more })
+const said = (text: string, more = {}) => ({
+  type: 'event_callback',
+  event_id: 'Ev1',
+  event: { type: 'message', channel: 'C01', user: 'U1', text, ts: '5.001', ...more },
+})
+const arrive = async (event: unknown, at = grid.clock.now) => (await grid.request(path, signedEvent(event, at))).status
+const stored = async () =>
+  (await rows(grid, 'SELECT from_alias, type, body, reply_to_message_id AS reply FROM messages WHERE account_id = ?', [
+    grid.acme.id,
+  ])).map((row) => `${row.from_alias} ${row.type}: ${row.body}`).filter((text) => !text.includes('is now mirrored'))
+
+test('the channel says with what it is mirrored, and its members are told once', async () => {
+  const found = await grid.acme.store.read.channels.byRef(channel, '')
+  const told = await rows(grid, "SELECT type, body FROM messages WHERE account_id = ? AND type = 'system'", [
+    grid.acme.id,
+  ])
+
+  expect(found).toMatchObject({ externalIntegrationType: 'slack', externalChannelName: '#town', memberCount: 3 })
+  expect(told.map(({ body }) => body)).toEqual([
+    '#general is now mirrored with #town in Slack. People there read what is posted here.',
+  ])
+  const [row] = await rows(grid, 'SELECT * FROM slack_channels WHERE account_id = ?', [grid.acme.id])
+  expect(JSON.stringify(row)).not.toContain(signingSecret)
+})
+
+test('a post appears in Slack with the alias and without mentions, and replies stay in its thread', async () => {
+  const { id: first } = await post('<!channel> & <@U1>')
+  await post('a reply', { replyToMessageId: first }, grid.bob)
+  await post('another topic', { conversationId: 'c1' })
+  await post('of the same topic', { conversationId: 'c1' }, grid.bob)
+  await step()
+
+  expect(slack.posts.map(({ text, username, thread_ts }) => [username, text, thread_ts])).toEqual([
+    ['@alice', '&lt;!channel&gt; &amp; &lt;@U1&gt;', undefined],
+    ['@bob', 'a reply', '9.001'],
+    ['@alice', 'another topic', undefined],
+    ['@bob', 'of the same topic', '9.003'],
+  ])
+  expect(slack.posts[0]).toMatchObject({ channel: 'C01', icon_emoji: expect.stringMatching(/^:\w+:$/) })
+})
+
+test('a post waits as long as Slack asks, later ones wait behind it, and a post that Slack refuses does not hold them', async () => {
+  slack.troubles.push({ status: 429, headers: { 'retry-after': '90' } })
+  await post('one')
+  await post('two')
+  await step()
+  expect(slack.posts).toEqual([])
+  await step(89 * second)
+  expect(slack.posts).toEqual([])
+  slack.troubles.push({ error: 'msg_too_long' })
+  await step(second)
+  expect(slack.posts.map(({ text }) => text)).toEqual(['two'])
+})
+
+test('what an unlinked person writes in Slack comes with their name, once, and not back', async () => {
+  const event = said('hello &amp; <https://a.example|a>', { thread_ts: undefined })
+
+  expect(await arrive(event)).toBe(200)
+  expect(await stored()).toEqual(['slack-general agent: Ann: hello & a (https://a.example)'])
+  // Slack repeats what was not answered in time, here after a restart and after the keys of sends were removed.
+  await rows(grid, 'DELETE FROM idempotency_keys WHERE account_id = ?', [grid.acme.id])
+  expect(await arrive({ ...event, event_id: 'Ev2' })).toBe(200)
+  expect(await arrive(event, grid.clock.now - 4 * minute)).toBe(200)
+  expect(await stored()).toHaveLength(1)
+  await step()
+  expect(slack.posts).toEqual([])
+})
+
+test('two repeats at the same time store one message', async () => {
+  expect(await Promise.all([1, 2, 3].map(() => arrive(said('hello'))))).toEqual([200, 200, 200])
+  expect(await stored()).toEqual(['slack-general agent: Ann: hello'])
+})
+
+test('a reply in a thread of Slack is a reply here, and the answer goes into the thread', async () => {
+  const { id: first } = await post('a question')
+  await step()
+  await arrive(said('an answer', { thread_ts: '9.001' }))
+  const [answer] = await rows(
+    grid,
+    "SELECT id, reply_to_message_id AS reply FROM messages WHERE account_id = ? AND body = 'Ann: an answer'",
+    [grid.acme.id],
+  )
+  await post('thanks', { replyToMessageId: String(answer.id) })
+  await step()
+
+  expect(answer.reply).toBe(first)
+  expect(slack.posts.at(-1)).toMatchObject({ text: 'thanks', thread_ts: '9.001' })
+})
+
+test('a person who posted their code writes as themselves, while they may and are in the channel', async () => {
+  const ann = await seated(grid, 'ann', { role: 'member' })
+  await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'ann', 'slack-general'] })
+  const code = await askToLinkSlack(ann.account, channel)
+
+  await arrive(said(`<${code}> ${code}`, { ts: '5.000' }))
+  await arrive(said('it is me'))
+  await arrive(said(code, { ts: '5.002', user: 'U2' }))
+  await arrive(said('and I am not', { ts: '5.003', user: 'U2' }))
+  await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'slack-general'] })
+  await arrive(said('no member any more', { ts: '5.004' }))
+  await step()
+
+  expect(await stored()).toEqual([
+    'ann human: it is me',
+    'slack-general agent: U2: and I am not',
+    'slack-general agent: Ann: no member any more',
+  ])
+  expect(slack.posts).toEqual([])
+})
+
+test('a code expires', async () => {
+  const ann = await seated(grid, 'ann')
+  await setChannelMembers(grid.acme.store, { channel, members: ['ann', 'slack-general'] })
+  const code = await askToLinkSlack(ann.account, channel)
+  grid.clock.now += 61 * minute
+
+  await arrive(said(code))
+  await arrive(said('hello', { ts: '5.002' }))
+
+  expect(await stored()).toEqual(['slack-general agent: Ann: hello'])
+})
+
+test.each([
+  ['of our bot', { user: 'U0' }],
+  ['of a bot', { bot_id: 'B7' }],
+  ['of an app', { app_id: 'A7' }],
+  ['that was edited', { subtype: 'message_changed' }],
+  ['that was deleted', { subtype: 'message_deleted' }],
+  ['of another channel', { channel: 'C02' }],
+  ['without a text', { text: ' ' }],
+])('a message %s is not mirrored', async (_, more) => {
+  expect(await arrive(said('hello', more))).toBe(200)
+  expect(await stored()).toEqual([])
+})
+
+test('Slack verifies the address, and what it has not signed is as unknown as another address', async () => {
+  const verification = { type: 'url_verification', challenge: 'abc' }
+  const { now } = grid.clock
+  const answered = await grid.request(path, signedEvent(verification, now))
+  expect([answered.status, await answered.text()]).toEqual([200, 'abc'])
+
+  const other = path.replace(/[0-9a-f-]{36}/, crypto.randomUUID())
+  const refused = [
+    await grid.request(other, signedEvent(verification, now)),
+    await grid.request(path, signedEvent(verification, now, 'f'.repeat(32))),
+    await grid.request(path, signedEvent(verification, now - 6 * minute)),
+    await grid.request(path, signedEvent(verification, now + 6 * minute)),
+    await grid.request(path, { ...signedEvent(verification, now), body: '{"type":"url_verification"}' }),
+    await grid.request(path, { method: 'POST', body: '{}' }),
+  ]
+  expect(await Promise.all(refused.map(async (answer) => `${answer.status} ${await answer.text()}`)))
+    .toEqual(Array(6).fill('404 '))
+})
+
+test('guardrails look at what comes from Slack, and what they block is not asked for again', async () => {
+  await createGuardrail(grid.acme.store, { name: 'no-mail', provider: 'pii', action: 'block' })
+  await setAgentGuardrails(grid.acme.store, { agent: 'slack-general', guardrails: [{ ref: 'no-mail' }] })
+
+  expect(await arrive(said('write to ann@acme.example'))).toBe(200)
+  expect(await stored()).toEqual([])
+})
+
+test('a message to the agent itself does not go to Slack, and its sender is told', async () => {
+  await sendMessage(storeOf(grid, grid.alice), { to: '@slack-general', text: 'a secret' })
+  await step()
+
+  expect(slack.posts).toEqual([])
+  expect((await stored()).at(-1)).toContain('It mirrors #general with Slack, and reads nothing else.')
+})
+
+test('once it has ended, nothing goes in either direction', async () => {
+  await disconnectSlack(grid.acme.store, channel)
+  await post('alone')
+  await step()
+
+  expect(await arrive(said('hello'))).toBe(404)
+  expect(slack.posts).toEqual([])
+  expect(await grid.acme.store.read.channels.byRef(channel, '')).toMatchObject({
+    externalIntegrationType: null,
+    externalChannelName: null,
+  })
+})
+
+test.each([
+  ['a token that Slack does not know', { token: 'xoxb-other' }, 'Slack says invalid_auth.'],
+  ['an unknown channel', { slackChannel: 'C09' }, 'Slack says channel_not_found.'],
+  ['a token of another kind', { token: 'xoxp-1' }, 'begins with xoxb-'],
+])('%s is refused', async (_, more, text) => {
+  const other = (await createChannel(grid.acme.store, { name: 'other' })).channel.id
+  const input = { channel: other, slackChannel: 'C01', token: botToken, signingSecret, ...more }
+
+  await expect(connectSlack(grid.acme.store, input)).rejects.toThrow(text)
+  expect(await grid.acme.store.read.agents.byAlias('slack-other')).toBeUndefined()
+})
+
+test.each([
+  ['<@U1> and <@U2|bea>', '@U1 and @bea'],
+  ['<#C1|town> <!here> <!subteam^S1|team>', '#town @here team'],
+  ['<https://a.example> <mailto:a@b.example|a@b.example>', 'https://a.example a@b.example (mailto:a@b.example)'],
+  ['1 &lt; 2 &amp;lt;', '1 < 2 &lt;'],
+])('Slack writes %s, and people read %s', (text, read) => {
+  expect(fromSlackText(text)).toBe(read)
+})
