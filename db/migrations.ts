@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "310996f720fd69fa5ae46badf1df0198fc47bf884ce1c1a5063280813fbaf4c2",
+    "hash": "c2f1ff46b64b0c1b153888ed54159355381a2f3f1700014518a119853ee5341b",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -168,7 +168,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `slack_messages` (\n\t`account_id` text NOT NULL,\n\t`slack_id` text NOT NULL,\n\t`ts` text NOT NULL,\n\t`thread_ts` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`conversation_id` text,\n\tPRIMARY KEY(`account_id`, `slack_id`, `ts`),\n\tFOREIGN KEY (`account_id`,`slack_id`) REFERENCES `slack_channels`(`account_id`,`id`) ON UPDATE no action ON DELETE cascade,\n\tFOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE cascade\n);",
       "CREATE INDEX `slack_messages_message` ON `slack_messages` (`account_id`,`message_id`);",
       "CREATE INDEX `slack_messages_conversation` ON `slack_messages` (`account_id`,`slack_id`,`conversation_id`,`ts`);",
-      "CREATE TABLE `slack_people` (\n\t`account_id` text NOT NULL,\n\t`slack_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`code_hash` text,\n\t`expires_at` integer NOT NULL,\n\t`slack_user` text,\n\tPRIMARY KEY(`account_id`, `slack_id`, `user_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`slack_id`) REFERENCES `slack_channels`(`account_id`,`id`) ON UPDATE no action ON DELETE cascade\n);",
+      "CREATE TABLE `slack_people` (\n\t`account_id` text NOT NULL,\n\t`slack_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`code_hash` text,\n\t`expires_at` integer NOT NULL,\n\t`slack_user` text,\n\tPRIMARY KEY(`account_id`, `slack_id`, `user_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade,\n\tFOREIGN KEY (`account_id`,`slack_id`) REFERENCES `slack_channels`(`account_id`,`id`) ON UPDATE no action ON DELETE cascade\n);",
       "CREATE UNIQUE INDEX `slack_people_user` ON `slack_people` (`account_id`,`slack_id`,`slack_user`) WHERE slack_user IS NOT NULL;",
       "CREATE INDEX `slack_people_person` ON `slack_people` (`user_id`);",
       "CREATE TABLE `snoozes` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`until` integer NOT NULL,\n\t`level` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`, `kind`, `subject`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",

@@ -1414,7 +1414,7 @@ export const slackMessages = sqliteTable('slack_messages', {
 export const slackPeople = sqliteTable('slack_people', {
   accountId: text('account_id').notNull(),
   slackId: text('slack_id').notNull(),
-  userId: text('user_id').notNull().references(() => users.id),
+  userId: text('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
   /** SHA-256 of the code; null once it was used. */
   codeHash: text('code_hash'),
   expiresAt: integer('expires_at').notNull(),

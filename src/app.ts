@@ -27,7 +27,7 @@ import { live, ready } from './rest/health.ts'
 import { clientPackage, joinText, llmsText } from './rest/join.ts'
 import { handlerOf, type Route as RestRoute } from './rest/route.ts'
 import { restRoutes } from './rest/routes.ts'
-import { slackEvents, slackEventsPath } from './rest/slack-events.ts'
+import { slackEvents, slackEventsRoute } from './rest/slack-events.ts'
 import type { Store } from './store/store.ts'
 import { assets, manifest, serviceWorker } from './web/assets.ts'
 import { AttentionCounts } from './web/attention/counts.ts'
@@ -88,7 +88,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
     ['POST', callbackPath, remoteCallback(store)],
-    ['POST', slackEventsPath, slackEvents(store)],
+    ['POST', slackEventsRoute, slackEvents(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/llms.txt', llmsText(config)],
     ['GET', '/join.md', joinText(config)],

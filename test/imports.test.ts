@@ -92,6 +92,8 @@ const rules: Record<string, Rule> = {
   'grid/cards.ts': globalVerbs,
   // A callback names no account.
   'grid/remote-agents/callback.ts': globalVerbs,
+  // Nor does an event of Slack.
+  'grid/slack/from-slack.ts': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc', 'validator'] },
@@ -170,7 +172,16 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     word: /\.account\(/,
     // These make or find the account that they then work in.
-    only: ['auth/', 'store/', 'worker/', 'cli/', 'grid/accounts/', 'grid/people/', 'grid/oauth/'],
+    only: [
+      'auth/',
+      'store/',
+      'worker/',
+      'cli/',
+      'grid/accounts/',
+      'grid/people/',
+      'grid/oauth/',
+      'grid/slack/from-slack.ts',
+    ],
     why: 'doors are given their account',
   },
   {

@@ -30,14 +30,14 @@ interface Answer {
  * otherwise with a `RemoteError`, which says when Slack wants to be asked again.
  */
 export async function callSlack(
-  fetch: SafeFetch,
+  send: SafeFetch,
   { url, token }: { url: string; token?: string },
   method: string,
   { body, ...query }: Record<string, string> & { body?: string } = {},
   limits: Partial<SafeRequest> = {},
 ): Promise<Answer> {
   const target = `${url}${method}${body === undefined ? `?${new URLSearchParams(query)}` : ''}`
-  const answer = await fetch(target, {
+  const answer = await send(target, {
     timeoutMs,
     maxBytes: 256 * 1024,
     ...limits,

@@ -1,4 +1,5 @@
 /** Follows the links of an account as its visitor, and collects its pages and forms: nobody lists them by hand. */
+import { botToken, signingSecret } from './slack.ts'
 import { type Browser, unescapeHtml } from './browse.ts'
 
 /** A form as its page fills it in. */
@@ -88,7 +89,10 @@ const typed: Record<string, () => string> = {
   current: () => 'correct horse battery',
   password: () => 'another horse battery',
   email: () => `someone-${names++}@people.example`,
-  token: () => 'a token',
+  // Those of the local Slack.
+  token: () => botToken,
+  signingSecret: () => signingSecret,
+  slackChannel: () => 'C01',
   text: () => 'Hello',
   to: () => '@alice',
   members: () => 'bob',

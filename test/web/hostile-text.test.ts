@@ -15,7 +15,12 @@ const fields: Record<string, string[]> = {
   agent_access: ['alias = ?1 || rowid'],
   credentials: ['name = ?1'],
   skills: ['name = ?1 || id', 'description = ?1'],
-  channels: ['name = ?1 || id', 'description = ?1', 'external_channel_name = ?1'],
+  channels: [
+    'name = ?1 || id',
+    'description = ?1',
+    'external_channel_name = ?1',
+    `external_integration_type = 'slack'`,
+  ],
   guardrails: ['name = ?1 || id', `config = json_object('baseUrl', ?1, 'model', ?1, 'policy', ?1, 'phrases', ?1)`],
   verdicts: [
     'guardrail_name = ?1',

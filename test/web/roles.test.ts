@@ -2,7 +2,7 @@
  * Who may do what on the pages of an account. Every form that a page shows is posted as every role, as an outsider and
  * without its token; the routes declare who may. See docs/security.md, "Roles", "Pages".
  */
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { permissions, type Role, roles } from '../../src/auth/actor.ts'
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
@@ -21,6 +21,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import { csrfTokenOf, person, signedIn } from '../support/people.ts'
 import { addTotp } from '../support/second-factor.ts'
+import { type SlackServer, startSlack } from '../support/slack.ts'
 import { type SeededSite, seedSite } from '../support/site.ts'
 
 /** What ends something that other forms need, in the order in which it is posted: after all others. */
@@ -34,6 +35,7 @@ const endings = [
 
 let grid: TestGrid
 let site: SeededSite
+let slack: SlackServer
 let routes: { pages: string[]; forms: string[] }
 let declared: Map<string, readonly Role[]>
 /** The page of a message that the owner can retract: links lead to other messages first. */
@@ -46,7 +48,8 @@ const as = (role: Role) => signedIn(grid, users[role])
 const home = () => `/accounts/${site.account}/settings/profile`
 
 beforeAll(async () => {
-  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  slack = await startSlack()
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' }, safeFetch: slack.safeFetch })
   site = await seedSite(grid)
   const { store, acme } = grid
   const posts: FormRoute[] = []
@@ -95,6 +98,8 @@ beforeAll(async () => {
     found[role] = await crawl(await as(role), routes, retractable, [home(), ...found.owner?.pages.values() ?? []])
   }
 })
+
+afterAll(() => slack.close())
 
 /** The form of a route, as the weakest role that has one found it. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {

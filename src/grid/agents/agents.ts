@@ -149,7 +149,8 @@ export async function refuseTakenAlias(
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
 }
 
-async function refuseTooManyAgents(account: AccountStore): Promise<void> {
+/** Fails with `agent_limit_reached`. */
+export async function refuseTooManyAgents(account: AccountStore): Promise<void> {
   const { agentsPerAccount } = account.deps.config
   if (agentsPerAccount === 0 || await account.read.agents.programs() < agentsPerAccount) return
   throw new GridError(

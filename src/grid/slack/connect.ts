@@ -8,12 +8,17 @@ import { hour } from '../../lib/time.ts'
 import { callSlack, slackApi } from '../../remote/slack.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { refuseTakenAlias, requireAgentLimit } from '../agents/agents.ts'
+import { refuseTakenAlias, refuseTooManyAgents, requireAgentLimit } from '../agents/agents.ts'
 import { maxMembers } from '../channels/channels.ts'
 import { authorize } from '../authorize.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { callingSeat } from '../people/seats.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+
+/** Where Slack sends the events of a mirrored channel. */
+export function slackEventsPath(id: string): string {
+  return `/api/v1/slack/${id}/events`
+}
 
 /** What a person posts in Slack to say who they are. */
 export const linkCodePattern = /grid-link-[\w-]{20,100}/
@@ -36,6 +41,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
   const { actor, deps, change } = account
   requireAdmin(actor)
   requireConfirmed(actor, deps.now())
+  await channelOf(account, input.channel)
   const slackChannel = input.slackChannel.trim()
   if (!/^[CG][A-Z0-9]{2,20}$/.test(slackChannel)) throw invalidInput('It looks like C0123456789.', 'slackChannel')
   if (!/^xoxb-[\w-]{5,200}$/.test(input.token)) throw invalidInput('The token of a bot begins with xoxb-.', 'token')
@@ -50,11 +56,11 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
   ]
 
   const made = await retryOnConflict(async () => {
-    const channel = await account.read.channels.byRef(input.channel, '')
-    if (!channel) throw new GridError('channel_not_found', 'This channel does not exist or was deleted.')
+    const channel = await channelOf(account, input.channel)
     const known = await account.read.slack.ofChannel(channel.id)
     if (known && known.id !== id) throw invalidInput('The channel is mirrored with Slack already.', 'slackChannel')
     if (known) return { channel: channel.name, alias: known.alias }
+    await refuseTooManyAgents(account)
     const alias = await freeAlias(account, channel.name, id)
     const at = deps.now()
     await account.write([
@@ -74,6 +80,12 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
   })
   await tellMembers({ ...account, actor: { type: 'system', job: 'slack' } }, { id, agentId, name, ...made })
   return { id, alias: made.alias }
+}
+
+async function channelOf({ read }: AccountStore, id: string) {
+  const channel = await read.channels.byRef(id, '')
+  if (!channel) throw new GridError('channel_not_found', 'This channel does not exist or was deleted.')
+  return channel
 }
 
 /** The user of the bot, and the name of the channel. */
@@ -120,7 +132,8 @@ async function tellMembers(
 export async function disconnectSlack(account: AccountStore, channel: string): Promise<void> {
   requireAdmin(account.actor)
   await retryOnConflict(async () => {
-    const slack = await account.read.slack.ofChannel(channel)
+    const { id } = await channelOf(account, channel)
+    const slack = await account.read.slack.ofChannel(id)
     if (!slack) return
     const at = account.deps.now()
     const { agents, channels, leases, slack: changes } = account.change
@@ -129,7 +142,7 @@ export async function disconnectSlack(account: AccountStore, channel: string): P
       channels.removeAgent(slack.agentId),
       leases.parkUnread(slack.agentId, at),
       agents.softDelete(slack.agentId, at),
-      ...changes.disconnect(channel),
+      ...changes.disconnect(id),
     ])
   })
 }
@@ -150,7 +163,7 @@ export async function askToLinkSlack(account: AccountStore, channel: string): Pr
 /** What the calling user writes in Slack no longer comes as them. */
 export async function unlinkSlack(account: AccountStore, channel: string): Promise<void> {
   const { precondition } = await authorize(account, 'use')
-  const slack = await account.read.slack.ofChannel(channel)
+  const slack = await account.read.slack.ofChannel((await channelOf(account, channel)).id)
   if (!slack) return
   await account.write([...precondition, account.change.slack.unlink(slack.id, callingUser(account.actor).userId)])
 }

@@ -83,15 +83,13 @@ export function channelPages({ get, post, may }: AccountPages): void {
     return visit.done('slack-ended', 'channels', channel, 'settings')
   }, showSettings)
   may('use').post('/channels/:channel/slack/link', async (visit) => {
+    const { account, form, path } = visit
     const channel = visit.param('channel')
-    return await visit.showOnce(
-      visit.path('channels', channel, 'settings'),
-      await askToLinkSlack(visit.account, channel),
-    )
-  }, showSettings)
-  may('use').post('/channels/:channel/slack/unlink', async (visit) => {
-    await unlinkSlack(visit.account, visit.param('channel'))
-    return visit.done('slack-unlinked', 'channels', visit.param('channel'), 'settings')
+    if (!form.has('unlink')) {
+      return await visit.showOnce(path('channels', channel, 'settings'), await askToLinkSlack(account, channel))
+    }
+    await unlinkSlack(account, channel)
+    return visit.done('slack-unlinked', 'channels', channel, 'settings')
   }, showSettings)
 
   post('/channels/:channel/delete', async (visit) => {

@@ -2,7 +2,8 @@
 /** @jsxImportSource hono/jsx */
 /** The mirroring of a channel with Slack: setting it up, and who the visitor is there. */
 import type { Channel } from '../../grid/channels/channels.ts'
-import { slackEventsPath } from '../../rest/slack-events.ts'
+import { findSeat } from '../../grid/people/seats.ts'
+import { slackEventsPath } from '../../grid/slack/connect.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/fields.tsx'
 import { ButtonForm, SubmitRow } from '../../html/form.tsx'
@@ -16,11 +17,12 @@ export async function slackCard(visit: Visit, channel: Channel) {
   const action = (...parts: string[]) => path('channels', channel.id, 'slack', ...parts)
   if (!slack) return may('manage') ? <ConnectCard visit={visit} action={action()} /> : undefined
   if (!may('use')) return undefined
+  const hasAlias = await findSeat(account) !== undefined
   const isLinked = await account.read.slack.isLinked(slack.id, actor.userId)
   const code = await visit.takeShown<string>()
   return (
     <Card title='Slack' lead='Posts here appear in Slack, and what people write there appears here.'>
-      {typeof code === 'string' && code !== 'shown' && (
+      {code !== undefined && code !== 'shown' && (
         <Notice kind='good' title='Post this in the channel of Slack within an hour'>
           <code>{code}</code>
         </Notice>
@@ -31,14 +33,16 @@ export async function slackCard(visit: Visit, channel: Channel) {
           ['Agent', <a href={path('agents', slack.alias)}>@{slack.alias}</a>],
           [
             'Request URL of its events',
-            may('manage') && <code>{account.deps.config.baseUrl}{slackEventsPath.replace(':id', slack.id)}</code>,
+            may('manage') && <code>{account.deps.config.baseUrl}{slackEventsPath(slack.id)}</code>,
           ],
           ['You there', isLinked ? 'write as yourself' : 'write through the agent, with your name'],
         ]}
       />
       <div class='row'>
-        <ButtonForm action={action('link')} kind='plain' isSmall>That is me in Slack</ButtonForm>
-        {isLinked && <ButtonForm action={action('unlink')} kind='plain' isSmall>Unlink me</ButtonForm>}
+        {hasAlias && <ButtonForm action={action('link')} kind='plain' isSmall>That is me in Slack</ButtonForm>}
+        {isLinked && (
+          <ButtonForm action={action('link')} fields={{ unlink: 'yes' }} kind='plain' isSmall>Unlink me</ButtonForm>
+        )}
         {may('manage') && <ButtonForm action={action('remove')} kind='plain danger' isSmall>End mirroring</ButtonForm>}
       </div>
     </Card>
