@@ -9,6 +9,7 @@ import { livePlaces, threadProjection } from './global/thread-projection.ts'
 import { newDeliveries } from './new-deliveries.ts'
 import { notifications, turns } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
+import { figures } from './global/figures.ts'
 import { remoteLines } from './global/remote-lines.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
@@ -38,6 +39,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     notifications: notifications(db),
     oauth: oauth(db),
     publicAgents: publicAgents(db),
+    figures: figures(db),
     remoteLines: remoteLines(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),

@@ -22,6 +22,7 @@ export const globalTables = tables.filter((table) => !hasAccount(table)).map((ta
 /** The cross-account queries. Adding one is a decision, which is made here. */
 export const allowedCrossAccountQueries = [
   'whether a sender or recipient is automated',
+  'how much waits',
   'OAuth token by hash',
   'access token by hash',
   'accounts administered by a user',
