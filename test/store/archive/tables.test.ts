@@ -9,6 +9,7 @@ import { rows } from '../../support/database.ts'
 import { testGrid } from '../../support/grid.ts'
 import { accountTables } from '../../support/tripwire.ts'
 
+const isOfAccount = (name: string) => (accountTables as string[]).includes(name)
 const left = new Set(Object.values(notArchived).flat())
 
 /** All tables of the schema, with the names of their columns. */
@@ -18,7 +19,7 @@ const tables: [name: string, columns: string[]][] = Object.values(schema).filter
 test('every table and column of an account is in an archive, or in the list of what is not', () => {
   const undecided: string[] = []
   for (const [name, columns] of tables) {
-    if (name !== 'accounts' && !accountTables.includes(name) || left.has(name)) continue
+    if (name !== 'accounts' && !isOfAccount(name) || left.has(name)) continue
     const { columns: archived, accounts = [] } = archivedByName.get(name) ?? { columns: [] }
     const known: readonly string[] = name === 'accounts' ? accountColumns : [...archived, ...accounts, 'account_id']
     undecided.push(
@@ -54,7 +55,7 @@ test('no hash, sealed token or secret of any table is in an archive', async () =
   )
   expect(secrets).toEqual(expect.arrayContaining([['agents', 'encrypted_token'], ['users', 'password_hash']]))
   for (const [n, [table, column]] of secrets.entries()) {
-    const [where, args] = accountTables.includes(table) ? [' WHERE account_id = ?', [grid.acme.id]] : ['', []]
+    const [where, args] = isOfAccount(table) ? [' WHERE account_id = ?', [grid.acme.id]] : ['', []]
     await rows(grid, `UPDATE OR IGNORE ${table} SET ${column} = '${canary}' || ${n} || rowid${where}`, args)
   }
 
