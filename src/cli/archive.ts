@@ -50,6 +50,7 @@ export const exportAccount: ProcessCommand = {
   async start(json, args) {
     const path = resolve(args.file!)
     const key = args.key === undefined ? undefined : newFileKey({ key: args.key })
+    if (existsSync(path)) throw exists(path)
     checkNewBackup(path)
     const account = args.account!
     const [madeAt, reader] = [Date.now(), undefined]
@@ -60,7 +61,10 @@ export const exportAccount: ProcessCommand = {
         fingerprint = await fingerprintOf(signed.public_key as JWK)
         return signed as unknown as { public_key: JWK; protected: string; signature: string }
       })
-      await (key === undefined ? writeNewFile(path, bytes) : writeSealedFile(path, key, bytes))
+      const written = key === undefined ? writeNewFile(path, bytes) : writeSealedFile(path, key, bytes)
+      await written.catch((error) => {
+        throw error.code === 'EEXIST' ? exists(path) : error
+      })
     }
     await withGrid(async (ask, store) => {
       await ask(noteExportCommand, { account })
@@ -116,6 +120,10 @@ export const importAccount: ProcessCommand = {
     print(json ? JSON.stringify(result) : printImported(result))
     return 0
   },
+}
+
+function exists(path: string): CommandError {
+  return new CommandError('file_exists', `${path} already exists. Give another name, or remove the file.`)
 }
 
 function explained(error: unknown): never {

@@ -65,7 +65,6 @@ export function importInto(
   })
 }
 
-// deno-lint-ignore require-await -- a stream
 async function* pieces(text: string): AsyncIterable<Uint8Array> {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += 60_001) yield bytes.subarray(at, at + 60_001)

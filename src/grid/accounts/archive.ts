@@ -5,7 +5,7 @@ import { newId } from '../../lib/id.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
 import { signList, withSignature } from '../../lib/signed-lines.ts'
-import { createSigner } from '../../lib/signing.ts'
+import { createSigner, fingerprintOf } from '../../lib/signing.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
@@ -29,6 +29,13 @@ export async function signArchive(store: Store, list: string) {
     throw new GridError('unavailable', 'This grid has no key to sign with. Set GRID_KEYS.')
   }
   return await signList({ publicKey, sign: await createSigner(current.privateKey, { kid: current.id }) }, list)
+}
+
+/** The fingerprint of the key that would sign now; undefined if the grid cannot sign. */
+export async function exportFingerprint(store: Store): Promise<string | undefined> {
+  const { current, published } = await readSigningKeys(store)
+  const publicKey = published.find(({ kid }) => kid === current?.id)
+  return publicKey && await fingerprintOf(publicKey)
 }
 
 /** Note in the activity log that the operator exports an account. Fails with `account_not_found` or `not_allowed`. */
