@@ -23,7 +23,7 @@ test('an account goes from a server on Node to one on Bun, by a file that only i
     await startServe('node', { DATABASE_URL: database.url }),
     await startServe('bun', { DATABASE_URL: other.url }),
   ]
-  await callTool(servers[0].url, ada.key, 'send_message', { to: ben.alias, text: 'to be moved' })
+  await callTool(servers[0].url, ada.key, 'send_message', { to: ben.alias, message: 'to be moved' })
   const { accounts: [{ account_id: account }] } = await run('bun', database.url, 'list-accounts')
   const [file, key] = [join(database.folder, 'acme.archive'), join(database.folder, 'phrase')]
   writeFileSync(key, 'a long pass phrase')
