@@ -37,8 +37,6 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
     ...['--admin-listen-addr', `127.0.0.1:${adminPort}`],
     // Only with namespaces does it keep its configuration, including the durability, after a restart.
     '--enable-namespaces',
-    // The default of 128 counts streams that clients left and that are not yet expired.
-    ...['--max-concurrent-connections', '1024'],
     '--no-welcome',
   ], { stdio: ['ignore', output, output], detached })
   if (typeof output === 'number') closeSync(output)

@@ -74,7 +74,11 @@ fieldset { display: grid; align-content: start; gap: var(--s2); min-width: 0; ma
 legend { margin-bottom: var(--s2) }
 /* Fields that depend on a choice in the same form. */
 form:has([name='type'][value='a2a']:not(:checked)) .when-remote,
-form:not(:has([name='visibility'][value='public']:checked)) .when-public { display: none }
+form:not(:has([name='visibility'][value='public']:checked)) .when-public,
+form:not(:has([name='fromKind'] [value='one']:checked)) .when-from,
+form:not(:has([name='toKind'] [value='one']:checked)) .when-to,
+form:not(:has([name='condition'][value='finding']:checked)) .when-finding,
+form:not(:has([name='condition'][value='parts']:checked)) .when-parts { display: none }
 form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed { display: none }
 .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; min-height: 1.5rem; cursor: pointer }
 .choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }

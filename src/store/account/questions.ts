@@ -5,8 +5,8 @@ import { isInTime } from './inbox-message.ts'
 
 /** The messages of a conversation are counted up to here. */
 export const maxWaiting = 100
-/** The most conversations of a person. */
-export const maxQuestions = 200
+/** The most conversations of a person: each page counts their messages for its badge. */
+export const maxQuestions = 50
 const previewLength = 200
 
 /** A conversation in which a person owes an answer. Times are milliseconds since the epoch. */

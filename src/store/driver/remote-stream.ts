@@ -105,13 +105,18 @@ export class RemoteStream {
       ...texts.map((_, sql_id) => ({ type: 'close_sql', sql_id })),
     ])
     const answer = answers[texts.length]
-    if (answer.type === 'error') throw this.#failed(libsqlError(answer.error))
+    if (answer.type === 'error') {
+      this.#leave()
+      throw libsqlError(answer.error)
+    }
     const { step_results: results, step_errors: errors } = answer.response.result
     const place = errors.slice(0, end + 1).findIndex((error) => error !== null)
     if (place !== -1) {
+      const isRolledBack = results[end + 1] !== null
+      if (!isRolledBack) this.#leave()
       const error = libsqlError(errors[place]!)
       const isOfStatement = place > 0 && place < end
-      throw this.#failed(isOfStatement ? new LibsqlBatchError(error.message, place - 1, error.code) : error)
+      throw isOfStatement ? new LibsqlBatchError(error.message, place - 1, error.code) : error
     }
     return results.slice(1, end).map((result) => toResultSet(result!))
   }
@@ -148,10 +153,11 @@ export class RemoteStream {
     return this.#post(`${this.#url}/v2/pipeline`, this.#headers, JSON.stringify({ baton, requests }))
   }
 
-  /** The transaction of a commit that failed may still be open. */
-  #failed(error: Error): Error {
+  /** End a stream whose transaction may still be open. The server would keep it for 10 s, and keeps 128 at most. */
+  #leave(): void {
+    const baton = this.#baton
     this.#baton = null
-    return error
+    if (baton !== null) this.#request(baton, [{ type: 'close' }]).catch(() => {})
   }
 }
 

@@ -62,33 +62,35 @@ export function RuleForm(
         values={[rule?.condition ?? 'always']}
         isRequired
       />
-      <Select
-        name='guardrail'
-        label='Guardrail'
-        hint='Only for “a guardrail objects”.'
-        options={[
-          { value: '', title: 'any' },
-          ...guardrails.map(({ id, name }) => ({ value: id, title: isolated(name) })),
-        ]}
-        value={guardrails.find(({ name }) => name === rule?.guardrail)?.id ?? ''}
-      />
-      <TextInput
-        name='mediaType'
-        label='Type of the part'
-        hint='Only for files: how the media type begins, such as image/ or application/pdf.'
-        value={rule?.mediaType ?? ''}
-        isOptional
-        isMono
-      />
-      <TextInput
-        name='minBytes'
-        type='number'
-        min={0}
-        label='Bytes at least'
-        hint='Only for files.'
-        value={`${rule?.minBytes ?? ''}`}
-        isOptional
-      />
+      <div class='when-finding'>
+        <Select
+          name='guardrail'
+          label='Guardrail'
+          options={[
+            { value: '', title: 'any' },
+            ...guardrails.map(({ id, name }) => ({ value: id, title: isolated(name) })),
+          ]}
+          value={guardrails.find(({ name }) => name === rule?.guardrail)?.id ?? ''}
+        />
+      </div>
+      <div class='when-parts stack'>
+        <TextInput
+          name='mediaType'
+          label='Type of the part'
+          hint='How the media type begins, such as image/ or application/pdf.'
+          value={rule?.mediaType ?? ''}
+          isOptional
+          isMono
+        />
+        <TextInput
+          name='minBytes'
+          type='number'
+          min={0}
+          label='Bytes at least'
+          value={`${rule?.minBytes ?? ''}`}
+          isOptional
+        />
+      </div>
       <ChoiceList
         name='deciders'
         label='Decided by'
@@ -140,14 +142,15 @@ function EndFields(
         ]}
         value={isKind ? end : one}
       />
-      <TextInput
-        name={name}
-        label={`Which ${what}`}
-        hint={`Only for “one ${what}”: ${name === 'to' ? '@alias or #channel' : '@alias'}.`}
-        value={isKind ? '' : end}
-        list={{ id: `known-${name}`, values: known }}
-        isOptional
-      />
+      <div class={`when-${name}`}>
+        <TextInput
+          name={name}
+          label={`Which ${what}`}
+          hint={name === 'to' ? '@alias or #channel' : '@alias'}
+          value={isKind ? '' : end}
+          list={{ id: `known-${name}`, values: known }}
+        />
+      </div>
     </>
   )
 }
@@ -160,9 +163,10 @@ export function ruleOf(form: URLSearchParams): RuleInput {
     from: endOf(form, 'from'),
     to: endOf(form, 'to'),
     condition,
-    guardrail: form.get('guardrail') || null,
-    mediaType: form.get('mediaType') || null,
-    minBytes: wholeNumber(form, 'minBytes', 1e12),
+    // A browser also sends the fields that it does not show.
+    guardrail: (condition === 'finding' && form.get('guardrail')) || null,
+    mediaType: (condition === 'parts' && form.get('mediaType')) || null,
+    minBytes: condition === 'parts' ? wholeNumber(form, 'minBytes', 1e12) : null,
     deciders: form.getAll('deciders'),
     expiresInHours: wholeNumber(form, 'expiresInHours', 168) ?? 24,
     enabled: form.has('enabled'),

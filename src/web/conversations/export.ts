@@ -4,7 +4,7 @@ import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { PageResult, Visit } from '../visit.ts'
 import { threadIn } from './list-pane.tsx'
-import { namesOf, shownMessage, titleOf } from './shown.ts'
+import { labelOf, namesOf, shownMessage, titleOf } from './shown.ts'
 
 /** How a file is written: what it begins with, each message, what is between messages, and how it ends. */
 interface Format {
@@ -19,9 +19,8 @@ const formats: Record<string, Format> = {
   md: {
     mediaType: 'text/markdown',
     begin: (open, at) => {
-      const { conversationId } = open.thread
-      const id = conversationId === null ? '' : ` ${code(conversationId)}`
-      return `# ${titleOf(open.thread)}${id}\n\nExported ${at}.\n\n`
+      const label = labelOf(open.thread)
+      return `# ${titleOf(open.thread)}${label ? ` ${code(label)}` : ''}\n\nExported ${at}.\n\n`
     },
     message: inMarkdown,
     between: '\n',

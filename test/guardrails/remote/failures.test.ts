@@ -99,7 +99,7 @@ describe.each(ids)('%s fails if its service', (id) => {
     const logs: string[] = []
     const isSlow = reason === 'timeout'
 
-    const check = checkWith(id, service.url, { logs, deadlineMs: isSlow ? 150 : 5_000 })
+    const check = checkWith(id, service.url, { logs, deadlineMs: isSlow ? 600 : 5_000 })
     const failure = await failureOf(check(text))
 
     expect(failure.reason).toBe(reason)

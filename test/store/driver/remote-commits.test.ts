@@ -99,6 +99,16 @@ test('commits share one stream, and one that the server forgot is replaced', asy
   expect((await read(as(grid.acme, grid.bob))).map(({ message }) => message)).toEqual(['1', '2', '3'])
 })
 
+test('more commits fail than the server keeps streams, and it goes on', async () => {
+  const broken = { sql: 'INSERT INTO store_facts (key, value) VALUES (NULL, NULL)', args: [] }
+  for (let n = 0; n < 150; n++) {
+    await expect(grid.store.write([broken])).rejects.toMatchObject({ code: 'write_conflict' })
+  }
+
+  expect(commits.slice(1).filter((body) => !baton.test(body))).toEqual([])
+  await expect(sendMessage(as(grid.acme, grid.alice), { to: 'bob', text: 'still there' })).resolves.toBeDefined()
+})
+
 /** How many statements a commit has. */
 function stepsOf(body: string): number {
   const [{ batch }] = JSON.parse(body).requests.filter(({ type }: { type: string }) => type === 'batch')
