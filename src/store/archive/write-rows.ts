@@ -1,8 +1,8 @@
 /** The rows of one account as lines of JSON, from a copy of the database. See docs/protocol/archive.md. */
 import type { InValue, Value } from '@libsql/client'
+import { Buffer } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { migrations } from '../../../db/migrations.ts'
-import { toBase64 } from '../../lib/encoding.ts'
 import { version } from '../../lib/version.ts'
 import { withDatabase } from '../backup/local-copy.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
@@ -161,15 +161,8 @@ function columnsOf({ columns, read = {} }: ArchivedTable): string {
 function named({ columns }: ArchivedTable, values: Value[]): Record<string, unknown> {
   return Object.fromEntries(columns.map((column, n) => {
     const value = values[n]
-    return [column, value instanceof ArrayBuffer ? base64(new Uint8Array(value)) : value]
+    return [column, value instanceof ArrayBuffer ? Buffer.from(value).toString('base64') : value]
   }))
-}
-
-/** In pieces, because `toBase64` takes short ones. The length of each but the last is divisible by 3. */
-function base64(bytes: Uint8Array): string {
-  const pieces: string[] = []
-  for (let at = 0; at < bytes.length; at += 6_000) pieces.push(toBase64(bytes.subarray(at, at + 6_000)))
-  return pieces.join('')
 }
 
 async function people(run: Run, account: string) {

@@ -7,9 +7,11 @@ import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { acceptInvitation } from '../../../src/grid/people/invitations.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { mintKey } from '../../../src/lib/secrets.ts'
+import { day } from '../../../src/lib/time.ts'
+import { sweep } from '../../../src/worker/retention.ts'
 import { followLog } from '../../../src/worker/threads.ts'
 import { archiveOf, check, importInto, rowsOf } from '../../support/archives.ts'
-import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
+import { emptyGrid, storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { hold } from '../../support/held.ts'
 import { isolatedAccounts } from '../../support/isolated-accounts.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -23,6 +25,10 @@ const as = ({ id, alias }: { id: string; alias: string }) =>
 await hold(owner.store, { fromKind: 'agent', fromId: grid.alice.id })
 await sendMessage(as(grid.alice), { to: 'bob', text: 'a held text' })
 for (let n = 0; n < 120; n++) await sendMessage(as(grid.bob), { to: 'alice', text: `text ${n}` })
+const desk = await owner.agent('acme-desk', { visibility: 'public' })
+await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
+await sendMessage(as(grid.bob), { to: 'acme-robot', text: 'for the robot' })
+await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of eve' })
 await noteExport(grid.store, owner.id)
 await followLog(grid.store)
 const archive = await archiveOf(grid.store, owner.id)
@@ -52,8 +58,9 @@ test('each agent reads, finds and lists in the new grid what it did in the old o
   const { keys } = await importInto(target.store, archive)
   await followLog(target.store)
 
-  expect(keys.map(({ alias }) => alias).sort()).toEqual(['acme-agent', 'alice', 'bob'])
-  for (const { alias, api_key } of keys) {
+  expect(keys.map(({ alias }) => alias).sort()).toEqual(['acme-agent', 'acme-desk', 'alice', 'bob'])
+  // The desk has a message of another account.
+  for (const { alias, api_key } of keys.filter(({ alias }) => alias !== desk.alias)) {
     const old = await newKeyOf(alias)
     for (
       const [tool, args] of [
@@ -68,6 +75,40 @@ test('each agent reads, finds and lists in the new grid what it did in the old o
       expect(withoutPresence(after.text), `${tool} of ${alias}`).toEqual(withoutPresence(before.text))
     }
   }
+})
+
+test('what agents of other accounts wrote is not in an archive, and the manifest says how much that is', () => {
+  expect(archive.text).not.toContain('a text of eve')
+  expect(JSON.parse(archive.text.split('\n')[0]).left_out).toMatchObject({ messages_from_other_accounts: 1 })
+})
+
+test('a remote agent is paused, so that no message is sent from both grids', async () => {
+  const target = await emptyGrid()
+
+  const { paused_agents } = await importInto(target.store, archive)
+
+  expect(paused_agents).toEqual(['acme-robot'])
+  const lines = await target.store.account(owner.id, { type: 'system', job: 'test' }).write([{
+    sql: 'SELECT paused_at IS NOT NULL AS paused, due_at IS NOT NULL AS due FROM remote_agents WHERE account_id = ?',
+    args: [owner.id],
+    rows: 0,
+  }])
+  expect(lines[0]).toMatchObject([{ paused: 1, due: 1 }])
+})
+
+test('messages that are too old are not removed while their account is imported', async () => {
+  const target = await emptyGrid()
+  target.clock.now += 400 * day
+
+  await importInto(target.store, archive, {
+    beforeUnit: (n) => {
+      if (n === 3) throw new Error('killed')
+    },
+  }).catch(() => {})
+  await sweep(target.store)
+  await importInto(target.store, archive)
+
+  expect(rowsOf(await archiveOf(target.store, owner.id)).messages).toEqual(exported.messages)
 })
 
 test('a changed, moved, added or missing line is refused', async () => {
