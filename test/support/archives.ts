@@ -51,12 +51,12 @@ export async function check({ text, fingerprint }: Archive): Promise<number> {
 export function importInto(
   store: Store,
   archive: Archive,
-  { renames = [], beforeUnit }: { renames?: string[]; beforeUnit?: (n: number) => void } = {},
+  { renames = [], beforeUnit }: { renames?: string[]; beforeUnit?: (n: number) => void | Promise<void> } = {},
 ) {
   let units = 0
-  const ask: Ask = (command, args) => {
-    if (command.name !== 'begin-import') beforeUnit?.(units++)
-    return command.run(store, args)
+  const ask: Ask = async (command, args) => {
+    if (command.name !== 'begin-import') await beforeUnit?.(units++)
+    return await command.run(store, args)
   }
   return importArchive(ask, {
     read: (onLine) => readSignedLines(pieces(archive.text), archive.fingerprint, onLine),

@@ -5,16 +5,18 @@ import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { noteExport } from '../../../src/grid/accounts/archive.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { acceptInvitation } from '../../../src/grid/people/invitations.ts'
+import { withSignature } from '../../../src/lib/signed-lines.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { mintKey } from '../../../src/lib/secrets.ts'
 import { day } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { followLog } from '../../../src/worker/threads.ts'
-import { archiveOf, check, importInto, rowsOf } from '../../support/archives.ts'
+import { archiveOf, check, importInto, rowsOf, textOf } from '../../support/archives.ts'
 import { emptyGrid, storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { hold } from '../../support/held.ts'
 import { isolatedAccounts } from '../../support/isolated-accounts.ts'
 import { callTool } from '../../support/mcp.ts'
+import { askFor } from '../../support/tasks.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { person } from '../../support/people.ts'
 
@@ -29,6 +31,7 @@ const desk = await owner.agent('acme-desk', { visibility: 'public' })
 await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
 await sendMessage(as(grid.bob), { to: 'acme-robot', text: 'for the robot' })
 await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of eve' })
+await askFor(as(grid.bob), 'a task elsewhere', { to: '@mate' })
 await noteExport(grid.store, owner.id)
 await followLog(grid.store)
 const archive = await archiveOf(grid.store, owner.id)
@@ -79,7 +82,11 @@ test('each agent reads, finds and lists in the new grid what it did in the old o
 
 test('what agents of other accounts wrote is not in an archive, and the manifest says how much that is', () => {
   expect(archive.text).not.toContain('a text of eve')
-  expect(JSON.parse(archive.text.split('\n')[0]).left_out).toMatchObject({ messages_from_other_accounts: 1 })
+  expect(JSON.parse(archive.text.split('\n')[0]).left_out).toMatchObject({
+    messages_from_other_accounts: 1,
+    tasks_with_other_accounts: 1,
+  })
+  expect(exported.tasks).toHaveLength(2)
 })
 
 test('a remote agent is paused, so that no message is sent from both grids', async () => {
@@ -96,19 +103,21 @@ test('a remote agent is paused, so that no message is sent from both grids', asy
   expect(lines[0]).toMatchObject([{ paused: 1, due: 1 }])
 })
 
-test('messages that are too old are not removed while their account is imported', async () => {
+test('a worker that runs during an import removes nothing, and places each message with its recipients', async () => {
   const target = await emptyGrid()
+  const at = target.clock.now
   target.clock.now += 400 * day
 
   await importInto(target.store, archive, {
-    beforeUnit: (n) => {
-      if (n === 3) throw new Error('killed')
+    beforeUnit: async () => {
+      await sweep(target.store)
+      await followLog(target.store)
     },
-  }).catch(() => {})
-  await sweep(target.store)
-  await importInto(target.store, archive)
+  })
 
+  target.clock.now = at
   expect(rowsOf(await archiveOf(target.store, owner.id)).messages).toEqual(exported.messages)
+  expect(await pairsOf(target, owner.id)).toEqual(await pairsOf(grid, owner.id))
 })
 
 test('a changed, moved, added or missing line is refused', async () => {
@@ -134,6 +143,19 @@ test('a changed, moved, added or missing line is refused', async () => {
   ) {
     await expect(check({ ...archive, text: other.join('\n') })).rejects.toMatchObject({ code: 'archive_changed' })
   }
+})
+
+test('a signature of another list of digests is refused', async () => {
+  const lines = archive.text.trimEnd().split('\n')
+  const { public_key, protected: header, signature } = JSON.parse(lines.at(-1)!)
+  const changed = lines.slice(0, -1).map((line) => line.replace('a text of acme', 'a text of no one'))
+
+  const forged = await textOf(
+    withSignature(each(changed), () => Promise.resolve({ public_key, protected: header, signature })),
+  )
+
+  expect(forged).toContain('a text of no one')
+  await expect(check({ ...archive, text: forged })).rejects.toMatchObject({ code: 'archive_changed' })
 })
 
 test('an archive that another grid signed is refused, before anything is written', async () => {
@@ -214,4 +236,18 @@ async function newKeyOf(alias: string): Promise<string> {
   const row = { id: newId(), kind: 'agent_key' as const, agentId: agent.id, userId: null, name: '', hash, last4 }
   await owner.store.write([owner.store.change.keys.add(row, grid.clock.now)])
   return key
+}
+
+/** How many messages the conversations of each two agents of the account have. */
+async function pairsOf({ store }: Pick<TestGrid, 'store'>, account: string) {
+  const sql = `SELECT key, messages FROM threads WHERE account_id = ? AND kind = 'pair' AND EXISTS (
+    SELECT 1 FROM agents WHERE agents.account_id = threads.account_id AND agents.id = substr(threads.key, 1, 36))
+    AND EXISTS (SELECT 1 FROM agents WHERE agents.account_id = threads.account_id AND agents.id = substr(threads.key, 38))
+    ORDER BY key`
+  const [found] = await store.write([{ sql, args: [account], rows: 0 }])
+  return found.map(({ key, messages }) => [key, messages])
+}
+
+async function* each(lines: string[]): AsyncIterable<string> {
+  yield* lines
 }
