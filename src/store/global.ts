@@ -4,6 +4,7 @@ import { attempts, signups } from './global/attempts.ts'
 import { backups, clock, instances } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { credentials, type KeyCache } from './global/credentials.ts'
+import { imports } from './global/imports.ts'
 import { invitations, links } from './global/links.ts'
 import { livePlaces, threadProjection } from './global/thread-projection.ts'
 import { newDeliveries } from './new-deliveries.ts'
@@ -32,6 +33,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     claims: claims(db),
     clock: clock(db),
     credentials: credentials(db, keys),
+    imports: imports(db),
     instances: instances(db),
     invitations: invitations(db),
     links: links(db),

@@ -34,6 +34,7 @@ export const allowedCrossAccountQueries = [
   'accounts with trials to end',
   'agents a user may act as',
   'agents that signed up for an address',
+  'names of an archive that are taken',
   'allow lists with a new alias',
   'callback of a remote agent',
   'clients of a user',
