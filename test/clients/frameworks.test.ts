@@ -69,7 +69,7 @@ test.each([
 })
 
 // Its packages are as large as all others together. `npm run frameworks` installs and runs it.
-test('mastra: the example parses', async () => {
+test('mastra: the example parses', () => {
   const { status, stderr } = spawnSync(process.execPath, ['--check', 'docs/examples/mastra.mjs'], { encoding: 'utf8' })
 
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
