@@ -2,7 +2,7 @@
  * Who may do what on the pages of an account. Every form that a page shows is posted as every role, as an outsider and
  * without its token; the routes declare who may. See docs/security.md, "Roles", "Pages".
  */
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { permissions, type Role, roles } from '../../src/auth/actor.ts'
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
@@ -18,6 +18,7 @@ import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { following } from '../support/live.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import { csrfTokenOf, person, signedIn } from '../support/people.ts'
 import { addTotp } from '../support/second-factor.ts'
@@ -33,6 +34,7 @@ const endings = [
 ]
 
 let grid: TestGrid
+let unfollow: () => Promise<void>
 let site: SeededSite
 let routes: { pages: string[]; forms: string[] }
 let declared: Map<string, readonly Role[]>
@@ -49,6 +51,8 @@ beforeAll(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
   site = await seedSite(grid)
   const { store, acme } = grid
+  // A form that writes leads to its conversation, when that is there.
+  unfollow = following(store)
   const posts: FormRoute[] = []
   const sessions = createSessions(store, servedOrigins(store.deps.config))
   const app = createWebApp({ store, sessions, attention: new AttentionCounts(store.deps) }, posts)
@@ -95,6 +99,8 @@ beforeAll(async () => {
     found[role] = await crawl(await as(role), routes, retractable, [home(), ...found.owner?.pages.values() ?? []])
   }
 })
+
+afterAll(() => unfollow?.())
 
 /** The form of a route, as the weakest role that has one found it. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
