@@ -9,7 +9,7 @@ import { GuardrailChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
 import { CallerHints } from '../lib/http/client-address.ts'
-import { Metrics } from '../lib/metrics.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import { Overload } from '../lib/limits/overload.ts'
 import type { Log } from '../lib/log.ts'
 import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
@@ -44,7 +44,7 @@ export async function readServerConfig(env: Record<string, string | undefined>):
 /** The dependencies of this process. If it sends emails, call `email.close()` before it ends. */
 export function processDeps(config: Config, stopping?: AbortSignal): Deps {
   const log = createLog(config.logLevel)
-  const { metricsToken, metricsPort } = config
+  const { metricsPort } = config
   const ownPorts = new Set([config.port, ...(metricsPort === undefined ? [] : [metricsPort])])
   const outbound = { config, log, ownPorts }
   const safeStream = createSafeStream(outbound)
@@ -61,9 +61,15 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     guardrailChecks: new GuardrailChecks(),
     readClientPackage,
     overload: new Overload(log),
-    metrics: metricsToken === undefined && metricsPort === undefined ? undefined : new Metrics(),
     stopping,
   }
+}
+
+/** The counters of a server, if a setting asks for them. The library takes 25 ms to load. */
+export async function openMetrics({ metricsToken, metricsPort }: Config): Promise<Metrics | undefined> {
+  if (metricsToken === undefined && metricsPort === undefined) return undefined
+  const { Metrics } = await import('../lib/metrics.ts')
+  return new Metrics()
 }
 
 /** Aborts on SIGTERM or SIGINT. A second signal ends the process at once, and so do 15 s. */

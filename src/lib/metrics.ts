@@ -3,9 +3,6 @@ import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from
 import process from 'node:process'
 import { second } from './time.ts'
 
-/** The media type of the text. @see https://github.com/prometheus/OpenMetrics */
-export const openMetricsType = Registry.OPENMETRICS_CONTENT_TYPE
-
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 /** How much waits in the database, over all accounts. */

@@ -1,11 +1,14 @@
 /** `/metrics`, for Prometheus. See docs/operating.md, "Metrics". */
 import { GridError } from '../errors.ts'
-import { type Metrics, openMetricsType, type WaitingFigures } from '../lib/metrics.ts'
+import type { Metrics, WaitingFigures } from '../lib/metrics.ts'
 import { isSameSecret } from '../lib/secrets.ts'
 import { second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { restError } from '../wire.ts'
+
+/** @see https://prometheus.io/docs/specs/om/open_metrics_spec/ */
+const openMetricsType = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
 /** How long what was read from the database counts. */
 const keptMs = 10 * second
