@@ -31,11 +31,14 @@ export const storeFacts = sqliteTable('store_facts', {
   value: text('value').notNull(),
 })
 
-/** The tenants. `provisional`: opened by a signup and not claimed yet. `removed`: not claimed in time; only the ids are left. */
+/**
+ * The tenants. `provisional`: opened by a signup and not claimed yet. `removed`: not claimed in time; only the ids are left.
+ * `importing`: an archive is being read, and its agents are hidden.
+ */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  state: text('state', { enum: ['provisional', 'claimed', 'removed'] }).notNull(),
+  state: text('state', { enum: ['provisional', 'claimed', 'removed', 'importing'] }).notNull(),
   /** Further signups for this normalized email address join the account; null if it is closed to them. */
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
@@ -161,7 +164,10 @@ export const invitations = sqliteTable('invitations', {
   email: text('email').notNull(),
   role: text('role', { enum: ['owner', 'admin', 'member', 'viewer'] }).notNull(),
   tokenHash: text('token_hash').notNull(),
-  invitedBy: text('invited_by').notNull().references(() => users.id),
+  /** Null for the operator, who imported the account. */
+  invitedBy: text('invited_by').references(() => users.id),
+  /** The agent as which the person took part in the account before it was imported, and does again. */
+  agentId: text('agent_id'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
   acceptedAt: integer('accepted_at'),

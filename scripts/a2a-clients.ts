@@ -11,15 +11,12 @@ import { updateAgent } from '../src/grid/agents/agent-settings.ts'
 import { startResponder } from '../test/support/responder.ts'
 import { liveGrid } from '../test/support/server.ts'
 import { faultsOf, type Framework, frameworks, runDriver } from './a2a-clients/frameworks.ts'
-import { installPackages } from './run-program.ts'
+import { installNode, installPackages } from './run-program.ts'
 
 const usage = `npm run a2a-clients -- [FRAMEWORK ...] [--folder FOLDER]
 
   FRAMEWORK  ${Object.keys(frameworks).join(', ')}; all of them by default
   --folder   where they are installed and kept for the next run; a temporary folder by default (600 MB for all)`
-
-/** The newest Node that all of them run on. */
-const nodeVersion = '24'
 
 async function main(): Promise<void> {
   const { values: { help, folder }, positionals } = parseArgs({
@@ -81,13 +78,6 @@ async function testFramework(name: string, node: string, root: string, url: stri
     console.error(`${name}:`, error)
     return { ...row, outcome: 'FAILED' }
   }
-}
-
-/** Node as a package, without the script that would fetch it. Returns the path of the program. */
-function installNode(folder: string): string {
-  const name = `node-${process.platform}-${process.arch}`
-  installPackages(folder, [`${name}@${nodeVersion}`])
-  return join(folder, 'node_modules', name, 'bin', 'node')
 }
 
 await main()

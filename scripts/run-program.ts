@@ -52,3 +52,13 @@ export function installPackages(folder: string, packages: readonly string[], nod
   const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit']
   execFileSync(node, [npm, 'install', '--loglevel=error', ...options, ...packages], { env, stdio })
 }
+
+/** The newest Node that all frameworks run on. */
+const nodeVersion = '24'
+
+/** Node as a package, without the script that would fetch it. Returns the path of the program. */
+export function installNode(folder: string): string {
+  const name = `node-${process.platform}-${process.arch}`
+  installPackages(folder, [`${name}@${nodeVersion}`])
+  return join(folder, 'node_modules', name, 'bin', 'node')
+}

@@ -25,6 +25,7 @@ import { revokeEndpoint, tokenEndpoint } from './oauth/token.ts'
 import type { AppEnv, Handler } from './request-context.ts'
 import { live, ready } from './rest/health.ts'
 import { clientPackage, joinText, llmsText } from './rest/join.ts'
+import { metricsRoute } from './rest/metrics.ts'
 import { handlerOf, type Route as RestRoute } from './rest/route.ts'
 import { restRoutes } from './rest/routes.ts'
 import { slackEvents, slackEventsRoute } from './rest/slack-events.ts'
@@ -107,6 +108,9 @@ export function createApp(store: Store): Hono<AppEnv> {
   const health: Route[] = [
     ['GET', '/healthz', live],
     ['GET', '/readyz', ready(store)],
+    ...(deps.metrics && config.metricsToken !== undefined
+      ? [['GET', '/metrics', metricsRoute(store, deps.metrics, config.metricsToken)] satisfies Route]
+      : []),
   ]
 
   const app = new Hono<AppEnv>({ strict: true })
@@ -169,6 +173,9 @@ export function createApp(store: Store): Hono<AppEnv> {
 function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
 }
+
+/** What answers at `METRICS_PORT`. */
+export { metricsOnly } from './rest/metrics.ts'
 
 /** The requests of the worker that are written as a door writes its answers. */
 export function lineAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {

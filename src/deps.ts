@@ -4,6 +4,7 @@ import type { GuardrailChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
 import type { CallerHints } from './lib/http/client-address.ts'
 import type { Log } from './lib/log.ts'
+import type { Metrics } from './lib/metrics.ts'
 import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 import type { SafeStream } from './lib/outbound/safe-stream.ts'
@@ -66,6 +67,8 @@ export interface Deps {
   readonly readClientPackage: () => Promise<Uint8Array | undefined>
   /** Whether this process serves its requests too late. */
   readonly overload: Overload
+  /** Undefined if the process counts nothing. */
+  readonly metrics?: Metrics
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */
   readonly stopping?: AbortSignal
 }

@@ -16,7 +16,7 @@ const slowMs = second
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
 /** Supervisors ask them at the address of the process, such as the address of a pod. */
-const probes = ['/healthz', '/readyz']
+const probes = ['/healthz', '/readyz', '/metrics']
 
 /** The origins of this grid. They come only from the settings, never from a request. */
 export function servedOrigins(config: Config): string[] {
@@ -30,10 +30,10 @@ export function servedOrigins(config: Config): string[] {
 }
 
 /**
- * Logs a call that was refused, and one that took long, apart from its waits for messages. It comes before all others, so
+ * Counts each call for metrics, and logs one that was refused, and one that took long, apart from its waits for messages. It comes before all others, so
  * that it sees what they refuse. See docs/operating.md, "Logs".
  */
-export function createCallLog({ log, now }: Deps): MiddlewareHandler<AppEnv> {
+export function createCallLog({ log, now, metrics }: Deps): MiddlewareHandler<AppEnv> {
   const lines = new TokenBuckets(linesPerReason)
 
   return async function callLog(c, next) {
@@ -50,6 +50,7 @@ export function createCallLog({ log, now }: Deps): MiddlewareHandler<AppEnv> {
     function logCall(): void {
       const { account, code, tool } = trace
       const ms = now() - startedAt - (account?.waitingMs ?? 0)
+      metrics?.call({ door: doorOf(path), verb: tool ?? routePath(c), code, ms })
       if (code === undefined && ms <= slowMs) return
       // Callers without a credential share one bucket: they could be any number.
       const reason = `${account?.account} ${account?.agent} ${code}`
@@ -61,7 +62,10 @@ export function createCallLog({ log, now }: Deps): MiddlewareHandler<AppEnv> {
   }
 }
 
-const doors: Record<string, string> = { mcp: 'mcp', a2a: 'a2a', api: 'rest', oauth: 'oauth' }
+const doors: Record<string, string> = {
+  ...{ mcp: 'mcp', a2a: 'a2a', api: 'rest', oauth: 'oauth' },
+  ...{ healthz: 'probe', readyz: 'probe', metrics: 'probe' },
+}
 
 function doorOf(path: string): string {
   return path === '/api/v1/grid' ? 'mcp' : doors[path.split('/')[1]] ?? 'web'

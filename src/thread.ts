@@ -8,7 +8,8 @@ type Jobs = Record<string, (input: never) => Promise<unknown>>
 const programs: Record<ThreadProgram, () => Promise<Jobs>> = {
   backup: async () => {
     const { checkCopy, copyFile } = await import('./store/backup/local-copy.ts')
-    return { checkCopy, copyFile }
+    const { writeArchiveRows } = await import('./store/archive/write-rows.ts')
+    return { checkCopy, copyFile, writeArchiveRows }
   },
   guardrails: async () => {
     const { LocalChecks } = await import('./guardrails/local-checks.ts')

@@ -11,7 +11,7 @@ const short: FloodOptions = {
   runtime: 'node',
   traffic: 'mixed',
   seconds: isLong ? 4 : 2,
-  quietSeconds: isLong ? 6 : 2,
+  quietSeconds: isLong ? 6 : 1,
   honest: isLong ? 10 : 4,
   honestPerSecond: 5,
   agents: isLong ? 30 : 4,

@@ -38,7 +38,7 @@ const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
   'client.ts': { ours: ['cli/'] },
   // What threads do.
-  'thread.ts': { ours: ['store/backup/', 'guardrails/local-checks.ts'], types: ['lib/'] },
+  'thread.ts': { ours: ['store/backup/', 'store/archive/', 'guardrails/local-checks.ts'], types: ['lib/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
     ours: [
@@ -128,7 +128,18 @@ const rules: Record<string, Rule> = {
   'lib/': {
     ours: ['errors.ts'],
     types: ['deps.ts'],
-    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'leven', 'secure-json-parse', 'uuid', 'web-push', 'jose'],
+    packages: [
+      'hono',
+      'oslo',
+      'zod',
+      'ipaddr.js',
+      'leven',
+      'secure-json-parse',
+      'uuid',
+      'web-push',
+      'jose',
+      'prom-client',
+    ],
   },
 }
 
@@ -285,7 +296,7 @@ test.each(words)('$word stands only where it belongs: $why', ({ word, only }) =>
 test('only the database file, its disk, its copies, the command line and the programs of clients use node:fs', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
-  const exempt = ['cli/', 'clients/', 'store/backup/']
+  const exempt = ['cli/', 'clients/', 'store/archive/', 'store/backup/']
   expect(users.map(({ path }) => path).filter((path) => !exempt.some((place) => isIn(path, place)))).toEqual(
     ['disk-space', 'file-lock', 'local-file', 'previous-file'].map((name) => `store/driver/${name}.ts`),
   )

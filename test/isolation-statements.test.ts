@@ -346,6 +346,7 @@ const others: Record<string, InValue[]> = {
     isVisible: [1],
     verdicts: [JSON.stringify([{ ...verdict, id: 'another verdict' }])],
     changes: ['{}'],
+    digest: ['{}'],
     guarded: ['{}'],
     ...{ fromKind: ['agent'], fromId: agents, toKind: ['any'], toId: [null], condition: ['always'], minBytes: [null] },
     ...{ deciders: ['[]'], expiresMs: [1], isRisky: [0], updatedAt: [grid.clock.now] },

@@ -103,6 +103,8 @@ function printBackup(
 
 const claimMs = minute
 
+type AskServer = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
+
 async function make(config: Config, path: string, key: FileKey): Promise<{ manifest: Manifest; bytes: number }> {
   const madeAt = Date.now()
   const minFreeBytes = config.minFreeMegabytes * 2 ** 20
@@ -114,24 +116,32 @@ async function make(config: Config, path: string, key: FileKey): Promise<{ manif
     if (error instanceof BackupExistsError) throw new CommandError(error.code, error.message)
     if (!isInUse(error)) throw error
     const ask = (command: StoreCommand, args: Record<string, string>) => askHolder(config, error, command, args)
-    const { copy, job } = await copyOnServer(ask)
-    // The server removes a copy if no command has asked for it lately.
-    const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
-    try {
+    return await withCopyOnServer(ask, async (copy) => {
       const made = await sealCopy(copy, { path, key, madeAt, thread: false, minFreeBytes })
       await ask(noteBackupCommand, { at: String(madeAt), file: path, bytes: String(made.bytes) })
       return made
-    } finally {
-      clearInterval(claims)
-      await rm(folderOf(copy), { recursive: true, force: true })
-    }
+    })
+  }
+}
+
+/** Work on a copy that the server makes, which is removed afterwards. */
+export async function withCopyOnServer<Result>(
+  ask: AskServer,
+  work: (copy: string) => Promise<Result>,
+): Promise<Result> {
+  const { copy, job } = await copyOnServer(ask)
+  // The server removes a copy if no command has asked for it lately.
+  const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
+  try {
+    return await work(copy)
+  } finally {
+    clearInterval(claims)
+    await rm(folderOf(copy), { recursive: true, force: true })
   }
 }
 
 /** A request waits for 10 s at most. Resolves to the path of the copy, and its job. */
-async function copyOnServer(
-  ask: (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>,
-): Promise<{ copy: string; job: string }> {
+async function copyOnServer(ask: AskServer): Promise<{ copy: string; job: string }> {
   for (let args = {};;) {
     const { job, path } = await ask(copyDatabaseCommand, args)
     if (path !== null) return { copy: String(path), job: String(job) }
@@ -230,7 +240,7 @@ function fileKey({ key }: { key?: string }): FileKey | undefined {
  * Check the place of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
  * `no_folder` and `not_writable`.
  */
-function checkNewBackup(path: string): void {
+export function checkNewBackup(path: string): void {
   if (isThere(path)) throw new BackupExistsError(path)
   const folder = dirname(path)
   if (!isThere(folder)) {
@@ -245,7 +255,7 @@ function checkNewBackup(path: string): void {
 }
 
 /** Fails with `no_file` or `not_readable` if there is no backup to read. */
-function checkBackup(path: string): void {
+export function checkBackup(path: string): void {
   if (!isThere(path)) {
     throw new CommandError('no_file', `There is no file ${path}. Name the file of a backup.`)
   }

@@ -3,7 +3,7 @@
  * listens on a loopback port of its own. Port and token are in `<db>.owner`, which only the file's owner can read.
  */
 import { GridError } from '../errors.ts'
-import { apiLimits, parseBody } from '../lib/http/body.ts'
+import { parseBody } from '../lib/http/body.ts'
 import { isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { listen, type Listener } from '../listen.ts'
 import type { FileOwner } from '../store/driver/local-file.ts'
@@ -22,6 +22,8 @@ type CommandResponse = { result: CommandResult } | { error: { code: string; mess
 
 const host = '127.0.0.1'
 const path = '/commands'
+/** Rows of an import may have a large part. Only the owner of the file can send any. */
+const limits = { maxBytes: 16 * 2 ** 20, maxDepth: 8, maxTokens: 500 }
 
 /** Accept commands from other processes until the listener stops. Publishes the address in the owner file. */
 export async function serveCommands(store: Store, commands: readonly StoreCommand[]): Promise<Listener> {
@@ -67,7 +69,7 @@ async function handleRequest(
 
   const { bodies } = store.deps
   try {
-    const body = parseBody(await bodies.readText(request, apiLimits), apiLimits)
+    const body = parseBody(await bodies.readText(request, limits), limits)
     return Response.json({ result: await run(store, commands, body) } satisfies CommandResponse)
   } catch (error) {
     return Response.json({ error: describeError(store, error) } satisfies CommandResponse)

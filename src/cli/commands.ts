@@ -1,3 +1,4 @@
+import { exportAccount, importAccount } from './archive.ts'
 import { backup, restore } from './backup.ts'
 import { clientCommands } from './client-commands.ts'
 import type { Command } from './command.ts'
@@ -21,6 +22,8 @@ export const commands: readonly Command[] = [
   backup,
   restore,
   copy,
+  exportAccount,
+  importAccount,
   serviceInstall,
   ...clientCommands,
 ]

@@ -1,7 +1,7 @@
 /** Creates the dependencies of a process, and handles its signals and uncaught errors. */
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
-import { createApp, lineAttempts } from '../app.ts'
+import { createApp, lineAttempts, metricsOnly } from '../app.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
@@ -9,6 +9,7 @@ import { GuardrailChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
 import { CallerHints } from '../lib/http/client-address.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import { Overload } from '../lib/limits/overload.ts'
 import type { Log } from '../lib/log.ts'
 import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
@@ -43,7 +44,8 @@ export async function readServerConfig(env: Record<string, string | undefined>):
 /** The dependencies of this process. If it sends emails, call `email.close()` before it ends. */
 export function processDeps(config: Config, stopping?: AbortSignal): Deps {
   const log = createLog(config.logLevel)
-  const ownPorts = new Set([config.port])
+  const { metricsPort } = config
+  const ownPorts = new Set([config.port, ...(metricsPort === undefined ? [] : [metricsPort])])
   const outbound = { config, log, ownPorts }
   const safeStream = createSafeStream(outbound)
   return {
@@ -61,6 +63,13 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     overload: new Overload(log),
     stopping,
   }
+}
+
+/** The counters of a server, if a setting asks for them. The library takes 25 ms to load. */
+export async function openMetrics({ metricsToken, metricsPort }: Config): Promise<Metrics | undefined> {
+  if (metricsToken === undefined && metricsPort === undefined) return undefined
+  const { Metrics } = await import('../lib/metrics.ts')
+  return new Metrics()
 }
 
 /** Aborts on SIGTERM or SIGINT. A second signal ends the process at once, and so do 15 s. */
@@ -117,8 +126,14 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
     // Before the first request: messages that a dead process had leased must be unread again.
     worker = await startWorker(store, lineAttempts(store))
     const app = createApp(store)
-    const listener = await listenOrFail((request, connection) => app.fetch(request, connection), deps)
-    return { store, worker, listeners: [listener], stopWatch: deps.overload.watch() }
+    const listeners = [await listenOrFail((request, connection) => app.fetch(request, connection), deps.config, deps)]
+    const { metrics, config: { host, metricsPort } } = deps
+    if (metrics && metricsPort !== undefined) {
+      listeners.push(
+        await listenOrFail(metricsOnly(store, metrics), { host, port: metricsPort, setting: 'METRICS_PORT' }, deps),
+      )
+    }
+    return { store, worker, listeners, stopWatch: deps.overload.watch() }
   } catch (error) {
     await worker?.stop()
     await store.close()
@@ -137,9 +152,9 @@ export async function stopServer({ store, worker, listeners, stopWatch }: Server
 
 async function listenOrFail(
   fetch: Parameters<typeof listen>[0],
-  { config, callerHints }: Deps,
+  { port, host, setting = 'PORT' }: Pick<Config, 'port' | 'host'> & { setting?: string },
+  { callerHints }: Deps,
 ): Promise<Listener> {
-  const { port, host } = config
   try {
     return await listen(fetch, {
       port,
@@ -150,7 +165,7 @@ async function listenOrFail(
     const { code, name } = error as { code?: string; name?: string }
     // Deno puts the reason into the name of the error, the other runtimes into its code.
     const reason = reasons[code ?? ''] ?? reasons[name ?? ''] ?? 'The system refused. Set HOST and PORT.'
-    throw new CommandError('cannot_listen', `Cannot listen on ${host}:${port}. ${reason}`)
+    throw new CommandError('cannot_listen', `Cannot listen on ${host}:${port}. ${reason.replaceAll('PORT', setting)}`)
   }
 }
 

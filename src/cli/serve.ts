@@ -13,6 +13,7 @@ import { findNearMisses } from './doctor/settings.ts'
 import {
   aborted,
   exitOnUncaughtError,
+  openMetrics,
   processDeps,
   readServerConfig,
   shutdownSignal,
@@ -31,7 +32,7 @@ export const serve: ProcessCommand = {
   async start(json) {
     const config = await readServerConfig(process.env)
     const stopping = shutdownSignal()
-    const deps = processDeps(config, stopping)
+    const deps = { ...processDeps(config, stopping), metrics: await openMetrics(config) }
     exitOnUncaughtError(deps.log)
     const mixed = describeMixedAddresses(config)
     if (mixed) deps.log.warn(mixed)

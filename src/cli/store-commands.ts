@@ -1,6 +1,7 @@
 import * as accounts from './accounts.ts'
 import * as agents from './agents.ts'
 import type { StoreCommand } from './command.ts'
+import { archiveCommands } from './archive-commands.ts'
 import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
 import { lookInside } from './doctor/database.ts'
 import * as keys from './keys.ts'
@@ -39,4 +40,5 @@ export const serverCommands: readonly StoreCommand[] = [
   lookInside,
   copyDatabaseCommand,
   noteBackupCommand,
+  ...archiveCommands,
 ]

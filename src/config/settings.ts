@@ -251,6 +251,18 @@ export const settings = {
   ),
   /** May contain a password. */
   egressProxy: setting('EGRESS_PROXY', 'CONNECT proxy for requests to remote servers.', proxy, { isSecret: true }),
+  /** Without it and `metricsPort` nothing is counted. */
+  metricsToken: setting(
+    'METRICS_TOKEN',
+    'Token with which Prometheus reads /metrics.',
+    value('at least 16 characters', z.string().min(16).optional()),
+    { isSecret: true },
+  ),
+  metricsPort: setting(
+    'METRICS_PORT',
+    'Port at which /metrics is answered without a token, on the address HOST. Do not make it public.',
+    value('a number from 1 to 65535', z.coerce.number().int().min(1).max(65_535).optional()),
+  ),
   logLevel: setting(
     'LOG_LEVEL',
     'Lowest level that is logged, as JSON lines on standard error.',

@@ -2,6 +2,7 @@
  * Signatures that others verify with public keys of the grid: ES256, as JSON Web Signatures.
  * @see RFC 7515 §7.2.2, RFC 7518 §3.4
  */
+import { Buffer } from 'node:buffer'
 import type { JWK } from 'jose'
 import { once } from './lazy.ts'
 
@@ -22,7 +23,7 @@ export interface DetachedSignature {
 }
 
 /** `type`: what is signed, for the header `typ`. */
-export type Sign = (text: string, type?: 'JOSE' | 'JWT') => Promise<DetachedSignature>
+export type Sign = (text: string, type?: 'JOSE' | 'JWT' | 'agent-grid-archive') => Promise<DetachedSignature>
 
 export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
   const { generateKeyPair, exportJWK } = await library()
@@ -34,7 +35,7 @@ export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
 }
 
 /** Prepare signing with a key. `jku` is where its key set is. @see RFC 7515 §4.1 */
-export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string; jku: string }): Promise<Sign> {
+export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string; jku?: string }): Promise<Sign> {
   const { FlattenedSign, importJWK } = await library()
   const key = await importJWK(privateKey, algorithm)
   return async function sign(text, type = 'JOSE') {
@@ -43,6 +44,30 @@ export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string;
       .setProtectedHeader({ alg: algorithm, typ: type, kid, jku }).sign(key)
     return { protected: signed.protected!, signature: signed.signature }
   }
+}
+
+/** Whether the holder of the key signed the text as what `type` says. */
+export async function isSignedBy(
+  publicKey: JWK,
+  text: string,
+  type: string,
+  signature: DetachedSignature,
+): Promise<boolean> {
+  const { flattenedVerify, importJWK } = await library()
+  const payload = new TextEncoder().encode(text)
+  try {
+    const key = await importJWK(publicKey, algorithm)
+    // The payload of a JSON Web Signature is base64url.
+    const signed = { ...signature, payload: Buffer.from(payload).toString('base64url') }
+    return (await flattenedVerify(signed, key, { algorithms: [algorithm] })).protectedHeader?.typ === type
+  } catch {
+    return false
+  }
+}
+
+/** The SHA-256 of a public key, in base64url. @see RFC 7638 */
+export async function fingerprintOf(publicKey: JWK): Promise<string> {
+  return await (await library()).calculateJwkThumbprint(publicKey)
 }
 
 /** Loaded with the first use: not every process signs. */

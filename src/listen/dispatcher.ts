@@ -33,7 +33,7 @@ export interface ListenOptions {
 type CallerOf = (request: UncheckedRequest) => string
 
 /** Callers take turns for these paths apart from all else: a supervisor must hear that a busy process is alive. */
-const healthPaths = ['/healthz', '/readyz']
+const healthPaths = ['/healthz', '/readyz', '/metrics']
 
 /** A request as a server received it, and its connection. */
 export interface ReceivedRequest extends Connection, UncheckedRequest {

@@ -4,11 +4,13 @@ import { attempts, signups } from './global/attempts.ts'
 import { backups, clock, instances } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { credentials, type KeyCache } from './global/credentials.ts'
+import { imports } from './global/imports.ts'
 import { invitations, links } from './global/links.ts'
 import { livePlaces, threadProjection } from './global/thread-projection.ts'
 import { newDeliveries } from './new-deliveries.ts'
 import { notifications, turns } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
+import { figures } from './global/figures.ts'
 import { remoteLines } from './global/remote-lines.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
@@ -31,6 +33,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     claims: claims(db),
     clock: clock(db),
     credentials: credentials(db, keys),
+    imports: imports(db),
     instances: instances(db),
     invitations: invitations(db),
     links: links(db),
@@ -38,6 +41,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     notifications: notifications(db),
     oauth: oauth(db),
     publicAgents: publicAgents(db),
+    figures: figures(db),
     remoteLines: remoteLines(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),

@@ -12,6 +12,7 @@ import type { Client, ResultSet } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import { nextIteration } from '../lib/limits/request-scheduler.ts'
 import type { Statement } from './sql.ts'
 import {
@@ -40,6 +41,7 @@ export interface QueueOptions {
   inspect?: (sql: string) => void
   /** Told of each commit before it is answered. */
   keys?: { committed(statements: readonly Statement[]): void }
+  metrics?: Metrics
   /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
   onStorageFault: (error: unknown) => void
 }
@@ -87,6 +89,11 @@ export class WriteQueue {
       this.#lanes.add(lane, { statements, since: this.#options.now(), resolve, reject })
       this.#schedule()
     })
+  }
+
+  /** How many units wait for a commit. */
+  get waiting(): number {
+    return this.#lanes.size
   }
 
   /** Fails with `storage_full` while a local disk is full, or for a file of so many bytes. A remote database is asked with each write. */
@@ -194,11 +201,17 @@ export class WriteQueue {
       for (const unit of group) unit.reject(storageFailed())
       return
     }
+    const statements = group.flatMap((unit) => unit.statements)
+    const { metrics, now } = this.#options
+    const since = now()
+    const report = (isFailed: boolean) => metrics?.commit(statements.length, now() - since, isFailed)
     try {
-      const results = await this.#send(group.flatMap((unit) => unit.statements))
+      const results = await this.#send(statements)
+      report(false)
       let next = 0
       for (const { statements, resolve } of group) resolve(statements.map(() => results[next++].rows))
     } catch (error) {
+      report(true)
       if (isStatementFault(error) && group.length > 1) {
         for (const part of split(group)) await this.#commit(part)
         return

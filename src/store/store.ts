@@ -4,6 +4,7 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
+import type { CurrentFigures } from '../lib/metrics.ts'
 import { Presences } from '../lib/presence.ts'
 import {
   accountOpener,
@@ -13,9 +14,10 @@ import {
   writeWithActivity,
 } from './account.ts'
 import { accountTables } from './account-tables.ts'
+import { archiveLines, type ArchiveOptions } from './archive/archive.ts'
 import { createCopier } from './backup/copier.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
-import { type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
+import { bytesOf, type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
 import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
@@ -41,6 +43,8 @@ export interface Store {
   readonly projection: { behind: number }
   /** What is known of the backups of the database, as this process last saw it. */
   backups: BackupHistory
+  /** How many servers outside are left alone after failures, as this process last saw it. */
+  readonly outbound: { pausedServers: number }
   readonly storage: Pick<DiskSpace, 'problem' | 'check'>
   /**
    * Commit statements as one unit; they may belong to several accounts. Resolves once the unit is on disk. Fails with
@@ -58,6 +62,8 @@ export interface Store {
   /** Resolves when no unit waits, deferred or not. */
   drained(): Promise<void>
   ping(): Promise<void>
+  /** What this process has to do, and the size of a local file. */
+  load(): Pick<CurrentFigures, 'waitingUnits' | 'pausedServers' | 'databaseBytes'>
   health(): Promise<DatabaseHealth>
   /** Remove what is kept of a local file from before a migration. Returns the files. */
   removePreviousFiles(): string[]
@@ -65,6 +71,8 @@ export interface Store {
   announce(control: FileOwner['control']): void
   /** Write the state of one commit into a new SQLite file. Fails with `storage_full`, and when the store is closed. */
   copyTo(target: string): Promise<void>
+  /** The lines of an archive of an account, of the state of one commit. Reading them fails as `copyTo` does. */
+  archive(options: Pick<ArchiveOptions, 'account' | 'reader' | 'madeAt'>): AsyncIterable<string>
   /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
   close(): Promise<void>
 }
@@ -102,6 +110,7 @@ function buildStore(
     inspect,
     keys,
     onStorageFault,
+    metrics: deps.metrics,
   })
   const copier = createCopier({ database, minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20, readSpace })
   const global = globalTables(db, keys)
@@ -130,6 +139,7 @@ function buildStore(
     waiting,
     projection: { behind: 0 },
     backups: {},
+    outbound: { pausedServers: 0 },
     storage,
     write: (statements) => queue.write('', statements),
     record: (rows, statements) => writeWithActivity(context, rows, statements),
@@ -142,12 +152,17 @@ function buildStore(
     async ping() {
       await client.execute('SELECT 1')
     },
+    load() {
+      const { pausedServers } = this.outbound
+      return { waitingUnits: queue.waiting, pausedServers, databaseBytes: path ? bytesOf(path) : undefined }
+    },
     health: () => readHealth({ client, global, isLocal: path !== undefined, isServer: true, now: deps.now }, false),
     removePreviousFiles: () => path ? removePreviousFiles(path) : [],
     announce(control) {
       if (path) writeOwner(path, Object.assign(owner, { control }))
     },
     copyTo: copier.copyTo,
+    archive: (options) => archiveLines({ ...options, databaseUrl: deps.config.databaseUrl, copyTo: copier.copyTo }),
     async close() {
       await copier.stop()
       await Promise.all([waiting.close(), live.close()])

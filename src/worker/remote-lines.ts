@@ -55,6 +55,8 @@ export class RemoteLines {
     for (const [name, origin] of this.#origins) {
       if (origin.running === 0 && now() - origin.failedAt > hour) this.#origins.delete(name)
     }
+    this.#store.outbound.pausedServers =
+      [...this.#origins.values()].filter(({ pausedUntil }) => pausedUntil > now()).length
     const busy = [...this.#origins].filter(([, origin]) => this.#isBusy(origin)).map(([name]) => name)
     const accounts = [...this.#accounts].filter(([, running]) => running >= maxOfAccount).map(([id]) => id)
     const free = maxRunning - this.#running.size
@@ -98,7 +100,9 @@ export class RemoteLines {
     origin.running++
     const attempt = this.#attempt(line)
       .then((isReached) => {
-        if (isReached !== undefined) this.#count(origin, isReached)
+        if (isReached === undefined) return
+        this.#count(origin, isReached)
+        this.#store.deps.metrics?.attempt(line.kind, isReached)
       })
       .catch((error) => this.#warn(error, line.accountId))
       .finally(() => {

@@ -7,12 +7,12 @@ import { expect, test } from 'vitest'
 import { runtimeBinary } from '../../scripts/other-runtime.js'
 import { outputOf } from '../../scripts/run-program.ts'
 
-/** Follow a wake stream whose silence may last 1.8 s, and print how it ends. */
+/** Follow a wake stream whose silence may last 0.9 s, and print how it ends. */
 const program = `
 import { GridClient } from ${JSON.stringify(new URL('../../src/clients/grid-client.ts', import.meta.url).href)}
 let events = 0
 try {
-  for await (const event of new GridClient({ url: process.argv.at(-1), key: 'k', timeoutMs: 1200 }).wakeStream()) events++
+  for await (const event of new GridClient({ url: process.argv.at(-1), key: 'k', timeoutMs: 600 }).wakeStream()) events++
   console.log(events, 'ended')
 } catch (error) {
   console.log(events, error.message)
@@ -45,9 +45,9 @@ test.each(runtimes)('%s: a stream goes on as long as frames come, and ends when 
     let frames = 0
     const timer = setInterval(() => {
       response.write(': heartbeat\n\n')
-      if (++frames === 25) clearInterval(timer)
+      if (++frames === 12) clearInterval(timer)
     }, 100)
   })
 
-  expect(output).toMatch(/^25 .*The stream is silent/)
+  expect(output).toMatch(/^12 .*The stream is silent/)
 })

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
+import { runtimeCommand } from '../../scripts/runtime.ts'
 import { rebuildConversationsCommand } from '../../src/cli/keys.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { setAutomated } from '../../src/grid/messaging/turns.ts'
@@ -80,8 +81,8 @@ const env = {
 /** The process kills itself: up to half a second after its work has begun, more often soon. */
 async function runAndKill(url: string, work: string, agents: string): Promise<void> {
   const ms = String(500 * Math.random() ** 3)
-  const script = ['--import', 'tsx', 'test/support/killed-process.ts', work, agents, ms]
-  const child = spawn(process.execPath, script, {
+  const [node, ...script] = [...runtimeCommand('node'), 'test/support/killed-process.ts', work, agents, ms]
+  const child = spawn(node, script, {
     env: { PATH: process.env.PATH, DATABASE_URL: url, ...env },
     stdio: ['ignore', 'inherit', 'inherit'],
   })

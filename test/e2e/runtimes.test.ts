@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { executableKind, ownTarget, targets } from '../../scripts/binary/targets.ts'
+import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { binaryFile, buildBinary, removeBinary } from '../support/binary.ts'
 import { isLong } from '../support/long.ts'
@@ -38,19 +39,25 @@ afterEach(async () => {
   server = undefined
 })
 
+const metricsToken = 'a token for metrics'
+
 const runners: readonly Runner[] = [...runtimes, 'binary']
 
 // OAUTH_CIMD=off: tests do not probe the internet.
 test.each(runners)(
   'on %s the whole grid works on a local file, and a second process is refused',
   async (runtime) => {
+    const metricsPort = await freePort()
     server = await startServe(runtime, {
       DATABASE_URL: database.url,
       OAUTH_CIMD: 'off',
       SIGNUP_PER_HOUR: '1000',
+      METRICS_TOKEN: metricsToken,
+      METRICS_PORT: String(metricsPort),
     })
     await scenario(server.url)
     await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
+    await isMeasured(server.url, metricsPort)
 
     const second = await runCommand(runtime, ['serve'], { DATABASE_URL: database.url, PORT: '0' })
     const stopped = await server.stop()
@@ -113,4 +120,22 @@ test('the binary is one file for this platform, reads no settings from its folde
 /** Without the warning of a first start that a key ring was made. */
 function logged({ stderr }: ProcessResult): string[] {
   return stderr.split('\n').filter((line) => line.startsWith('{') && !line.includes('A new key ring was made'))
+}
+
+/** Prometheus reads what it did, at both places. */
+async function isMeasured(url: string, port: number): Promise<void> {
+  const headers = { Authorization: `Bearer ${metricsToken}` }
+  const answers = [
+    await fetch(`${url}/metrics`, { headers }),
+    await fetch(`http://127.0.0.1:${port}/metrics`),
+  ]
+  for (const answer of answers) {
+    expect(answer.headers.get('content-type')).toMatch(/^application\/openmetrics-text/)
+    const text = await answer.text()
+    expect(text).toMatch(/^grid_call_seconds_count\{.*door="mcp",verb="send_message"\} [1-9]/m)
+    expect(text).toMatch(/^grid_commit_seconds_count [1-9]/m)
+    expect(text).toMatch(/^grid_memory_bytes\{kind="resident"\} [1-9]/m)
+    expect(text.endsWith('# EOF\n')).toBe(true)
+  }
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(404)
 }

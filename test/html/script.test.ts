@@ -9,20 +9,25 @@ import { waitFor } from '../support/wait-for.ts'
 describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   let server: Awaited<ReturnType<typeof serveScriptPages>>
+  /** One for each kind. The pages keep nothing in the browser. */
+  const visitors = new Map<string, Visitor>()
   let visitor: Visitor
   beforeAll(async () => {
     server = await serveScriptPages()
   })
-  afterAll(() => server?.close())
-  afterEach(async () => {
-    const { faults } = visitor
-    await visitor.close()
+  afterAll(async () => {
+    for (const { close } of visitors.values()) await close()
+    await server?.close()
+  })
+  afterEach(() => {
     server.posted.length = 0
-    expect(faults).toEqual([])
+    expect(visitor.faults.splice(0)).toEqual([])
   })
 
-  async function open(path: string, options?: VisitOptions): Promise<Page> {
-    visitor = await visit(options)
+  async function open(path: string, options: VisitOptions = {}): Promise<Page> {
+    const kind = JSON.stringify({ withScript: true, ...options })
+    visitor = visitors.get(kind) ?? await visit(options)
+    visitors.set(kind, visitor)
     await visitor.page.goto(server.url + path)
     return visitor.page
   }

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, ConsoleMessage, Page } from 'playwright-core'
 import { beforeAll } from 'vitest'
 import { closeOrGiveUp, hasBrowser, launchChromium } from './chromium.ts'
-import { layoutFaults } from './layout.ts'
+import { layoutFaults, settled } from './layout.ts'
 
 export { hasBrowser }
 
@@ -23,7 +23,7 @@ export interface VisitOptions {
   timeZone?: string
 }
 
-type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
+export type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
   /** Only whether it fits, which takes a tenth of the time. */
   isLayoutOnly?: boolean
 }
@@ -88,11 +88,6 @@ function isFault(message: ConsoleMessage): boolean {
   return message.type() === 'error' || message.type() === 'warning'
 }
 
-/** Waits until the new colours are painted and all transitions have ended. */
-const settled = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
-  .then(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))))
-  .then(() => 0)`
-
 /**
  * The faults of the open page in each colour scheme and viewport: accessibility violations, sideways scrolling, small
  * controls, console errors and policy violations. Saves screenshots under `name`.
@@ -102,7 +97,6 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
   for (const { scheme, viewport, isLayoutOnly } of seen) {
     await page.emulateMedia({ colorScheme: scheme })
     await page.setViewportSize(viewports[viewport])
-    await page.evaluate(settled)
     await screenshot(page, `${name}-${viewport}-${scheme}`)
     const look = async () => [
       ...await layoutFaults(page),
@@ -110,10 +104,7 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
     ]
     let inView = await look()
     // A busy browser sometimes draws with colours of the other scheme, or a part of the page arrives. What is wrong stays.
-    if (inView.length > 0) {
-      await page.evaluate(settled)
-      inView = await look()
-    }
+    if (inView.length > 0) inView = await look()
     found.push(...inView.map((fault) => `${scheme}, ${viewport}: ${fault}`))
   }
   return [...found, ...faults.splice(0)]
@@ -145,6 +136,7 @@ export async function accessibilityFaults(page: Page, within?: string): Promise<
 /** Saves the whole page as `screenshots/<name>.png` if `SCREENSHOTS` is set. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (!process.env.SCREENSHOTS) return
+  await page.evaluate(settled)
   mkdirSync('screenshots', { recursive: true })
   // Make the viewport as tall as the page, so that sticky elements appear at its end.
   const height = Number(await page.evaluate('document.documentElement.scrollHeight'))

@@ -21,13 +21,10 @@ export async function updateTrial(
 export async function dump(grid: TestGrid, account: TestAccount, without: string[] = []): Promise<string> {
   // It is stored every second, and perhaps between two dumps.
   await grid.store.drained()
-  const tables = await Promise.all([
-    ...accountTables.filter((table) => !without.includes(table)).map((table) =>
-      rows(grid, `SELECT * FROM "${table}" WHERE "account_id" = ?`, [account.id])
-    ),
-    rows(grid, 'SELECT * FROM deliveries WHERE sender_account_id = ?', [account.id]),
-    rows(grid, 'SELECT * FROM accounts WHERE id = ?', [account.id]),
-  ])
+  const own = accountTables.filter((table) => !without.includes(table))
+    .map((table) => `SELECT * FROM "${table}" WHERE "account_id" = ?`)
+  const others = ['SELECT * FROM deliveries WHERE sender_account_id = ?', 'SELECT * FROM accounts WHERE id = ?']
+  const tables = await grid.store.write([...own, ...others].map((sql) => ({ sql, args: [account.id], rows: 0 })))
   return JSON.stringify(tables.map((found) => found.map((row) => JSON.stringify(row)).sort()), null, 1)
 }
 

@@ -13,6 +13,7 @@ import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import { Bodies } from '../../src/lib/http/body.ts'
 import { CallerHints } from '../../src/lib/http/client-address.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
+import { Metrics } from '../../src/lib/metrics.ts'
 import { Overload } from '../../src/lib/limits/overload.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
 import { createSafeStream } from '../../src/lib/outbound/safe-stream.ts'
@@ -145,6 +146,7 @@ async function openGrid(
     guardrailChecks: guardrailChecks ?? new GuardrailChecks(),
     readClientPackage: () => Promise.resolve(undefined),
     overload: new Overload(log),
+    metrics: config.metricsToken === undefined ? undefined : new Metrics(),
     stopping,
   }
   const store = await openStore(deps, {

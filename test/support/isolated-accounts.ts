@@ -123,9 +123,11 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   }
 }
 
+export const isId = (value: string): boolean => /^[0-9a-f-]{36}$/.test(value)
+
 /** A value of the same form and length that names nothing. */
 export function unusedLike(value: string): string {
-  if (/^[0-9a-f-]{36}$/.test(value)) return newId()
+  if (isId(value)) return newId()
   return value.slice(0, -1) + (value.endsWith('x') ? 'z' : 'x')
 }
 

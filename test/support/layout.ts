@@ -8,12 +8,19 @@ import type { Page } from 'playwright-core'
  * @see WCAG 2.2, 1.4.10 (reflow) and 2.5.8 (target size)
  */
 export async function layoutFaults(page: Page): Promise<string[]> {
+  await page.evaluate(settled)
   return await page.evaluate(findFaults)
 }
 
-/** After a change of its size a page is complete in the second frame. */
-const findFaults = `(async () => {
-  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+/**
+ * Waits until new colours are painted and all transitions have ended. After a change of its size a page is complete in
+ * the second frame.
+ */
+export const settled = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  .then(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))))
+  .then(() => 0)`
+
+const findFaults = `(() => {
   const found = []
   const all = (selector) => [...document.querySelectorAll(selector)].filter((part) =>
     part.checkVisibility({ visibilityProperty: true }) && !part.closest('.unseen, .skip'))

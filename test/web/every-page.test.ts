@@ -7,10 +7,18 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { themeCookie } from '../../src/web/theme.ts'
 import { browser } from '../support/browse.ts'
-import { faultsOf, hasBrowser, useBrowser, views } from '../support/browser.ts'
+import { faultsOf, hasBrowser, useBrowser, type View, views } from '../support/browser.ts'
 import { parametersOf } from '../support/crawl.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
-import { pagesOf, type SeededSite, seedSite, setUpPath, type SitePage, visitors } from '../support/site.ts'
+import {
+  pagesOf,
+  type SeededSite,
+  seedSite,
+  setUpPath,
+  type SitePage,
+  type VisitorName,
+  visitors,
+} from '../support/site.ts'
 
 /** SQL assignments for the names and texts of an account, and what they take in their order. */
 const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
@@ -20,6 +28,20 @@ const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
   channels: ['description = ?', 'text'],
   guardrails: ['name = substr(?, 1, 60) || substr(id, -4)', 'name'],
 }
+/**
+ * How each visitor sees the pages. Axe examines signed-in pages in a wide window for the owner, and in a narrow one for
+ * the others. The viewer has the pages of the owner with fewer controls, so whether these fit is seen there.
+ */
+const [desktop, phone] = views
+const small: View = { scheme: 'dark', viewport: 'small' }
+const viewsOf: Record<VisitorName, View[]> = {
+  nobody: [desktop, small],
+  half: [desktop, small],
+  owner: [desktop, { ...small, isLayoutOnly: true }],
+  viewer: [phone],
+  beginner: [small],
+}
+
 const namesOfAll = ['users', 'accounts', 'oauth_clients']
 const rightToLeft = 'חברת הרובוטים (בע״מ) 2026'
 
@@ -119,13 +141,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
     for (const [name, value] of site.browsers[as]?.cookies ?? []) {
       await visitor.context.addCookies([{ name, value, url: grid.url }])
     }
-    // The pages of these visitors look alike in a wide window, and on a phone. Each is examined by axe in one of them.
-    const [desktop, phone, ...others] = views
-    const seen = as === 'viewer' || as === 'beginner'
-      ? [phone, ...others]
-      : as === 'owner'
-      ? [desktop, { ...phone, isLayoutOnly: true }, ...others]
-      : views
+    const seen = process.env.SCREENSHOTS ? views : viewsOf[as]
     const found: string[] = []
     for (const { name, path, status = 200 } of pages.filter((page) => (page.as ?? 'owner') === as)) {
       const answer = await visitor.page.goto(grid.url + path(site))

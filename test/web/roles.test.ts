@@ -18,6 +18,7 @@ import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { following } from '../support/live.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import { csrfTokenOf, person, signedIn } from '../support/people.ts'
 import { addTotp } from '../support/second-factor.ts'
@@ -34,6 +35,7 @@ const endings = [
 ]
 
 let grid: TestGrid
+let unfollow: () => Promise<void>
 let site: SeededSite
 let slack: SlackServer
 let routes: { pages: string[]; forms: string[] }
@@ -52,6 +54,8 @@ beforeAll(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' }, safeFetch: slack.safeFetch })
   site = await seedSite(grid)
   const { store, acme } = grid
+  // A form that writes leads to its conversation, when that is there.
+  unfollow = following(store)
   const posts: FormRoute[] = []
   const sessions = createSessions(store, servedOrigins(store.deps.config))
   const app = createWebApp({ store, sessions, attention: new AttentionCounts(store.deps) }, posts)
@@ -100,6 +104,7 @@ beforeAll(async () => {
 })
 
 afterAll(() => slack.close())
+afterAll(() => unfollow?.())
 
 /** The form of a route, as the weakest role that has one found it. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {

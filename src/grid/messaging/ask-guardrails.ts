@@ -37,7 +37,7 @@ type PossibleAnswer = Promise<Answer | { failure: string } | 'no turn'>
 
 /** What asking takes. `deadline` is the time of remote guardrails, which begins with the first call. */
 export interface Asking {
-  deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
+  deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks' | 'metrics'>
   guarding: Guarding
   deadline: () => AbortSignal
 }
@@ -106,14 +106,20 @@ function findingOf(
 
 /** A guardrail that fails has no answer, whatever the reason: its log has it, without anything of the text. */
 async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): PossibleAnswer {
-  const { deps: { guardrailChecks, safeFetch: fetch, now }, guarding, deadline } = asking
+  const { deps: { guardrailChecks, safeFetch: fetch, now, metrics }, guarding, deadline } = asking
+  const since = performance.now()
+  const count = (outcome: 'passed' | 'objected' | 'failed') =>
+    metrics?.check(guardrail.provider, outcome, performance.now() - since)
   const toolsOf = async () => {
     const token = guardrail.token ? await guarding.openToken(guardrail.id, guardrail.token) : undefined
     return { fetch, now, signal: deadline(), token }
   }
   try {
-    return checked(await guardrailChecks.check(guarding.owner, guardrail, guarded, toolsOf))
+    const answer = checked(await guardrailChecks.check(guarding.owner, guardrail, guarded, toolsOf))
+    count(answer.kinds.length > 0 ? 'objected' : 'passed')
+    return answer
   } catch (error) {
+    count('failed')
     logFailure(guardrail, error, asking)
     if (error instanceof NoTurn) return 'no turn'
     return {

@@ -143,7 +143,7 @@ export async function registerInvitedUser(
 async function join(
   store: Store,
   token: string,
-  { id, account: { id: joinedId }, email, role, isLinkShown }: OpenInvitation,
+  { id, account: { id: joinedId }, email, role, agentId, isLinkShown }: OpenInvitation,
   { userId, sessionId, requestId, first }: {
     userId: string
     sessionId: string
@@ -159,7 +159,7 @@ async function join(
       const { hasUser } = await openInvitation(store, token)
       if (first.length > 0 && hasUser) throw hasUserAlready()
       const at = now()
-      const { team } = account.change
+      const { seats, team } = account.change
       await account.write([
         ...first,
         team.requirePending(id),
@@ -167,6 +167,7 @@ async function join(
           ? [global.users.requireEmail(userId, email)]
           : [global.users.verifyEmail(userId, email, at), global.users.requireVerifiedEmail(userId, email)]),
         team.addMember(userId, role, at),
+        ...(agentId === null ? [] : [seats.add(userId, agentId)]),
         team.accept(id, at),
       ])
     }))
@@ -174,7 +175,7 @@ async function join(
 
 async function issueInvitation(
   account: AccountStore,
-  { email, role }: { email: string; role: Role },
+  { email, role, agentId = null }: { email: string; role: Role; agentId?: string | null },
   precedingStatements: Statement[],
 ): Promise<SentInvitation> {
   const { change, read, deps: { config, now, email: sender } } = account
@@ -182,7 +183,10 @@ async function issueInvitation(
   const [id, at] = [newId(), now()]
   const { userId } = callingUser(account.actor)
   const expiresAt = at + invitationLifetimeMs
-  const row = { id, email, role, tokenHash: hash, invitedBy: userId, expiresAt, mayShowLink: !sender.isConfigured }
+  const row = {
+    ...{ id, email, role, tokenHash: hash, invitedBy: userId, agentId, expiresAt },
+    mayShowLink: !sender.isConfigured,
+  }
   await account.write([...precedingStatements, change.team.addInvitation(row, at)])
   // The statement has decided it, so that a user who registers at the same moment counts.
   const isLinkShown = (await read.team.invitation(id))?.isLinkShown ?? false

@@ -21,6 +21,7 @@ export class Overload {
   /** How many samples in a row spoke for the other state. */
   #against = 0
   #refused = 0
+  #longestSinceTaken = 0
 
   constructor(log: Log, aboveMs = 3_000) {
     this.#aboveMs = aboveMs
@@ -58,6 +59,14 @@ export class Overload {
 
   report(ms: number): void {
     if (ms > this.#longestMs) this.#longestMs = ms
+    if (ms > this.#longestSinceTaken) this.#longestSinceTaken = ms
+  }
+
+  /** The longest delay in milliseconds since the last call. */
+  takeLongestDelay(): number {
+    const longest = this.#longestSinceTaken
+    this.#longestSinceTaken = 0
+    return longest
   }
 
   /** Judge the delays since the last sample. */

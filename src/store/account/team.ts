@@ -18,6 +18,7 @@ export interface Invitation {
   email: string
   role: Role
   invitedBy: string
+  agentId: string | null
   createdAt: number
   expiresAt: number
   isLinkShown: boolean
@@ -28,7 +29,10 @@ interface NewInvitation {
   email: string
   role: Role
   tokenHash: string
-  invitedBy: string
+  /** Null for the operator. */
+  invitedBy: string | null
+  /** The agent that becomes the seat of who accepts. */
+  agentId?: string | null
   expiresAt: number
   /** Whether the inviter may be shown the link. Default: no. It happens only if the address has no user yet. */
   mayShowLink?: boolean
@@ -62,9 +66,9 @@ const remove = statement(`DELETE FROM memberships WHERE account_id = :account AN
 
 const selectPending = `
   SELECT invitations.id, invitations.email, invitations.role,
-    coalesce(nullif(inviter.name, ''), inviter.email) AS invited_by,
+    coalesce(nullif(inviter.name, ''), inviter.email, 'the operator of this grid') AS invited_by, invitations.agent_id,
     invitations.created_at, invitations.expires_at, invitations.is_link_shown
-  FROM invitations JOIN users AS inviter ON inviter.id = invitations.invited_by
+  FROM invitations LEFT JOIN users AS inviter ON inviter.id = invitations.invited_by
   WHERE invitations.account_id = :account AND invitations.accepted_at IS NULL AND invitations.ended_at IS NULL`
 const pending = query<Invitation>(
   `${selectPending} ORDER BY invitations.created_at DESC, invitations.id DESC`,
@@ -75,8 +79,8 @@ const isPending = `account_id = :account AND accepted_at IS NULL AND ended_at IS
 const requirePending = precondition(`EXISTS (SELECT 1 FROM invitations WHERE ${isPending} AND id = :id)`)
 const addInvitation = statement(`
   INSERT INTO invitations
-    (account_id, id, email, role, token_hash, invited_by, created_at, expires_at, is_link_shown)
-  VALUES (:account, :id, :email, :role, :tokenHash, :invitedBy, :at, :expiresAt,
+    (account_id, id, email, role, token_hash, invited_by, agent_id, created_at, expires_at, is_link_shown)
+  VALUES (:account, :id, :email, :role, :tokenHash, :invitedBy, :agentId, :at, :expiresAt,
     :mayShowLink AND NOT EXISTS (SELECT 1 FROM users WHERE users.email = :email))
   ON CONFLICT DO NOTHING`)
 const end = statement(`UPDATE invitations SET ended_at = :at WHERE ${isPending} AND id = :id`)
@@ -104,8 +108,8 @@ export const team = {
     addMember: (user: string, role: Role, at: number): Statement => account.bind(addMember, { user, role, at }),
     setRole: (user: string, role: Role): Statement => account.bind(setRole, { user, role }),
     remove: (user: string): Statement => account.bind(remove, { user }),
-    addInvitation: ({ mayShowLink = false, ...invitation }: NewInvitation, at: number): Statement =>
-      account.bind(addInvitation, { ...invitation, mayShowLink, at }),
+    addInvitation: ({ mayShowLink = false, agentId = null, ...invitation }: NewInvitation, at: number): Statement =>
+      account.bind(addInvitation, { ...invitation, agentId, mayShowLink, at }),
     requirePending: (id: string): Statement => account.bind(requirePending, { id }),
     endInvitation: (id: string, at: number): Statement => account.bind(end, { id, at }),
     endInvitationsFor: (email: string, at: number): Statement => account.bind(endFor, { email, at }),

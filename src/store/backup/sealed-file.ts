@@ -45,15 +45,30 @@ const keyBytes = 32
 /** 64 MiB and about a third of a second, on another thread. */
 const cost = { n: 2 ** 16, r: 8, p: 2 }
 
+/** An encrypted file. Fails with `EEXIST` if the name is taken. */
+export function writeSealedFile(path: string, key: FileKey, parts: AsyncIterable<Bytes>): Promise<void> {
+  return writeNewFile(path, seal(key, parts))
+}
+
+/** Whether a file begins as one of `writeSealedFile`. */
+export async function isSealedFile(path: string): Promise<boolean> {
+  const file = await open(path, 'r')
+  try {
+    return new TextDecoder().decode(await readAt(file, 0, magic.length)) === magic
+  } finally {
+    await file.close()
+  }
+}
+
 /** Write a file next to its place, sync it, and give it its name. Fails with `EEXIST` if the name is taken. */
-export async function writeSealedFile(path: string, key: FileKey, parts: AsyncIterable<Bytes>): Promise<void> {
+export async function writeNewFile(path: string, parts: AsyncIterable<Bytes>): Promise<void> {
   if (await exists(path)) throw alreadyExists(path)
   const unfinished = `${path}.${crypto.randomUUID().slice(0, 8)}.part`
   try {
     const file = await open(unfinished, 'wx', 0o600)
     try {
       let at = 0
-      for await (const sealed of seal(key, parts)) {
+      for await (const sealed of parts) {
         await writeAt(file, at, sealed)
         at += sealed.length
       }

@@ -225,3 +225,8 @@ export function databaseInUse(path: string): GridError {
       'process; for several use libsql-server or Turso.',
   )
 }
+
+/** The size of a local file with its log, in bytes. */
+export function bytesOf(path: string): number {
+  return [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+}

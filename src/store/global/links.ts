@@ -51,6 +51,8 @@ export interface OpenInvitation {
   email: string
   role: Role
   invitedBy: string
+  /** The agent that becomes the seat of who accepts. */
+  agentId: string | null
   expiresAt: number
   isLinkShown: boolean
 }
@@ -61,10 +63,11 @@ const invitationByToken = crossAccountQuery<
   'invitation by token',
   `
   SELECT invitations.id, accounts.id AS account_id, accounts.name AS account_name, invitations.email, invitations.role,
-    coalesce(nullif(users.name, ''), users.email) AS invited_by, invitations.expires_at, invitations.is_link_shown
+    coalesce(nullif(users.name, ''), users.email, 'the operator of this grid') AS invited_by, invitations.agent_id,
+    invitations.expires_at, invitations.is_link_shown
   FROM invitations
   JOIN accounts ON accounts.id = invitations.account_id
-  JOIN users ON users.id = invitations.invited_by
+  LEFT JOIN users ON users.id = invitations.invited_by
   WHERE invitations.token_hash = :hash AND invitations.accepted_at IS NULL AND invitations.ended_at IS NULL
     AND invitations.expires_at > :now`,
   { isLinkShown: boolean },

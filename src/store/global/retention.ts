@@ -16,6 +16,7 @@ const withMessages = crossAccountQuery<{ id: string }>(
   SELECT id FROM accounts
   WHERE (SELECT messages.created_at FROM messages WHERE messages.account_id = accounts.id
     ORDER BY messages.id LIMIT 1) <= :until
+    AND NOT EXISTS (SELECT 1 FROM store_facts WHERE store_facts.key = 'import:' || accounts.id)
   LIMIT :limit`,
 )
 const unclaimed = crossAccountQuery<{ id: string }>(

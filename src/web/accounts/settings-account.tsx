@@ -13,13 +13,15 @@ import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
+import { exportActions, ExportCard } from './export-card.tsx'
 import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.tsx'
 
 /**
  * The account itself, and the admin keys and programs with access to it. See docs/protocol/README.md, "Admin keys", and
  * docs/protocol/oauth.md, "Grants".
  */
-export function accountSettingsPages({ get, post, may }: AccountPages, { store }: PageDeps): void {
+export function accountSettingsPages({ get, post, may }: AccountPages, deps: PageDeps): void {
+  const { store } = deps
   const { config, now } = store.deps
   const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'account')
   const show = async (visit: Visit, createdKey?: CreatedKey) => {
@@ -45,6 +47,7 @@ export function accountSettingsPages({ get, post, may }: AccountPages, { store }
           now={now()}
         />
         {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
+        {visit.may('own') && await ExportCard({ visit, store })}
       </>,
     )
   }
@@ -68,6 +71,7 @@ export function accountSettingsPages({ get, post, may }: AccountPages, { store }
 
   conversationActions({ get, post }, show)
   readingActions(may('own'), show)
+  exportActions(may('own'), deps, show)
 
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('name') ?? ''

@@ -1,20 +1,25 @@
 /** The posts of a channel on its page. See docs/security.md, "People who read". */
-import { beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
 import { say } from '../../support/conversations.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { following } from '../../support/live.ts'
 import { callTool } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
 import { seated } from '../../support/seats.ts'
 
 let grid: TestGrid
+let unfollow: () => Promise<void>
 let channel: string
 let page: string
 beforeEach(async () => {
   grid = await testGrid()
+  unfollow = following(grid.store)
   channel = (await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })).channel.id
   page = `/accounts/${grid.acme.id}/channels/${channel}`
 })
+
+afterEach(() => unfollow())
 
 const post = (text: string) => say(grid, storeOf(grid, grid.alice), '#ops', text)
 

@@ -1,0 +1,183 @@
+/** Reads an archive twice: once to check it as a whole, and once to send its rows to the grid. */
+import { checkNewAlias } from '../lib/names.ts'
+import { archivedTables, peopleTable } from '../store/archive/tables.ts'
+import type { ArchiveManifest } from '../store/archive/write-rows.ts'
+import { beginImportCommand, endImportCommand, importRowsCommand } from './archive-commands.ts'
+import { CommandError, type CommandResult, type StoreCommand, usageError } from './command.ts'
+import { table } from './tables.ts'
+
+export type Ask = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
+
+interface ImportOptions {
+  /** Calls `onLine` with each line but the last. Resolves to the signed list if the whole is signed, and fails otherwise. */
+  read(onLine: (line: string) => void | Promise<void>): Promise<string>
+  /** `OLD=NEW` each. */
+  renames: string[]
+  reserved: readonly string[]
+}
+
+interface ArchivedAgent {
+  id: string
+  alias: string
+  type: string
+  remote_url: string | null
+  deleted_at: number | null
+}
+
+/** What the grid is told besides the rows. */
+interface Content {
+  manifest: ArchiveManifest
+  agents: ArchivedAgent[]
+  people: unknown[]
+  /** The names of guardrails whose service may need a token. */
+  services: string[]
+}
+
+interface Imported extends Record<string, unknown> {
+  account_id: string
+  left_out: Record<string, number>
+  keys: { alias: string; api_key: string }[]
+  invitations: { email: string; role: string; url: string }[]
+  /** What needs its token again. */
+  paused_agents: string[]
+  guardrails: string[]
+}
+
+/** About how much one unit has. */
+const unitLines = 100
+const unitChars = 128 * 1024
+
+/** A row of these tables is stored in the unit of the row before it: a message with its deliveries. */
+const childTables = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.name)))
+
+/** Import an archive. Fails with `names_taken` before anything is written, and with what `read` and the grid refuse. */
+export async function importArchive(ask: Ask, { read, renames, reserved }: ImportOptions): Promise<Imported> {
+  const { list, content: { manifest, agents, people, services } } = await examine(read)
+  const renamed = renamedAgents(agents, renames, reserved)
+  const aliasOf = ({ id, alias }: ArchivedAgent) => renamed.get(id) ?? alias
+  const live = agents.filter((agent) => agent.deleted_at === null)
+  const account = String(manifest.account.id)
+
+  const start = { manifest, list, agents: agents.map(({ id }) => id), aliases: agents.map(aliasOf) }
+  const { taken } = await ask(beginImportCommand, { input: JSON.stringify(start) })
+  refuseTaken(taken as { kind: string; name: string }[])
+  const again = await sendRows(ask, read, account, list)
+  if (again !== list) throw new CommandError('archive_changed', 'The archive was changed while it was imported.')
+  const end = {
+    ...{ account, list, people, renamed: [...renamed] },
+    agents: live.map(({ id }) => id),
+    withKeys: live.filter(({ type, remote_url }) => type !== 'human' && remote_url === null)
+      .map((agent) => [agent.id, aliasOf(agent)]),
+  }
+  const { keys, invitations } = await ask(endImportCommand, { input: JSON.stringify(end) })
+  return {
+    account_id: account,
+    left_out: manifest.left_out,
+    keys: keys as Imported['keys'],
+    invitations: invitations as Imported['invitations'],
+    paused_agents: live.filter(({ remote_url }) => remote_url !== null).map(aliasOf),
+    guardrails: services,
+  }
+}
+
+async function examine(read: ImportOptions['read']): Promise<{ list: string; content: Content }> {
+  const content: Partial<Content> & Omit<Content, 'manifest'> = { agents: [], people: [], services: [] }
+  const list = await read((line) => {
+    if (content.manifest === undefined) {
+      content.manifest = manifestOf(line)
+      return
+    }
+    // Only these are kept: an archive may be larger than the memory.
+    if (line.startsWith('["agents",')) {
+      const [, { id, alias, type, remote_url, deleted_at }] = JSON.parse(line)
+      content.agents.push({ id, alias, type, remote_url, deleted_at })
+    } else if (line.startsWith('["guardrails",')) {
+      const [, { name, host }] = JSON.parse(line)
+      if (host !== null) content.services.push(name)
+    } else if (isPerson(line)) {
+      content.people.push(JSON.parse(line)[1])
+    }
+  })
+  if (content.manifest === undefined) throw notAnArchive()
+  return { list, content: content as Content }
+}
+
+function isPerson(line: string): boolean {
+  return line.startsWith(`["${peopleTable}",`)
+}
+
+function manifestOf(line: string): ArchiveManifest {
+  try {
+    const manifest = JSON.parse(line) as ArchiveManifest
+    if (manifest.agent_grid_archive === 1) return manifest
+  } catch {
+    // Said below.
+  }
+  throw notAnArchive()
+}
+
+function notAnArchive(): CommandError {
+  return new CommandError('not_an_archive', 'The file is no archive of export-account that this version can read.')
+}
+
+/** The new alias of each agent that gets one, by its id. Fails with `usage`. */
+function renamedAgents(agents: ArchivedAgent[], renames: string[], reserved: readonly string[]): Map<string, string> {
+  const renamed = new Map<string, string>()
+  for (const rename of renames) {
+    const [old, alias, ...more] = rename.split('=').map((name) => name.trim().replace(/^@/, ''))
+    const found = agents.filter((agent) => agent.alias === old)
+    if (alias === undefined || more.length > 0 || found.length === 0) {
+      throw usageError(`--rename ${rename}: give OLD=NEW, where OLD is an alias in the archive.`)
+    }
+    for (const { id } of found) renamed.set(id, checkNewAlias(alias, reserved))
+  }
+  return renamed
+}
+
+function refuseTaken(taken: { kind: string; name: string }[]): void {
+  if (taken.length === 0) return
+  const names = taken.map(({ kind, name }) => kind === 'alias' ? `alias @${name}` : `${kind} ${name}`)
+  const isAlias = taken.every(({ kind }) => kind === 'alias')
+  const help = isAlias
+    ? 'Give these agents other aliases: --rename OLD=NEW for each.'
+    : 'An account or agent that the grid has already cannot be imported again.'
+  throw new CommandError('names_taken', `Nothing was imported, because the grid has: ${names.join(', ')}. ${help}`)
+}
+
+async function sendRows(ask: Ask, read: ImportOptions['read'], account: string, list: string): Promise<string> {
+  let rows: string[] = []
+  let chars = 0
+  const send = async () => {
+    if (rows.length > 0) await ask(importRowsCommand, { account, list, rows: rows.join(',') })
+    rows = []
+    chars = 0
+  }
+  let isManifest = true
+  const found = await read(async (line) => {
+    if (isManifest || isPerson(line)) {
+      isManifest = false
+      return
+    }
+    const isFull = rows.length >= unitLines || chars >= unitChars
+    if (isFull && !childTables.has(line.slice(2, line.indexOf('"', 2)))) await send()
+    rows.push(line)
+    chars += line.length
+  })
+  await send()
+  return found
+}
+
+/** What people read. The keys and links are not shown again. */
+export function printImported(
+  { account_id, keys, invitations, paused_agents, guardrails, left_out }: Imported,
+): string {
+  const missing = Object.entries(left_out).filter(([, count]) => count > 0)
+  return [
+    table([['Account', account_id], ...keys.map(({ alias, api_key }) => [`@${alias}`, api_key] as const)]),
+    ...invitations.map(({ email, role, url }) => `Invite ${email} as ${role}, within 30 days: ${url}`),
+    'Keys and links are not shown again.',
+    ...paused_agents.map((alias) => `@${alias} is paused: enter its token, and resume it.`),
+    ...guardrails.map((name) => `The guardrail ${name} asks a service: enter its token if it needs one.`),
+    ...missing.map(([what, count]) => `Not in the archive: ${count} ${what.replaceAll('_', ' ')}.`),
+  ].join('\n')
+}

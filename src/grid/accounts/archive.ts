@@ -1,0 +1,152 @@
+/** Exporting an account, and importing it into another grid. See docs/protocol/archive.md. */
+import { requireConfirmed } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { normaliseEmail } from '../../lib/names.ts'
+import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
+import { signList, withSignature } from '../../lib/signed-lines.ts'
+import { createSigner, fingerprintOf } from '../../lib/signing.ts'
+import { day } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Store } from '../../store/store.ts'
+import { recordActivity } from '../activity.ts'
+import { authorize } from '../authorize.ts'
+import { readSigningKeys } from '../cards.ts'
+import { readerOf } from '../conversations/may-read.ts'
+import { checkRole } from '../people/team.ts'
+import { openAccount } from './accounts.ts'
+
+const invitationLifetimeMs = 30 * day
+
+type Manifest = Parameters<Store['global']['imports']['begin']>[0]
+export type ArchiveRow = Parameters<Store['global']['imports']['row']>[2]
+
+/** Sign the list of digests of an archive. Fails with `unavailable` if the grid cannot sign. */
+export async function signArchive(store: Store, list: string) {
+  const { current, published } = await readSigningKeys(store)
+  const publicKey = published.find(({ kid }) => kid === current?.id)
+  if (!current || !publicKey) {
+    throw new GridError('unavailable', 'This grid has no key to sign with. Set GRID_KEYS.')
+  }
+  return await signList({ publicKey, sign: await createSigner(current.privateKey, { kid: current.id }) }, list)
+}
+
+/** The fingerprint of the key that would sign now; undefined if the grid cannot sign. */
+export async function exportFingerprint(store: Store): Promise<string | undefined> {
+  const { current, published } = await readSigningKeys(store)
+  const publicKey = published.find(({ kid }) => kid === current?.id)
+  return publicKey && await fingerprintOf(publicKey)
+}
+
+/** Note in the activity log that the operator exports an account. Fails with `account_not_found` or `not_allowed`. */
+export async function noteExport(store: Store, id: string): Promise<void> {
+  const account = await openAccount(store, id, { type: 'system', job: 'export-account' })
+  if ((await store.global.accounts.byId(id))?.state !== 'claimed') {
+    throw new GridError('not_allowed', 'Only an account that has an owner can be exported.')
+  }
+  await recordActivity(account, { tool: 'export-account', arguments: {}, requestId: null }, () => Promise.resolve())
+}
+
+/**
+ * The archive of the account with the texts that the calling owner may read. Fails with `not_allowed` or
+ * `confirmation_required`; and while it is read, with `storage_full`.
+ */
+export async function exportForOwner(
+  store: Store,
+  account: AccountStore,
+  id: string,
+): Promise<AsyncIterable<Uint8Array<ArrayBuffer>>> {
+  await authorize(account, 'own')
+  const madeAt = account.deps.now()
+  requireConfirmed(account.actor, madeAt)
+  const { seat, channels, peopleReadSince } = await readerOf(account)
+  const reader = { agentId: seat?.agentId ?? null, since: peopleReadSince, channels: [...channels] }
+  const lines = store.archive({ account: id, reader, madeAt })
+  return withSignature(lines, (list) => signArchive(store, list))
+}
+
+export interface ImportStart {
+  manifest: Manifest
+  /** The signed list of the digests. */
+  list: string
+  agents: string[]
+  /** Their aliases after renaming. */
+  aliases: string[]
+}
+
+/**
+ * Begin to import an account, or go on with an import that was interrupted. Resolves to the names that are taken; if there
+ * are any, nothing was written. Fails with `write_conflict` if another archive of the account is half imported.
+ */
+export async function beginImport(store: Store, { manifest, list, agents, aliases }: ImportStart) {
+  const { imports } = store.global
+  const { id } = manifest.account
+  const taken = await imports.taken(String(id), aliases, agents)
+  if (taken.length > 0) return taken
+  const begun = await imports.begun(String(id))
+  if (begun !== undefined && begun !== list) {
+    throw new GridError('write_conflict', 'Another archive of this account is imported in part. Import that one first.')
+  }
+  await store.write(imports.begin(manifest, list, store.deps.now()))
+  return []
+}
+
+/** Store rows of an import that was begun, as one unit. */
+export async function importRows(
+  store: Store,
+  { account, list, rows }: { account: string; list: string; rows: [table: string, row: ArchiveRow][] },
+): Promise<void> {
+  const { imports } = store.global
+  const at = store.deps.now()
+  const statements = rows.flatMap(([table, row]) => imports.row(account, table, row, at))
+  await store.write([imports.requireBegun(account, list), ...statements])
+}
+
+export interface ImportEnd {
+  account: string
+  list: string
+  /** The ids of the live agents. */
+  agents: string[]
+  /** The ids of those that get a key, with their aliases. */
+  withKeys: [id: string, alias: string][]
+  renamed: [id: string, alias: string][]
+  people: { email: string; role: string; agent_id: string | null }[]
+}
+
+/**
+ * Show an imported account, with new keys for its agents and invitations for its people, which are returned only here.
+ * Fails with `write_conflict` if an alias was taken since the import began.
+ */
+export async function endImport(store: Store, { account: id, list, agents, withKeys, renamed, people }: ImportEnd) {
+  const { imports } = store.global
+  const account = store.account(id, { type: 'system', job: 'import-account' })
+  const at = store.deps.now()
+  const keys = withKeys.map(([agentId, alias]) => ({ agentId, alias, ...mintKey('agent_key') }))
+  const invitations = people.map(({ email, role, agent_id }) => ({
+    ...{ email: normaliseEmail(email, 'email'), role: checkRole(role), agentId: agent_id },
+    ...mintLinkToken(),
+  }))
+  const call = { tool: 'import-account', arguments: { agents: agents.length, people: people.length }, requestId: null }
+  await recordActivity(account, call, ({ write, change }) =>
+    write([
+      imports.requireBegun(id, list),
+      ...imports.end(id, agents, renamed),
+      ...keys.map(({ agentId, hash, last4 }) =>
+        change.keys.add({ id: newId(), kind: 'agent_key', agentId, userId: null, name: 'import', hash, last4 }, at)
+      ),
+      ...invitations.map(({ token: _, hash, ...person }) =>
+        change.team.addInvitation({
+          ...{ ...person, id: newId(), tokenHash: hash, invitedBy: null },
+          ...{ expiresAt: at + invitationLifetimeMs, mayShowLink: true },
+        }, at)
+      ),
+    ]))
+  return {
+    keys: keys.map(({ alias, key }) => ({ alias, api_key: key })),
+    invitations: invitations.map(({ email, role, token }) => ({
+      email,
+      role,
+      url: `${store.deps.config.appUrl}/invitations/${token}`,
+    })),
+  }
+}

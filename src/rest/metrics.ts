@@ -1,0 +1,64 @@
+/** `/metrics`, for Prometheus. See docs/operating.md, "Metrics". */
+import { GridError } from '../errors.ts'
+import type { Metrics, WaitingFigures } from '../lib/metrics.ts'
+import { isSameSecret } from '../lib/secrets.ts'
+import { second } from '../lib/time.ts'
+import type { Handler } from '../request-context.ts'
+import type { Store } from '../store/store.ts'
+import { restError } from '../wire.ts'
+
+/** @see https://prometheus.io/docs/specs/om/open_metrics_spec/ */
+const openMetricsType = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
+
+/** How long what was read from the database counts. */
+const keptMs = 10 * second
+
+/** The text of all metrics. The database is asked at most every 10 s. */
+export function metricsText(store: Store, metrics: Metrics): () => Promise<string> {
+  let waiting: Promise<WaitingFigures> | undefined
+  let askedAt = -Infinity
+  const figures = () => {
+    if (performance.now() - askedAt >= keptMs) {
+      askedAt = performance.now()
+      waiting = store.global.figures.waiting(store.deps.now())
+      waiting.catch(() => askedAt = -Infinity)
+    }
+    return waiting!
+  }
+  return async () =>
+    await metrics.text({
+      ...await figures(),
+      ...store.load(),
+      now: store.deps.now(),
+      longestDelayMs: store.deps.overload.takeLongestDelay(),
+      backupAt: store.backups.made?.at,
+    })
+}
+
+/** With `METRICS_TOKEN`, for its bearer. */
+export function metricsRoute(store: Store, metrics: Metrics, token: string): Handler {
+  const text = metricsText(store, metrics)
+  return async (c) => {
+    const given = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
+    if (!isSameSecret(given, token)) {
+      const error = new GridError('unauthenticated', 'Send METRICS_TOKEN as the bearer token.')
+      const answer = restError(c.get('trace').refusal(error))
+      answer.headers.set('WWW-Authenticate', 'Bearer')
+      return answer
+    }
+    return inOpenMetrics(await text())
+  }
+}
+
+/** With `METRICS_PORT`, on a port of its own: `/metrics` and nothing else, for everyone who reaches it. */
+export function metricsOnly(store: Store, metrics: Metrics): (request: Request) => Promise<Response> {
+  const text = metricsText(store, metrics)
+  return async (request) => {
+    const isMetrics = new URL(request.url).pathname === '/metrics' && request.method === 'GET'
+    return isMetrics ? inOpenMetrics(await text()) : new Response('Only GET /metrics is here.\n', { status: 404 })
+  }
+}
+
+function inOpenMetrics(text: string): Response {
+  return new Response(text, { headers: { 'Content-Type': openMetricsType, 'Cache-Control': 'no-store' } })
+}

@@ -1,0 +1,24 @@
+/** How much waits over all accounts, for metrics. */
+import type { WaitingFigures } from '../../lib/metrics.ts'
+import { crossAccountQuery, type Db } from '../sql.ts'
+
+/** The oldest message is looked for in so many inboxes. */
+const maxInboxes = 10_000
+
+const waiting = crossAccountQuery<WaitingFigures>(
+  'how much waits',
+  `SELECT (SELECT coalesce(sum(unread), 0) FROM agent_numbers) AS unread,
+    (SELECT min(oldest) FROM (
+      SELECT (SELECT first.created_at FROM deliveries AS first WHERE first.inbox = agent_numbers.n
+        AND first.state = 'unread' ORDER BY first.seq LIMIT 1) AS oldest
+      FROM agent_numbers WHERE agent_numbers.unread > 0 LIMIT ${maxInboxes})) AS waiting_since,
+    (SELECT count(*) FROM leases) AS leases,
+    (SELECT count(*) FROM remote_agents WHERE due_at <= :now AND paused_at IS NULL)
+      + (SELECT count(*) FROM remote_exchanges WHERE due_at <= :now)
+      + (SELECT count(*) FROM task_push_configs WHERE due_at <= :now) AS due_lines`,
+)
+
+export const figures = (db: Db) => ({
+  /** Reads a row for each agent of the grid. */
+  waiting: async (now: number): Promise<WaitingFigures> => (await db.one(waiting, { now }))!,
+})

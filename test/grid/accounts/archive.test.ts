@@ -1,0 +1,253 @@
+/** Export and import of an account. */
+import { expect, test } from 'vitest'
+import type { SignedInUser } from '../../../src/auth/actor.ts'
+import { createAccount } from '../../../src/grid/accounts/accounts.ts'
+import { noteExport } from '../../../src/grid/accounts/archive.ts'
+import { createAgent } from '../../../src/grid/agents/agents.ts'
+import { acceptInvitation } from '../../../src/grid/people/invitations.ts'
+import { withSignature } from '../../../src/lib/signed-lines.ts'
+import { newId } from '../../../src/lib/id.ts'
+import { mintKey } from '../../../src/lib/secrets.ts'
+import { day } from '../../../src/lib/time.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { followLog } from '../../../src/worker/threads.ts'
+import { archiveOf, check, importInto, rowsOf, textOf } from '../../support/archives.ts'
+import { emptyGrid, storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { hold } from '../../support/held.ts'
+import { isolatedAccounts } from '../../support/isolated-accounts.ts'
+import { callTool } from '../../support/mcp.ts'
+import { askFor } from '../../support/tasks.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { person } from '../../support/people.ts'
+
+const world = await isolatedAccounts()
+const { grid, owner } = world
+const as = ({ id, alias }: { id: string; alias: string }) =>
+  grid.store.account(owner.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+await hold(owner.store, { fromKind: 'agent', fromId: grid.alice.id })
+await sendMessage(as(grid.alice), { to: 'bob', text: 'a held text' })
+for (let n = 0; n < 120; n++) await sendMessage(as(grid.bob), { to: 'alice', text: `text ${n}` })
+const desk = await owner.agent('acme-desk', { visibility: 'public' })
+await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
+await sendMessage(as(grid.bob), { to: 'acme-robot', text: 'for the robot' })
+await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of eve' })
+await askFor(as(grid.bob), 'a task elsewhere', { to: '@mate' })
+await noteExport(grid.store, owner.id)
+await followLog(grid.store)
+const archive = await archiveOf(grid.store, owner.id)
+const exported = rowsOf(archive)
+
+/** What an import does not keep: the end of a lease without one, and the row of the import itself. */
+const kept = (rows: ReturnType<typeof rowsOf>) => ({
+  ...rows,
+  leases: rows.leases.map(({ expires_at: _, ...lease }) => lease),
+  activity: rows.activity.filter(({ tool }) => tool !== 'import-account'),
+  people: undefined,
+})
+
+test('an imported account has every row of the archive, in the same order', async () => {
+  const target = await emptyGrid()
+
+  await importInto(target.store, archive)
+
+  expect(Object.keys(exported)).toEqual(
+    expect.arrayContaining(['held_messages', 'parts', 'tasks', 'artifacts', 'leases']),
+  )
+  expect(kept(rowsOf(await archiveOf(target.store, owner.id)))).toEqual(kept(exported))
+})
+
+test('each agent reads, finds and lists in the new grid what it did in the old one', async () => {
+  const target = await emptyGrid()
+  const { keys } = await importInto(target.store, archive)
+  await followLog(target.store)
+
+  expect(keys.map(({ alias }) => alias).sort()).toEqual(['acme-agent', 'acme-desk', 'alice', 'bob'])
+  // The desk has a message of another account.
+  for (const { alias, api_key } of keys.filter(({ alias }) => alias !== desk.alias)) {
+    const old = await newKeyOf(alias)
+    for (
+      const [tool, args] of [
+        ['list_agents', {}],
+        ['list_channels', {}],
+        ['list_skills', {}],
+        ['search_messages', { query: 'text' }],
+        ['read_messages', {}],
+      ] as const
+    ) {
+      const [before, after] = [await callTool(grid, old, tool, args), await callTool(target, api_key, tool, args)]
+      expect(withoutPresence(after.text), `${tool} of ${alias}`).toEqual(withoutPresence(before.text))
+    }
+  }
+})
+
+test('what agents of other accounts wrote is not in an archive, and the manifest says how much that is', () => {
+  expect(archive.text).not.toContain('a text of eve')
+  expect(JSON.parse(archive.text.split('\n')[0]).left_out).toMatchObject({
+    messages_from_other_accounts: 1,
+    tasks_with_other_accounts: 1,
+  })
+  expect(exported.tasks).toHaveLength(2)
+})
+
+test('a remote agent is paused, so that no message is sent from both grids', async () => {
+  const target = await emptyGrid()
+
+  const { paused_agents } = await importInto(target.store, archive)
+
+  expect(paused_agents).toEqual(['acme-robot'])
+  const lines = await target.store.account(owner.id, { type: 'system', job: 'test' }).write([{
+    sql: 'SELECT paused_at IS NOT NULL AS paused, due_at IS NOT NULL AS due FROM remote_agents WHERE account_id = ?',
+    args: [owner.id],
+    rows: 0,
+  }])
+  expect(lines[0]).toMatchObject([{ paused: 1, due: 1 }])
+})
+
+test('a worker that runs during an import removes nothing, and places each message with its recipients', async () => {
+  const target = await emptyGrid()
+  const at = target.clock.now
+  target.clock.now += 400 * day
+
+  await importInto(target.store, archive, {
+    beforeUnit: async () => {
+      await sweep(target.store)
+      await followLog(target.store)
+    },
+  })
+
+  target.clock.now = at
+  expect(rowsOf(await archiveOf(target.store, owner.id)).messages).toEqual(exported.messages)
+  expect(await pairsOf(target, owner.id)).toEqual(await pairsOf(grid, owner.id))
+})
+
+test('a changed, moved, added or missing line is refused', async () => {
+  const lines = archive.text.split('\n')
+  expect(await check(archive)).toBe(lines.length - 2)
+
+  for (const [n, line] of lines.entries()) {
+    if (line === '') continue
+    const at = Math.floor(line.length / 2)
+    const changed = line.slice(0, at) + (line[at] === 'x' ? 'y' : 'x') + line.slice(at + 1)
+    await expect(check({ ...archive, text: lines.with(n, changed).join('\n') }), `line ${n}`).rejects.toMatchObject({
+      code: expect.stringMatching(/^(archive_changed|wrong_fingerprint)$/),
+    })
+  }
+  for (
+    const other of [
+      lines.toSpliced(3, 1),
+      lines.toSpliced(3, 0, lines[3]),
+      lines.with(2, lines[3]).with(3, lines[2]),
+      lines.slice(0, -2),
+      [...lines, 'more'],
+    ]
+  ) {
+    await expect(check({ ...archive, text: other.join('\n') })).rejects.toMatchObject({ code: 'archive_changed' })
+  }
+})
+
+test('a signature of another list of digests is refused', async () => {
+  const lines = archive.text.trimEnd().split('\n')
+  const { public_key, protected: header, signature } = JSON.parse(lines.at(-1)!)
+  const changed = lines.slice(0, -1).map((line) => line.replace('a text of acme', 'a text of no one'))
+
+  const forged = await textOf(
+    withSignature(each(changed), () => Promise.resolve({ public_key, protected: header, signature })),
+  )
+
+  expect(forged).toContain('a text of no one')
+  await expect(check({ ...archive, text: forged })).rejects.toMatchObject({ code: 'archive_changed' })
+})
+
+test('an archive that another grid signed is refused, before anything is written', async () => {
+  const target = await emptyGrid()
+  const other = await archiveOf((await testGrid()).store, owner.id).catch(() => undefined)
+  const forged = { ...archive, fingerprint: other?.fingerprint ?? 'a'.repeat(43) }
+
+  await expect(importInto(target.store, forged)).rejects.toMatchObject({ code: 'wrong_fingerprint' })
+
+  expect(await target.store.global.accounts.any()).toBe(false)
+})
+
+test('an import that ends early shows nothing, and is repeated', async () => {
+  const stop = new Error('killed')
+  let units = 0
+  await importInto((await emptyGrid()).store, archive, { beforeUnit: () => void units++ })
+  expect(units).toBeGreaterThan(3)
+
+  for (let last = 0; last < units; last++) {
+    const target = await emptyGrid()
+    const killed = importInto(target.store, archive, {
+      beforeUnit: (n) => {
+        if (n === last) throw stop
+      },
+    })
+
+    await expect(killed).rejects.toBe(stop)
+    expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'importing' })
+    expect(await target.store.account(owner.id, { type: 'system', job: 'test' }).read.agents.total()).toBe(0)
+    await importInto(target.store, archive)
+    expect(kept(rowsOf(await archiveOf(target.store, owner.id)))).toEqual(kept(exported))
+  }
+})
+
+test('names that are taken stop an import before it writes, and agents can get other aliases', async () => {
+  const target = await emptyGrid()
+  const system = { type: 'system', job: 'test' } as const
+  const { id } = await createAccount(target.store, { name: 'Other', ownerEmail: 'ann@other.example' }, system)
+  for (const alias of ['alice', 'bob']) await createAgent(target.store.account(id, system), { alias })
+
+  await expect(importInto(target.store, archive)).rejects.toMatchObject({
+    code: 'names_taken',
+    message: expect.stringMatching(/alias @(alice|bob), alias @(alice|bob)\. Give these/),
+  })
+  expect(await target.store.global.accounts.byId(owner.id)).toBeUndefined()
+
+  const { keys } = await importInto(target.store, archive, { renames: ['alice=acme-alice', '@bob=acme-bob'] })
+  expect(keys.map(({ alias }) => alias)).toContain('acme-alice')
+  await expect(importInto(target.store, archive, { renames: ['alice=b-alice', 'bob=b-bob'] })).rejects.toThrow(
+    `account ${owner.id}`,
+  )
+})
+
+test('a person becomes an invitation, and is again who they were when they accept it', async () => {
+  const target = await emptyGrid()
+  const { invitations } = await importInto(target.store, archive)
+  const [{ email, url }] = invitations
+  expect(await target.store.global.users.byEmail(email)).toBeUndefined()
+
+  const one = await person(target as TestGrid, { email })
+  const user = (await target.store.global.users.byEmail(one.email))!
+  await acceptInvitation(target.store, url.split('/').at(-1)!, { user, sessionId: 'test' } as SignedInUser, null)
+
+  const [{ agent_id }] = exported.people
+  const account = target.store.account(owner.id, { type: 'system', job: 'test' })
+  expect(await account.read.seats.holder(String(agent_id))).toMatchObject({ email })
+})
+
+/** Who is there now differs. */
+function withoutPresence(answer: unknown): unknown {
+  return JSON.parse(JSON.stringify(answer, (name, value) => name === 'presence' ? undefined : value))
+}
+
+/** A key of the agent in the old grid. */
+async function newKeyOf(alias: string): Promise<string> {
+  const agent = (await owner.store.read.agents.byAlias(alias))!
+  const { key, hash, last4 } = mintKey('agent_key')
+  const row = { id: newId(), kind: 'agent_key' as const, agentId: agent.id, userId: null, name: '', hash, last4 }
+  await owner.store.write([owner.store.change.keys.add(row, grid.clock.now)])
+  return key
+}
+
+/** How many messages the conversations of each two agents of the account have. */
+async function pairsOf({ store }: Pick<TestGrid, 'store'>, account: string) {
+  const sql = `SELECT key, messages FROM threads WHERE account_id = ? AND kind = 'pair' AND EXISTS (
+    SELECT 1 FROM agents WHERE agents.account_id = threads.account_id AND agents.id = substr(threads.key, 1, 36))
+    AND EXISTS (SELECT 1 FROM agents WHERE agents.account_id = threads.account_id AND agents.id = substr(threads.key, 38))
+    ORDER BY key`
+  const [found] = await store.write([{ sql, args: [account], rows: 0 }])
+  return found.map(({ key, messages }) => [key, messages])
+}
+
+async function* each(lines: string[]): AsyncIterable<string> {
+  yield* lines
+}

@@ -1,0 +1,67 @@
+/** What an archive has: each table and column is decided about, and no secret is in it. */
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
+import { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { expect, test } from 'vitest'
+import * as schema from '../../../db/schema.ts'
+import { accountColumns, archivedByName, notArchived } from '../../../src/store/archive/tables.ts'
+import { archiveOf } from '../../support/archives.ts'
+import { rows } from '../../support/database.ts'
+import { testGrid } from '../../support/grid.ts'
+import { accountTables } from '../../support/tripwire.ts'
+
+const isOfAccount = (name: string) => (accountTables as string[]).includes(name)
+const left = new Set(Object.values(notArchived).flat())
+
+/** All tables of the schema, with the names of their columns. */
+const tables: [name: string, columns: string[]][] = Object.values(schema).filter((one) => is(one, SQLiteTable))
+  .map((table) => [String(getTableName(table)), Object.values(getTableColumns(table)).map(({ name }) => name)])
+
+test('every table and column of an account is in an archive, or in the list of what is not', () => {
+  const undecided: string[] = []
+  for (const [name, columns] of tables) {
+    if (name !== 'accounts' && !isOfAccount(name) || left.has(name)) continue
+    const { columns: archived, accounts = [] } = archivedByName.get(name) ?? { columns: [] }
+    const known: readonly string[] = name === 'accounts' ? accountColumns : [...archived, ...accounts, 'account_id']
+    undecided.push(
+      ...columns.map((column) => `${name}.${column}`).filter((path, n) =>
+        !known.includes(columns[n]) && !left.has(path)
+      ),
+    )
+  }
+
+  expect(undecided).toEqual([])
+})
+
+test('what is not in an archive exists, and is in none', () => {
+  const exists = new Map(tables)
+  const wrong = [...left].filter((path) => {
+    const [table, column] = path.split('.')
+    if (column === undefined) return !exists.has(table) || archivedByName.has(table)
+    return !exists.get(table)?.includes(column) || archivedByName.get(table)?.columns.includes(column)
+  })
+
+  expect(wrong).toEqual([])
+})
+
+test('no hash, sealed token or secret of any table is in an archive', async () => {
+  const grid = await testGrid()
+  const canary = 'CANARY'
+  const isSecret = /hash$|^encrypted_token$|^token|secret|p256dh|^auth$|^endpoint$|password/
+  const allowed = ['verdicts.text_hash', 'verdicts.conversation_hash', 'guardrail_exceptions.text_hash']
+  const secrets = tables.flatMap(([table, columns]) =>
+    columns.filter((column) => isSecret.test(column) && !allowed.includes(`${table}.${column}`)).map((column) =>
+      [table, column] as const
+    )
+  )
+  expect(secrets).toEqual(expect.arrayContaining([['agents', 'encrypted_token'], ['users', 'password_hash']]))
+  for (const [n, [table, column]] of secrets.entries()) {
+    const [where, args] = isOfAccount(table) ? [' WHERE account_id = ?', [grid.acme.id]] : ['', []]
+    await rows(grid, `UPDATE OR IGNORE ${table} SET ${column} = '${canary}' || ${n} || rowid${where}`, args)
+  }
+
+  const { text } = await archiveOf(grid.store, grid.acme.id)
+
+  expect(text).toContain('"alice"')
+  expect(text).not.toContain(canary)
+  expect(text).not.toMatch(/grid_(agt|adm|oat|ort|cs)_/)
+})

@@ -1,0 +1,71 @@
+/** Archives of accounts, in memory. */
+import { Buffer } from 'node:buffer'
+import { type Ask, importArchive } from '../../src/cli/import-archive.ts'
+import { signArchive } from '../../src/grid/accounts/archive.ts'
+import { readSignedLines, withSignature } from '../../src/lib/signed-lines.ts'
+import { fingerprintOf, type JWK } from '../../src/lib/signing.ts'
+import type { Store } from '../../src/store/store.ts'
+
+export interface Archive {
+  text: string
+  fingerprint: string
+}
+
+type Reader = Parameters<Store['archive']>[0]['reader']
+
+/** An archive of the account as it is now, by default one of the operator. */
+export async function archiveOf(store: Store, account: string, reader?: Reader): Promise<Archive> {
+  let fingerprint = ''
+  const bytes = withSignature(store.archive({ account, reader, madeAt: store.deps.now() }), async (list) => {
+    const signed = await signArchive(store, list)
+    fingerprint = await fingerprintOf(signed.public_key as JWK)
+    return signed
+  })
+  return { text: await textOf(bytes), fingerprint }
+}
+
+export async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of bytes) pieces.push(piece)
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+/** The rows of an archive without the manifest and the signature, by their tables. */
+export function rowsOf({ text }: Archive): Record<string, Record<string, unknown>[]> {
+  const found: Record<string, Record<string, unknown>[]> = {}
+  for (const line of text.trimEnd().split('\n').slice(1, -1)) {
+    const [table, row] = JSON.parse(line)
+    ;(found[table] ??= []).push(row)
+  }
+  return found
+}
+
+/** Check an archive, in pieces that cut lines and characters. Resolves to how many lines were read. */
+export async function check({ text, fingerprint }: Archive): Promise<number> {
+  let lines = 0
+  await readSignedLines(pieces(text), fingerprint, () => void lines++)
+  return lines
+}
+
+/** Import an archive. `beforeUnit` is called with the number of each unit of rows, and may throw. */
+export function importInto(
+  store: Store,
+  archive: Archive,
+  { renames = [], beforeUnit }: { renames?: string[]; beforeUnit?: (n: number) => void | Promise<void> } = {},
+) {
+  let units = 0
+  const ask: Ask = async (command, args) => {
+    if (command.name !== 'begin-import') await beforeUnit?.(units++)
+    return await command.run(store, args)
+  }
+  return importArchive(ask, {
+    read: (onLine) => readSignedLines(pieces(archive.text), archive.fingerprint, onLine),
+    renames,
+    reserved: store.deps.config.reservedAliases,
+  })
+}
+
+async function* pieces(text: string): AsyncIterable<Uint8Array> {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += 60_001) yield bytes.subarray(at, at + 60_001)
+}
