@@ -24,6 +24,15 @@ export function slackEventsPath(id: string): string {
 export const linkCodePattern = /grid-link-[\w-]{20,100}/
 const codeLifetimeMs = hour
 
+/** `channel` and `name` are what the grid and Slack call the channel. */
+interface MadeMirror {
+  id: string
+  agentId: string
+  alias: string
+  channel: string
+  name: string
+}
+
 interface SlackInput {
   /** The id of the channel of the grid, and what Slack calls its own. */
   channel: string
@@ -34,10 +43,10 @@ interface SlackInput {
 }
 
 /**
- * Mirror a channel with one of Slack. An agent `@slack-<channel>` joins it, and its members are told. Fails with
+ * Mirror a channel with one of Slack. An agent `@slack-<channel>` joins it; `tellOfSlack` tells its members. Fails with
  * `confirmation_required`, `channel_not_found`, `conflict` of an alias, or `invalid_input` if Slack does not answer well.
  */
-export async function connectSlack(account: AccountStore, input: SlackInput): Promise<{ id: string; alias: string }> {
+export async function connectSlack(account: AccountStore, input: SlackInput): Promise<MadeMirror> {
   const { actor, deps, change } = account
   requireAdmin(actor)
   requireConfirmed(actor, deps.now())
@@ -78,8 +87,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
     ])
     return { channel: channel.name, alias }
   })
-  await tellMembers({ ...account, actor: { type: 'system', job: 'slack' } }, { id, agentId, name, ...made })
-  return { id, alias: made.alias }
+  return { id, agentId, name, ...made }
 }
 
 async function channelOf({ read }: AccountStore, id: string) {
@@ -116,10 +124,9 @@ async function freeAlias(account: AccountStore, channel: string, id: string): Pr
   return alias
 }
 
-async function tellMembers(
-  system: AccountStore,
-  made: { id: string; agentId: string; alias: string; channel: string; name: string },
-): Promise<void> {
+/** Tell the members of a channel. It is no part of the recorded change: the mirroring has begun. */
+export async function tellOfSlack(account: AccountStore, made: MadeMirror): Promise<void> {
+  const system: AccountStore = { ...account, actor: { type: 'system', job: 'slack' } }
   const text = `#${made.channel} is now mirrored with ${made.name} in Slack. People there read what is posted here.`
   try {
     await sendMessage(system, made, { to: `#${made.channel}`, text, idempotencyKey: `slack:${made.id}` })

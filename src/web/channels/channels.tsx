@@ -9,7 +9,7 @@ import {
   updateChannel,
 } from '../../grid/channels/channels.ts'
 import { findSeat } from '../../grid/people/seats.ts'
-import { askToLinkSlack, connectSlack, disconnectSlack, unlinkSlack } from '../../grid/slack/connect.ts'
+import { askToLinkSlack, connectSlack, disconnectSlack, tellOfSlack, unlinkSlack } from '../../grid/slack/connect.ts'
 import { Card, Time } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
@@ -74,7 +74,8 @@ export function channelPages({ get, post, may }: AccountPages): void {
     const named = { channel: visit.param('channel'), slackChannel: form.get('slackChannel') ?? '' }
     const input = { ...named, token: form.get('token') ?? '', signingSecret: form.get('signingSecret') ?? '' }
     // Recorded without the secrets.
-    await visit.record('connect_slack', named, (account) => connectSlack(account, input))
+    const made = await visit.record('connect_slack', named, (account) => connectSlack(account, input))
+    await tellOfSlack(visit.account, made)
     return visit.done('slack-connected', 'channels', named.channel, 'settings')
   }, showSettings)
   post('/channels/:channel/slack/remove', async (visit) => {

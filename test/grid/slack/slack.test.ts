@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
-import { askToLinkSlack, connectSlack, disconnectSlack } from '../../../src/grid/slack/connect.ts'
+import { askToLinkSlack, connectSlack, disconnectSlack, tellOfSlack } from '../../../src/grid/slack/connect.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { fromSlackText } from '../../../src/remote/slack.ts'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
@@ -23,7 +23,9 @@ beforeEach(async () => {
   lines = new RemoteLines(grid.store)
   channel = (await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })).channel.id
   const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
-  path = `/api/v1/slack/${(await connectSlack(grid.acme.store, input)).id}/events`
+  const made = await connectSlack(grid.acme.store, input)
+  await tellOfSlack(grid.acme.store, made)
+  path = `/api/v1/slack/${made.id}/events`
 })
 afterEach(async () => {
   await lines.stop()
