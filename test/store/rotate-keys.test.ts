@@ -87,7 +87,7 @@ test('every table with an encrypted column is in the list', () => {
   )
 
   expect(sealed.map((table) => getTableName(table)).sort())
-    .toEqual(['agents', 'guardrails', 'push_keys', 'signing_keys', 'task_push_configs', 'totps'])
+    .toEqual(['agents', 'guardrails', 'push_keys', 'signing_keys', 'task_push_configs', 'totps', 'webhooks'])
 })
 
 onEachDatabase((open) => {
@@ -100,7 +100,7 @@ onEachDatabase((open) => {
 
     expect(result).toEqual({
       key: idOf(second),
-      rotated: { guardrails: 2, agents: 1, task_push_configs: 1, totps: 1, push_keys: 1, signing_keys: 1 },
+      rotated: { guardrails: 2, agents: 1, task_push_configs: 1, webhooks: 0, totps: 1, push_keys: 1, signing_keys: 1 },
       isFinished: true,
       unreadable: 0,
       keys: [
@@ -110,7 +110,7 @@ onEachDatabase((open) => {
     })
     expect(await opened(grid, second)).toEqual(tokens)
     expect(await rotateKeys(under(grid, second))).toMatchObject({
-      rotated: { guardrails: 0, agents: 0, task_push_configs: 0, totps: 0, push_keys: 0, signing_keys: 0 },
+      rotated: { guardrails: 0, agents: 0, task_push_configs: 0, webhooks: 0, totps: 0, push_keys: 0, signing_keys: 0 },
     })
     expect(grid.logs.join('\n')).not.toMatch(/of acme|of an a/)
   })

@@ -126,6 +126,12 @@ const phrases: Record<string, Phrase> = {
 
   create_account: ['Create', 'Created', 'the account[ {name}]'],
   rename_account: ['Rename', 'Renamed', 'the account[ to {name}]'],
+  create_webhook: ['Create', 'Created', 'a webhook'],
+  test_webhook: ['Test', 'Tested', 'a webhook'],
+  rotate_webhook: ['Rotate', 'Rotated', 'the secret of a webhook'],
+  pause_webhook: ['Pause', 'Paused', 'a webhook'],
+  resume_webhook: ['Resume', 'Resumed', 'a webhook'],
+  delete_webhook: ['Delete', 'Deleted', 'a webhook'],
   create_admin_key: ['Create', 'Created', '{key}'],
   require_second_factor: ['Change', 'Changed', 'whether owners and admins need a second factor'],
   show_contents: ['Let', 'Let', 'people see the texts that guardrails block'],
