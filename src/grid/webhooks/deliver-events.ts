@@ -1,11 +1,10 @@
 /** Sends the events of an account to one webhook, in order. See docs/protocol/webhooks.md. */
-import type { WebhookAnswer } from '../../../db/schema.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
 import { second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { WaitingEvent } from '../../store/account/webhooks.ts'
+import type { WaitingEvent, WebhookAnswer } from '../../store/account/webhooks.ts'
 import type { Attempt } from '../remote-agents/attempt.ts'
 import { withRetries } from '../remote-agents/retry.ts'
 import { signingSecrets } from './webhooks.ts'

@@ -1,5 +1,4 @@
 /** Servers that the account tells of its events: its owners and admins manage them. See docs/protocol/webhooks.md. */
-import type { WebhookAnswer } from '../../../db/schema.ts'
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -7,7 +6,7 @@ import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { newWebhookSecret } from '../../lib/outbound/webhook-signature.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { maxWebhooks, type WebhookRow } from '../../store/account/webhooks.ts'
+import { maxWebhooks, type WebhookAnswer, type WebhookRow } from '../../store/account/webhooks.ts'
 
 export const webhookEvents = ['message', 'task', 'held'] as const
 

@@ -1,8 +1,10 @@
 /** The webhooks of the account, and what they have not been told yet. See docs/protocol/webhooks.md. */
-import type { WebhookAnswer } from '../../../db/schema.ts'
+import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { type AccountDb, insertedToken, query, sealedColumns, type Statement, statement, updatedToken } from '../sql.ts'
 import type { HeldLine } from './remote-agents.ts'
+
+export type WebhookAnswer = (typeof table.$inferSelect)['answers'][number]
 
 export interface WebhookRow {
   id: string
