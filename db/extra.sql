@@ -247,3 +247,38 @@ CREATE TRIGGER erased_text_is_not_searchable AFTER UPDATE OF body ON messages
 BEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;
 
 INSERT INTO projections (name, seq) VALUES ('threads', 0), ('search', 0);
+
+-- Events of webhooks. Those of messages are recorded when they are placed in threads.
+CREATE TRIGGER webhook_is_due AFTER INSERT ON webhook_events
+BEGIN
+  UPDATE webhooks SET due_at = NEW.at
+    WHERE account_id = NEW.account_id AND id = NEW.webhook_id AND due_at IS NULL;
+END;
+
+CREATE TRIGGER held_message_is_told AFTER INSERT ON held_messages
+WHEN NEW.state = 'held'
+BEGIN
+  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
+    SELECT NEW.account_id, webhooks.id, lower(hex(randomblob(16))), 'held', NEW.held_at, json_object('held_id', NEW.id,
+      'message_id', NEW.message_id, 'expires_at', NEW.expires_at)
+    FROM webhooks WHERE account_id = NEW.account_id AND paused_at IS NULL AND instr(events, '"held"') > 0;
+END;
+
+CREATE TRIGGER new_task_is_told AFTER INSERT ON tasks
+BEGIN
+  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
+    SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'task', NEW.status_at, json_object(
+      'task_id', NEW.id, 'message_id', NEW.message_id, 'recipient', '@' || NEW.recipient_alias, 'state', NEW.state)
+    FROM webhooks WHERE account_id IN (NEW.account_id, NEW.recipient_account_id) AND paused_at IS NULL
+      AND instr(events, '"task"') > 0;
+END;
+
+CREATE TRIGGER task_state_is_told AFTER UPDATE OF state ON tasks
+WHEN NEW.state <> OLD.state
+BEGIN
+  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
+    SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'task', NEW.status_at, json_object(
+      'task_id', NEW.id, 'message_id', NEW.message_id, 'recipient', '@' || NEW.recipient_alias, 'state', NEW.state)
+    FROM webhooks WHERE account_id IN (NEW.account_id, NEW.recipient_account_id) AND paused_at IS NULL
+      AND instr(events, '"task"') > 0;
+END;

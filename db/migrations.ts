@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "95bdc9916bce21f53bd03b8fa88fb5a785c2c1328a9524cd727ecbbbef8774c3",
+    "hash": "a840ff014059dbe80b898d029f3bd6510faeb0c8513637094b7233867deb5586",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -220,6 +220,10 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `verdicts_created` ON `verdicts` (`created_at`);",
       "CREATE INDEX `verdicts_content` ON `verdicts` (`created_at`) WHERE content IS NOT NULL;",
       "CREATE TABLE `wake_signals` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`agent_id` text NOT NULL\n);",
+      "CREATE TABLE `webhook_events` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`webhook_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`type` text NOT NULL,\n\t`at` integer NOT NULL,\n\t`data` text NOT NULL,\n\tFOREIGN KEY (`account_id`,`webhook_id`) REFERENCES `webhooks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
+      "CREATE INDEX `webhook_events_next` ON `webhook_events` (`account_id`,`webhook_id`,`seq`);",
+      "CREATE TABLE `webhooks` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`url` text NOT NULL,\n\t`events` text NOT NULL,\n\t`encrypted_token` text NOT NULL,\n\t`token_iv` text NOT NULL,\n\t`token_auth_tag` text NOT NULL,\n\t`token_key_id` text NOT NULL,\n\t`message_seq` integer DEFAULT 0 NOT NULL,\n\t`answers` text DEFAULT '[]' NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`paused_at` integer,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`tried_at` integer,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `webhooks_due` ON `webhooks` (`due_at`) WHERE due_at IS NOT NULL;",
       "CREATE TRIGGER activity_is_not_changed BEFORE UPDATE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND (id = NEW.id OR n = NEW.n))\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
@@ -260,7 +264,11 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "-- Its words are cut by the projection, so the tokenizer only separates them.\nCREATE VIRTUAL TABLE message_search USING fts5(meta, words, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii', prefix = '2 3 4');",
       "CREATE TRIGGER message_is_not_searchable AFTER DELETE ON messages\nBEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;",
       "CREATE TRIGGER erased_text_is_not_searchable AFTER UPDATE OF body ON messages\nBEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;",
-      "INSERT INTO projections (name, seq) VALUES ('threads', 0), ('search', 0);"
+      "INSERT INTO projections (name, seq) VALUES ('threads', 0), ('search', 0);",
+      "-- Events of webhooks. Those of messages are recorded when they are placed in threads.\nCREATE TRIGGER webhook_is_due AFTER INSERT ON webhook_events\nBEGIN\n  UPDATE webhooks SET due_at = NEW.at\n    WHERE account_id = NEW.account_id AND id = NEW.webhook_id AND due_at IS NULL;\nEND;",
+      "CREATE TRIGGER held_message_is_told AFTER INSERT ON held_messages\nWHEN NEW.state = 'held'\nBEGIN\n  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)\n    SELECT NEW.account_id, webhooks.id, lower(hex(randomblob(16))), 'held', NEW.held_at, json_object('held_id', NEW.id,\n      'message_id', NEW.message_id, 'expires_at', NEW.expires_at)\n    FROM webhooks WHERE account_id = NEW.account_id AND paused_at IS NULL AND instr(events, '\"held\"') > 0;\nEND;",
+      "CREATE TRIGGER new_task_is_told AFTER INSERT ON tasks\nBEGIN\n  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)\n    SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'task', NEW.status_at, json_object(\n      'task_id', NEW.id, 'message_id', NEW.message_id, 'recipient', '@' || NEW.recipient_alias, 'state', NEW.state)\n    FROM webhooks WHERE account_id IN (NEW.account_id, NEW.recipient_account_id) AND paused_at IS NULL\n      AND instr(events, '\"task\"') > 0;\nEND;",
+      "CREATE TRIGGER task_state_is_told AFTER UPDATE OF state ON tasks\nWHEN NEW.state <> OLD.state\nBEGIN\n  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)\n    SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'task', NEW.status_at, json_object(\n      'task_id', NEW.id, 'message_id', NEW.message_id, 'recipient', '@' || NEW.recipient_alias, 'state', NEW.state)\n    FROM webhooks WHERE account_id IN (NEW.account_id, NEW.recipient_account_id) AND paused_at IS NULL\n      AND instr(events, '\"task\"') > 0;\nEND;"
     ]
   }
 ]

@@ -992,6 +992,54 @@ export const taskPushConfigs = sqliteTable('task_push_configs', {
   index('task_push_configs_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
+/** Servers that an account tells of its events. See docs/protocol/webhooks.md. */
+export const webhooks = sqliteTable('webhooks', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  url: text('url').notNull(),
+  events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
+  /** JSON: the secret, and the one before it while both sign. */
+  ...sealedToken(),
+  /** Up to this message, events are recorded. A projection that is made again records none a second time. */
+  messageSeq: integer('message_seq').notNull().default(0),
+  /** What was answered last, the newest first. */
+  answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
+  createdAt: integer('created_at').notNull(),
+  /** By a person, or by the grid if `error` says why. */
+  pausedAt: integer('paused_at'),
+  ...line(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  index('webhooks_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+])
+
+export interface WebhookAnswer {
+  at: number
+  type: string
+  /** Null if there was no answer. */
+  status: number | null
+  ms: number
+  /** The beginning of the answer, or why there was none. */
+  text: string
+}
+
+/** What a webhook has not been told yet, in order. No texts: these are read when it is sent. */
+export const webhookEvents = sqliteTable('webhook_events', {
+  seq: integer('seq').primaryKey({ autoIncrement: true }),
+  accountId: text('account_id').notNull(),
+  webhookId: text('webhook_id').notNull(),
+  /** The same in each attempt. */
+  id: text('id').notNull(),
+  type: text('type').notNull(),
+  at: integer('at').notNull(),
+  /** JSON. */
+  data: text('data').notNull(),
+}, (t) => [
+  foreignKey({ columns: [t.accountId, t.webhookId], foreignColumns: [webhooks.accountId, webhooks.id] })
+    .onDelete('cascade').onUpdate('cascade'),
+  index('webhook_events_next').on(t.accountId, t.webhookId, t.seq),
+])
+
 /** What the agents of an account have sent on a day. */
 export const usage = sqliteTable('usage', {
   accountId: text('account_id').notNull().references(() => accounts.id),

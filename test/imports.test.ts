@@ -139,6 +139,7 @@ const rules: Record<string, Rule> = {
       'web-push',
       'jose',
       'prom-client',
+      'standardwebhooks',
     ],
   },
 }

@@ -147,6 +147,17 @@ await owner.store.write([
   owner.store.change.slack.askToLink(slack.id, user, 'a hash of acme', grid.clock.now + day),
   { sql: "UPDATE slack_people SET slack_user = 'U1' WHERE account_id = ?", args: [owner.id] },
 ])
+const webhook = newId()
+const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
+await owner.store.write([
+  owner.store.change.webhooks.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
+  owner.store.change.webhooks.tell(webhook, newId(), grid.clock.now),
+  owner.store.change.remoteAgents.hold(
+    { kind: 'webhook', agent: webhook, id: webhook, hold: 'a webhook hold of acme' },
+    'a process',
+    grid.clock.now,
+  ),
+])
 const rule = { id: 'a rule of acme', name: 'a rule of acme', deciders: [user], isRisky: false }
 const heldOf = (id: string, messageId: string, step?: HeldStep) =>
   owner.store.change.held.add(

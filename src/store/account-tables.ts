@@ -41,6 +41,7 @@ import { unclaimed } from './account/unclaimed.ts'
 import { uploads } from './account/uploads.ts'
 import { usage } from './account/usage.ts'
 import { verdicts } from './account/verdicts.ts'
+import { webhooks } from './account/webhooks.ts'
 import type { Db } from './sql.ts'
 
 const tables = {
@@ -93,6 +94,7 @@ const tables = {
   uploads,
   usage,
   verdicts,
+  webhooks,
 }
 
 type Tables = typeof tables

@@ -37,6 +37,7 @@ import { welcome } from './people/welcome.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { taskPages } from './tasks/tasks.tsx'
+import { webhookPages } from './webhooks/webhooks.tsx'
 import { themeOf } from './theme.ts'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
@@ -91,6 +92,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   notificationPages(ownRoutes, pageDeps)
   securityPages(accountPages(app, pageDeps, { routes, may: 'view', withoutSecondFactor: true }), pageDeps)
   accountSettingsPages(accountRoutes, pageDeps)
+  webhookPages(accountRoutes)
   teamPages(accountRoutes, pageDeps)
   handOverPages(accountRoutes.may('own'))
   sessionPages(ownRoutes, pageDeps)

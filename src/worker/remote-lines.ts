@@ -1,6 +1,7 @@
 /** Sends to servers outside what is due. See docs/delivery.md, "Remote agents". */
 import { setMaxListeners } from 'node:events'
 import type { LineAttempt } from '../grid/remote-agents/attempt.ts'
+import { deliverEvents } from '../grid/webhooks/deliver-events.ts'
 import { deliverNext, followExchange } from '../grid/remote-agents/deliver.ts'
 import { newId } from '../lib/id.ts'
 import { hour, minute, second } from '../lib/time.ts'
@@ -45,7 +46,7 @@ export class RemoteLines {
     this.#store = store
     // Each request listens for the end. Beyond 10 listeners Node warns.
     setMaxListeners(0, this.#stopping.signal)
-    this.#attempts = { inbox: deliverNext, exchange: followExchange, ...attempts }
+    this.#attempts = { inbox: deliverNext, exchange: followExchange, webhook: deliverEvents, ...attempts }
     this.#unsubscribe = store.waiting.notifier.onEach(() => this.#lookSoon())
   }
 

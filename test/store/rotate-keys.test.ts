@@ -87,7 +87,16 @@ test('every table with an encrypted column is in the list', () => {
   )
 
   expect(sealed.map((table) => getTableName(table)).sort())
-    .toEqual(['agents', 'guardrails', 'push_keys', 'signing_keys', 'slack_channels', 'task_push_configs', 'totps'])
+    .toEqual([
+      'agents',
+      'guardrails',
+      'push_keys',
+      'signing_keys',
+      'slack_channels',
+      'task_push_configs',
+      'totps',
+      'webhooks',
+    ])
 })
 
 onEachDatabase((open) => {
@@ -105,6 +114,7 @@ onEachDatabase((open) => {
         agents: 1,
         task_push_configs: 1,
         slack_channels: 0,
+        webhooks: 0,
         totps: 1,
         push_keys: 1,
         signing_keys: 1,
@@ -123,6 +133,7 @@ onEachDatabase((open) => {
         agents: 0,
         task_push_configs: 0,
         slack_channels: 0,
+        webhooks: 0,
         totps: 0,
         push_keys: 0,
         signing_keys: 0,

@@ -105,6 +105,8 @@ export const allowedCrossAccountQueries = [
   'tokens of guardrails under other keys',
   'tokens of task_push_configs by key',
   'tokens of task_push_configs under other keys',
+  'tokens of webhooks by key',
+  'tokens of webhooks under other keys',
   'subscriptions of a browser',
   'tokens of push_keys by key',
   'tokens of push_keys under other keys',

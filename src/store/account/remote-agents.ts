@@ -73,6 +73,7 @@ const ofEach = <T>(make: (table: string, row: string, isInbox: boolean) => T): R
   inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent', true),
   exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id', false),
   push: make('task_push_configs', 'account_id = :account AND agent_id = :agent AND id = :id', false),
+  webhook: make('webhooks', 'account_id = :account AND id = :id AND id = :agent', false),
 })
 const failures = ofEach((table, row) =>
   query<Pick<Line, 'attempts' | 'failingSince'>>(`SELECT attempts, failing_since FROM ${table} WHERE ${row}`)

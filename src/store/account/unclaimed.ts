@@ -30,6 +30,8 @@ const removals = [
   // With its messages, events and artifacts, by their foreign keys.
   all('tasks'),
   all('contexts'),
+  all('webhook_events'),
+  all('webhooks'),
   all('remote_exchanges'),
   all('remote_agents'),
   // No other account has places of its messages: its agents reach no one outside of it.

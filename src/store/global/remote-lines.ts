@@ -1,8 +1,11 @@
 /** The lines of requests to servers outside that are due, over all accounts. */
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
-/** A line of messages to a remote agent, of questions what became of one, or of events of a task to a webhook. */
-export type LineKind = 'inbox' | 'exchange' | 'push'
+/**
+ * A line of messages to a remote agent, of questions what became of one, of events of a task to its webhook, or of events of
+ * the account to a webhook, whose agent is the webhook itself.
+ */
+export type LineKind = 'inbox' | 'exchange' | 'push' | 'webhook'
 
 /** A request that is due: the next message or event, or a look at what became of the message `id`. */
 export interface DueLine {
@@ -39,6 +42,10 @@ const due = crossAccountQuery<DueLine>(
     dueOf('exchange', 'remote_exchanges'),
     // The tasks of an agent that moves to another account end in the one that it leaves.
     dueOf('push', 'task_push_configs', { url: 'line.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
+    `
+  SELECT 'webhook' AS kind, line.account_id, line.id AS agent_id, 'webhook' AS alias, line.id, line.url AS remote_url,
+    line.due_at
+  FROM webhooks AS line WHERE ${isDue('line.url')} AND line.paused_at IS NULL`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
 const ofCallback = 'callback_hash = :hash AND id = :id'

@@ -57,6 +57,7 @@ const tables = [
   ofAccount('agents'),
   ofAccount('task_push_configs'),
   ofAccount('slack_channels'),
+  ofAccount('webhooks'),
   tableOf('totps', 'user_id', 'user_id', ({ owner }) => totpContext(owner)),
   tableOf('push_keys', 'id', 'id', ({ id }) => pushKeyContext(id)),
   tableOf('signing_keys', 'id', 'id', ({ id }) => signingKeyContext(id)),

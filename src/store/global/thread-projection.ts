@@ -128,7 +128,23 @@ export function placing(name: string, chosen: string): Query<Row>[] {
       delivery_seq = max(thread_agents.delivery_seq, excluded.delivery_seq),
       answered_seq = max(thread_agents.answered_seq, excluded.answered_seq)
     WHERE thread_agents.delivery_seq < excluded.delivery_seq OR thread_agents.answered_seq < excluded.answered_seq`
-  return [grow, add, addReplies, addAgents, count(chosen)].map((text) => crossAccountStatement(name, text))
+  // With the condition SQLite looks into an index.
+  const existWebhooks = `EXISTS (SELECT 1 FROM webhooks WHERE webhooks.account_id > '')`
+  const tell = `
+    INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
+    SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'message', place.created_at,
+      json_object('message_id', said.id, 'from', '@' || said.from_alias, 'to', said.recipient,
+        'conversation_id', said.conversation_id, 'reply_to', said.reply_to_message_id)
+    FROM (${places(`${chosen} AND ${existWebhooks}`)}) AS place
+    CROSS JOIN webhooks ON webhooks.account_id = place.account_id
+    CROSS JOIN messages AS said ON said.seq = place.seq
+    WHERE webhooks.paused_at IS NULL AND instr(webhooks.events, '"message"') > 0
+      AND webhooks.message_seq < place.seq AND webhooks.created_at <= place.created_at
+    ORDER BY place.seq`
+  const told = `
+    UPDATE webhooks SET message_seq = max(message_seq, (SELECT max(m.seq) FROM messages AS m WHERE ${chosen}))
+    WHERE account_id IN (SELECT place.account_id FROM (${places(`${chosen} AND ${existWebhooks}`)}) AS place)`
+  return [grow, add, addReplies, addAgents, count(chosen), tell, told].map((text) => crossAccountStatement(name, text))
 }
 
 const first = `(SELECT min(seq) FROM messages AS next WHERE next.seq > ${followed})`

@@ -1,0 +1,81 @@
+/** Sends the events of an account to one webhook, in order. See docs/protocol/webhooks.md. */
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import { webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
+import { second } from '../../lib/time.ts'
+import { RemoteRefusal } from '../../remote/refusal.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { WaitingEvent, WebhookAnswer } from '../../store/account/webhooks.ts'
+import type { Attempt } from '../remote-agents/attempt.ts'
+import { withRetries } from '../remote-agents/retry.ts'
+import { signingSecrets } from './webhooks.ts'
+
+const timeoutMs = 15 * second
+/** After this time an attempt ends, so that others get their turn. */
+const maxAttemptMs = 10 * second
+const keptAnswers = 10
+const shownCharacters = 200
+
+/** Resolves as a `LineAttempt` does. */
+export async function deliverEvents(attempt: Attempt): Promise<boolean> {
+  const { system, line, signal } = attempt
+  const { read, write, change: { webhooks }, deps } = system
+  const row = await read.webhooks.sealed(line.id)
+  if (!row) return true
+  let answers: WebhookAnswer[] = JSON.parse(row.answers)
+  const giveUp = async (reason: string) => {
+    await write([webhooks.giveUp(line, reason, deps.now())])
+  }
+  let isReached = false
+  const isTaken = await withRetries(attempt, giveUp, async () => {
+    const until = performance.now() + maxAttemptMs
+    const secrets = await signingSecrets(system, line.id)
+    const url = (await read.webhooks.list()).find(({ id }) => id === line.id)?.url
+    while (url !== undefined && performance.now() < until) {
+      const event = await read.webhooks.next(line.id)
+      if (!event) break
+      const answer = await send(system, url, secrets, event, signal)
+      isReached = answer.status !== null
+      answers = [answer, ...answers].slice(0, keptAnswers)
+      const isOk = answer.status !== null && answer.status >= 200 && answer.status < 300
+      const unit = [webhooks.answered(line, answers), ...isOk ? [webhooks.taken(line, event.seq)] : []]
+      // A process that stops leaves the line to the next one.
+      if (signal.aborted) throw new RemoteError('aborted', answer.text)
+      const [held] = await write(unit)
+      if (answer.status === 410) throw new RemoteRefusal('It answered 410.')
+      if (!isOk) throw answer.error ?? new RemoteError('invalid_response', `${answer.status}`)
+      if (held.length === 0) return
+    }
+    await write([webhooks.release(line, deps.now())])
+  })
+  return isTaken || isReached
+}
+
+async function send(
+  account: AccountStore,
+  url: string,
+  secrets: readonly string[],
+  event: WaitingEvent,
+  signal: AbortSignal,
+): Promise<WebhookAnswer & { error?: Error }> {
+  const { deps: { now, safeFetch } } = account
+  const at = now()
+  const body = await bodyOf(account, event)
+  const startedAt = performance.now()
+  const said = { at, type: event.type }
+  const ms = () => Math.round(performance.now() - startedAt)
+  try {
+    const headers = webhookHeaders(secrets, event.id, at, body)
+    const { status, text } = await safeFetch(url, { body, headers, timeoutMs, signal })
+    return { ...said, status, ms: ms(), text: text.slice(0, shownCharacters).toWellFormed() }
+  } catch (error) {
+    if (!(error instanceof RemoteError)) throw error
+    // What is thrown is not stored: JSON leaves out what is not enumerable.
+    return Object.defineProperty({ ...said, status: null, ms: ms(), text: error.reason }, 'error', { value: error })
+  }
+}
+
+async function bodyOf(account: AccountStore, { type, at, data }: WaitingEvent): Promise<string> {
+  const told = JSON.parse(data)
+  const text = type === 'message' ? await account.read.webhooks.text(told.message_id) : undefined
+  return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: { ...told, text } })
+}

@@ -1,0 +1,101 @@
+/** Servers that the account tells of its events: its owners and admins manage them. See docs/protocol/webhooks.md. */
+import { requireAdmin } from '../../auth/actor.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
+import { newWebhookSecret } from '../../lib/outbound/webhook-signature.ts'
+import { day } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { maxWebhooks, type WebhookAnswer, type WebhookRow } from '../../store/account/webhooks.ts'
+
+export const webhookEvents = ['message', 'task', 'held'] as const
+
+export interface Webhook extends Omit<WebhookRow, 'events' | 'answers'> {
+  events: string[]
+  answers: WebhookAnswer[]
+}
+
+/** As sealed. The previous secret signs too, until a time in milliseconds. */
+interface Secrets {
+  secret: string
+  previous?: string
+  previousUntil?: number
+}
+
+export async function listWebhooks(account: AccountStore): Promise<Webhook[]> {
+  requireAdmin(account.actor)
+  const found = await account.read.webhooks.list()
+  return found.map((row) => ({ ...row, events: JSON.parse(row.events), answers: JSON.parse(row.answers) }))
+}
+
+/** The secret is returned here only. Fails with `invalid_input`. */
+export async function createWebhook(
+  account: AccountStore,
+  input: { url: string; events: readonly string[] },
+): Promise<{ id: string; secret: string }> {
+  requireAdmin(account.actor)
+  const url = requireAllowedTarget(input.url, account.deps.config, 'url')
+  const events = webhookEvents.filter((name) => input.events.includes(name))
+  if (events.length === 0) throw invalidInput('Choose at least one event.', 'events')
+  if ((await account.read.webhooks.list()).length >= maxWebhooks) {
+    throw invalidInput(`An account has at most ${maxWebhooks} webhooks.`, 'url')
+  }
+  const id = newId()
+  const secret = newWebhookSecret()
+  const sealed = await seal(account, id, { secret })
+  await account.write([account.change.webhooks.add(id, url, events, sealed, account.deps.now())])
+  return { id, secret }
+}
+
+/** For 24 hours, events are signed with the old secret too. */
+export async function rotateWebhook(account: AccountStore, id: string): Promise<{ secret: string }> {
+  requireAdmin(account.actor)
+  const { secret: previous } = await secretsOf(account, id)
+  const secret = newWebhookSecret()
+  const sealed = await seal(account, id, { secret, previous, previousUntil: account.deps.now() + day })
+  await account.write([account.change.webhooks.rotate(id, sealed)])
+  return { secret }
+}
+
+/** While it is paused, no events are recorded for it. */
+export async function pauseWebhook(account: AccountStore, id: string): Promise<void> {
+  requireAdmin(account.actor)
+  await secretsOf(account, id)
+  await account.write([account.change.webhooks.pause(id, account.deps.now())])
+}
+
+export async function resumeWebhook(account: AccountStore, id: string): Promise<void> {
+  requireAdmin(account.actor)
+  await secretsOf(account, id)
+  await account.write([account.change.webhooks.resume(id, account.deps.now())])
+}
+
+export async function deleteWebhook(account: AccountStore, id: string): Promise<void> {
+  requireAdmin(account.actor)
+  await secretsOf(account, id)
+  await account.write([account.change.webhooks.remove(id)])
+}
+
+/** Send an event of the type `test`, in its turn. */
+export async function testWebhook(account: AccountStore, id: string): Promise<void> {
+  requireAdmin(account.actor)
+  await secretsOf(account, id)
+  await account.write([account.change.webhooks.tell(id, newId(), account.deps.now())])
+}
+
+/** The secrets that sign now. */
+export async function signingSecrets(account: AccountStore, id: string): Promise<string[]> {
+  const { secret, previous, previousUntil = 0 } = await secretsOf(account, id)
+  return previous !== undefined && account.deps.now() < previousUntil ? [secret, previous] : [secret]
+}
+
+async function secretsOf(account: AccountStore, id: string): Promise<Secrets> {
+  const row = await account.read.webhooks.sealed(id)
+  if (!row) throw new GridError('not_found', 'There is no such webhook.')
+  const { answers: _, ...sealed } = row
+  return JSON.parse(await account.open('webhooks', id, sealed))
+}
+
+function seal(account: AccountStore, id: string, secrets: Secrets) {
+  return account.seal('webhooks', id, JSON.stringify(secrets))
+}

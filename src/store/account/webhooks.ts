@@ -1,0 +1,113 @@
+/** The webhooks of the account, and what they have not been told yet. See docs/protocol/webhooks.md. */
+import type { webhooks as table } from '../../../db/schema.ts'
+import type { SealedToken } from '../../lib/key-ring.ts'
+import { type AccountDb, insertedToken, query, sealedColumns, type Statement, statement, updatedToken } from '../sql.ts'
+import type { HeldLine } from './remote-agents.ts'
+
+export type WebhookAnswer = (typeof table.$inferSelect)['answers'][number]
+
+export interface WebhookRow {
+  id: string
+  url: string
+  /** JSON. */
+  events: string
+  /** JSON of `WebhookAnswer`s, the newest first. */
+  answers: string
+  createdAt: number
+  pausedAt: number | null
+  error: string | null
+  failingSince: number | null
+  waiting: number
+}
+
+export interface WaitingEvent {
+  seq: number
+  id: string
+  type: string
+  at: number
+  /** JSON. */
+  data: string
+}
+
+export const maxWebhooks = 10
+
+const list = query<WebhookRow>(`
+  SELECT id, url, events, answers, created_at, paused_at, error, failing_since, (
+    SELECT count(*) FROM webhook_events
+    WHERE webhook_events.account_id = :account AND webhook_events.webhook_id = webhooks.id) AS waiting
+  FROM webhooks WHERE account_id = :account ORDER BY id`)
+const sealed = query<SealedToken & { answers: string }>(`
+  SELECT answers, ${sealedColumns} FROM webhooks WHERE account_id = :account AND id = :id`)
+const next = query<WaitingEvent>(`
+  SELECT seq, id, type, at, data FROM webhook_events
+  WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
+// A post in a channel; or what an agent wrote to an agent of the account since people may read it. Never a person's words.
+const text = query<{ body: string }>(`
+  SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message AND (
+    messages.channel_id IS NOT NULL
+    OR (messages.type = 'agent'
+      AND messages.created_at >= (SELECT people_read_since FROM accounts WHERE accounts.id = :account)
+      AND EXISTS (
+        SELECT 1 FROM deliveries JOIN agents
+          ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id
+        WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id AND agents.type <> 'human')
+      AND EXISTS (
+        SELECT 1 FROM agents AS sender WHERE sender.account_id = :account AND sender.id = messages.from_agent_id
+          AND sender.type <> 'human')))`)
+const add = statement(`
+  INSERT INTO webhooks (account_id, id, url, events, ${sealedColumns}, created_at)
+  SELECT :account, :id, :url, :events, ${insertedToken}, :at
+  WHERE ${maxWebhooks} > (SELECT count(*) FROM webhooks WHERE webhooks.account_id = :account)
+  ON CONFLICT (account_id, id) DO NOTHING`)
+const remove = statement('DELETE FROM webhooks WHERE account_id = :account AND id = :id')
+const rotate = statement(`UPDATE webhooks SET ${updatedToken} WHERE account_id = :account AND id = :id`)
+const pause = statement(
+  'UPDATE webhooks SET paused_at = :at WHERE account_id = :account AND id = :id AND paused_at IS NULL',
+)
+const hasMore = `EXISTS (SELECT 1 FROM webhook_events
+    WHERE webhook_events.account_id = :account AND webhook_events.webhook_id = webhooks.id)`
+const resume = statement(`
+  UPDATE webhooks SET paused_at = NULL, error = NULL, attempts = 0, failing_since = NULL, due_at = iif(${hasMore}, :at, NULL)
+  WHERE account_id = :account AND id = :id AND paused_at IS NOT NULL`)
+const tell = statement(`
+  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
+  SELECT :account, webhooks.id, :event, 'test', :at, '{}' FROM webhooks
+  WHERE webhooks.account_id = :account AND webhooks.id = :id`)
+const isHeld = 'webhooks.account_id = :account AND webhooks.id = :id AND webhooks.held_by = :hold'
+const taken = statement(`
+  DELETE FROM webhook_events WHERE account_id = :account AND webhook_id = :id AND seq = :seq
+    AND EXISTS (SELECT 1 FROM webhooks WHERE ${isHeld})`)
+const answered = statement(`UPDATE webhooks SET answers = :answers WHERE ${isHeld} RETURNING held_by`)
+const release = statement(`
+  UPDATE webhooks SET held_by = NULL, attempts = 0, failing_since = NULL, error = NULL, due_at = iif(${hasMore}, :at, NULL)
+  WHERE ${isHeld}`)
+const giveUp = statement(`UPDATE webhooks SET held_by = NULL, error = :error, paused_at = :at WHERE ${isHeld}`)
+
+export const webhooks = {
+  reads: (account: AccountDb) => ({
+    /** The oldest first. */
+    list: () => account.all(list, {}),
+    sealed: (id: string) => account.one(sealed, { id }),
+    next: (id: string) => account.one(next, { id }),
+    /** The text of a message, if webhooks may have it. */
+    text: async (message: string) => (await account.one(text, { message }))?.body,
+  }),
+  changes: (account: AccountDb) => ({
+    /** Does nothing if there are too many. */
+    add: (id: string, url: string, events: readonly string[], secrets: SealedToken, at: number): Statement =>
+      account.bind(add, { ...secrets, id, url, events: JSON.stringify(events), at }),
+    remove: (id: string): Statement => account.bind(remove, { id }),
+    rotate: (id: string, secrets: SealedToken): Statement => account.bind(rotate, { ...secrets, id }),
+    pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
+    resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
+    /** An event of the type `test`. */
+    tell: (id: string, event: string, at: number): Statement => account.bind(tell, { id, event, at }),
+    taken: ({ id, hold }: HeldLine, seq: number): Statement => account.bind(taken, { id, hold, seq }),
+    /** Returns a row if the line is still held. */
+    answered: ({ id, hold }: HeldLine, answers: readonly WebhookAnswer[]): Statement =>
+      account.bind(answered, { id, hold, answers: JSON.stringify(answers) }),
+    release: ({ id, hold }: HeldLine, at: number): Statement => account.bind(release, { id, hold, at }),
+    giveUp: ({ id, hold }: HeldLine, error: string, at: number): Statement =>
+      account.bind(giveUp, { id, hold, error, at }),
+  }),
+}

@@ -1,0 +1,122 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** The webhooks of the account, on one page. See docs/protocol/webhooks.md. */
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  pauseWebhook,
+  resumeWebhook,
+  rotateWebhook,
+  testWebhook,
+  type Webhook,
+} from '../../grid/webhooks/webhooks.ts'
+import { Card, EmptyState, Time } from '../../html/components.tsx'
+import { TextInput } from '../../html/fields.tsx'
+import { SubmitButton } from '../../html/form.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
+import { Table } from '../../html/table.tsx'
+import { PageForm } from '../forms.tsx'
+import { ManagersOnlyNote } from '../listing.tsx'
+import type { AccountPages, Visit } from '../visit.ts'
+
+const lead = 'Servers that this grid tells of messages, tasks and held messages. Each request is signed.'
+
+export function webhookPages({ get, post }: AccountPages): void {
+  get('/webhooks', async (visit) => {
+    const shown = await visit.takeShown<{ secret: string }>()
+    return await show(visit, shown === 'shown' ? undefined : shown?.secret)
+  })
+  post('/webhooks', async (visit) => {
+    const input = { url: visit.form.get('url') ?? '', events: visit.form.getAll('events') }
+    const { secret } = await visit.record('create_webhook', input, (account) => createWebhook(account, input))
+    return await visit.showOnce(visit.path('webhooks'), { secret })
+  }, (visit) => show(visit))
+  post('/webhooks/:webhook/rotate', async (visit) => {
+    const id = visit.param('webhook')
+    const { secret } = await visit.record('rotate_webhook', { id }, (account) => rotateWebhook(account, id))
+    return await visit.showOnce(visit.path('webhooks'), { secret })
+  })
+  const actions = { test: testWebhook, pause: pauseWebhook, resume: resumeWebhook, delete: deleteWebhook }
+  for (const [name, act] of Object.entries(actions)) {
+    post(`/webhooks/:webhook/${name}`, async (visit) => {
+      const id = visit.param('webhook')
+      await visit.record(`${name}_webhook`, { id }, (account) => act(account, id))
+      return { redirectTo: visit.path('webhooks') }
+    })
+  }
+}
+
+async function show(visit: Visit, secret?: string) {
+  const page = { title: 'Webhooks', lead }
+  if (!visit.may('manage')) {
+    return appPage(
+      visit.frame('settings'),
+      page,
+      <Card>
+        <ManagersOnlyNote visit={visit} what='manage webhooks' />
+      </Card>,
+    )
+  }
+  const webhooks = await listWebhooks(visit.account)
+  const now = visit.account.deps.now()
+  return appPage(
+    visit.frame('settings'),
+    page,
+    <>
+      {secret && <SecretDialog title='Secret of the webhook' label='Signing secret' secret={secret} />}
+      <Card title='New webhook'>
+        <PageForm visit={visit} action={visit.path('webhooks')} fields={['url', 'events']}>
+          <TextInput name='url' label='URL' maxLength={2000} isRequired />
+          {['message', 'task', 'held'].map((name) => (
+            <label>
+              <input type='checkbox' name='events' value={name} checked /> {name}
+            </label>
+          ))}
+          <SubmitButton>Create webhook</SubmitButton>
+        </PageForm>
+      </Card>
+      {webhooks.length === 0 && <EmptyState icon='key' title='No webhooks'>No server is told of events.</EmptyState>}
+      {webhooks.map((webhook) => <WebhookCard visit={visit} webhook={webhook} now={now} />)}
+    </>,
+  )
+}
+
+function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; now: number }) {
+  const { id, url, events, waiting, pausedAt, error, answers } = webhook
+  const actions = [['test', 'Send a test event'], pausedAt === null ? ['pause', 'Pause'] : ['resume', 'Resume'], [
+    'rotate',
+    'Rotate secret',
+  ]]
+  const state = pausedAt === null ? 'On' : 'Paused'
+  return (
+    <Card title={url} lead={`${state}. Events: ${events.join(', ')}. ${waiting} wait. ${error ?? ''}`}>
+      <div class='row'>
+        {actions.map(([name, label]) => (
+          <PageForm visit={visit} action={visit.path('webhooks', id, name)}>
+            <SubmitButton>{label}</SubmitButton>
+          </PageForm>
+        ))}
+        <ConfirmDelete
+          action={visit.path('webhooks', id, 'delete')}
+          question='Delete this webhook and what waits for it?'
+        />
+      </div>
+      {answers.length > 0 && (
+        <Table
+          id={`answers-${id}`}
+          caption='Last attempts'
+          rows={answers}
+          columns={[
+            { title: 'At', cell: ({ at }) => <Time at={at} now={now} /> },
+            { title: 'Event', cell: ({ type }) => type },
+            { title: 'Status', cell: ({ status }) => status ?? 'none' },
+            { title: 'Time', cell: ({ ms }) => `${ms} ms` },
+            { title: 'Answer', cell: ({ text }) => <span dir='auto'>{text}</span> },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}

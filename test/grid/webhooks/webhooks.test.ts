@@ -1,0 +1,169 @@
+/** Webhooks: what they are told, in which order, and what becomes of one that does not answer. */
+import { Webhook as Verifier } from 'standardwebhooks'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  createWebhook,
+  listWebhooks,
+  resumeWebhook,
+  rotateWebhook,
+  testWebhook,
+} from '../../../src/grid/webhooks/webhooks.ts'
+import { day, hour, second } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { followLog } from '../../../src/worker/threads.ts'
+import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { startWebhook, type TakenNotice, type Webhook, type WebhookAnswer } from '../../support/webhook.ts'
+
+let grid: TestGrid
+let lines: RemoteLines
+let hooks: Webhook[]
+let acme: AccountStore
+beforeEach(async () => {
+  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  lines = new RemoteLines(grid.store)
+  hooks = []
+  acme = grid.store.account(grid.acme.id, {
+    type: 'admin',
+    credentialId: 'test',
+    credentialKind: 'admin_key',
+    userId: null,
+  })
+})
+afterEach(async () => {
+  await lines.stop()
+  await Promise.all(hooks.map((hook) => hook.close()))
+  await grid.close()
+})
+
+async function webhook(answer: () => WebhookAnswer = () => 204, events = ['message', 'task', 'held']) {
+  const hook = await startWebhook(answer)
+  hooks.push(hook)
+  return { hook, ...await createWebhook(acme, { url: hook.url, events }) }
+}
+
+const send = (message: string, to = '@bob') => callTool(grid, grid.alice.key, 'send_message', { to, message })
+
+async function step(ms = 0): Promise<void> {
+  grid.clock.now += ms
+  await followLog(grid.store)
+  await lines.run()
+  await lines.settled()
+}
+
+function verified(secret: string, { text, headers }: TakenNotice) {
+  return new Verifier(secret).verify(text, headers as Record<string, string>)
+}
+
+const idsOf = ({ taken }: Webhook) => taken.map(({ headers }) => headers['webhook-id'])
+
+/** Since when people may read what agents write to each other. */
+const readSince = (at: number | null) =>
+  grid.store.write([{ sql: 'UPDATE accounts SET people_read_since = ? WHERE id = ?', args: [at, grid.acme.id] }])
+
+test('a message is told once, signed, and without its text while people may not read it', async () => {
+  const { hook, secret } = await webhook()
+  grid.clock.now = Date.now()
+  await readSince(null)
+  await send('a private word')
+
+  await step()
+  await step()
+
+  expect(hook.taken).toHaveLength(1)
+  expect(verified(secret, hook.taken[0])).toMatchObject({ type: 'message', data: { from: '@alice', to: '@bob' } })
+  expect(hook.taken[0].text).not.toContain('private word')
+})
+
+test('the text of what agents write to each other is sent once people may read it, but not what was written before', async () => {
+  const { hook } = await webhook()
+  await send('an old word')
+  await readSince(grid.clock.now + 1)
+  grid.clock.now += 1
+  await send('a new word')
+
+  await step()
+
+  expect(hook.taken.map(({ body }) => body.data.text)).toEqual([undefined, 'a new word'])
+})
+
+test('a projection that is made again tells nothing a second time', async () => {
+  const { hook } = await webhook()
+  await send('one')
+  await step()
+
+  await grid.store.write([grid.store.global.threadProjection.startAgain()])
+  await step()
+
+  expect(hook.taken).toHaveLength(1)
+})
+
+test('an event that was not taken is sent again with its id, before those behind it', async () => {
+  const answers: WebhookAnswer[] = [500, 204, 204]
+  const { hook } = await webhook(() => answers.shift()!)
+  await send('one')
+  await send('two')
+  await step()
+  expect(hook.taken).toHaveLength(1)
+  expect((await listWebhooks(acme))[0].answers).toMatchObject([{ status: 500, type: 'message' }])
+
+  await step(6 * second)
+
+  const [first, again, second_] = idsOf(hook)
+  expect(again).toBe(first)
+  expect(second_).not.toBe(first)
+  expect(hook.taken).toHaveLength(3)
+})
+
+test('a receiver that hangs does not delay another', async () => {
+  const hanging = await webhook(() => 'hang')
+  const { hook } = await webhook()
+  for (const n of [1, 2, 3]) await send(`${n}`)
+  await followLog(grid.store)
+  await lines.run()
+
+  await waitFor('the events of the other one', () => hook.taken.length === 3)
+
+  expect(hanging.hook.taken).toHaveLength(1)
+  await hanging.hook.close()
+})
+
+test('both secrets sign for a day after a rotation', async () => {
+  const { hook, id, secret } = await webhook()
+  grid.clock.now = Date.now()
+  const { secret: fresh } = await rotateWebhook(acme, id)
+  await testWebhook(acme, id)
+  await step()
+  expect(verified(secret, hook.taken[0])).toMatchObject({ type: 'test' })
+  expect(verified(fresh, hook.taken[0])).toMatchObject({ type: 'test' })
+
+  await testWebhook(acme, id)
+  await step(day + 1)
+
+  expect(String(hook.taken[1].headers['webhook-signature']).split(' ')).toHaveLength(1)
+})
+
+test('a receiver that fails for a day is paused, and gets what waited when it is resumed', async () => {
+  let status = 500
+  const { hook, id } = await webhook(() => status)
+  await send('one')
+  await step()
+  for (let n = 0; n < 30; n++) await step(hour + second)
+  expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 1, error: expect.stringContaining('24 hours') })
+
+  status = 204
+  await resumeWebhook(acme, id)
+  await step(hour)
+
+  expect(new Set(idsOf(hook)).size).toBe(1)
+  expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, error: null, pausedAt: null })
+})
+
+test('neither another address nor an eleventh webhook is taken', async () => {
+  await expect(createWebhook(acme, { url: 'ftp://example.org', events: ['message'] })).rejects.toThrow()
+  for (let n = 0; n < 10; n++) await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
+
+  await expect(createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })).rejects.toThrow('at most 10')
+})
