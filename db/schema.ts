@@ -90,11 +90,14 @@ export const sessions = sqliteTable('sessions', {
   awaitsSecondFactor: flag('awaits_second_factor').notNull().default(false),
   /** When the user last proved who they are. */
   confirmedAt: integer('confirmed_at'),
+  /** The account whose provider has signed the user in: the session opens no other. */
+  onlyAccount: text('only_account'),
 }, (t) => [
   uniqueIndex('sessions_token').on(t.tokenHash),
   index('sessions_user').on(t.userId),
   index('sessions_expire').on(t.expiresAt),
   index('sessions_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
+  index('sessions_account').on(t.onlyAccount).where(sql`only_account IS NOT NULL`),
 ])
 
 export const passkeys = sqliteTable('passkeys', {
@@ -112,11 +115,11 @@ export const passkeys = sqliteTable('passkeys', {
   usedBy: usedBy(),
 }, (t) => [uniqueIndex('passkeys_credential').on(t.credentialId), index('passkeys_user').on(t.userId)])
 
-/** Challenges of passkeys. Each is answered once. */
+/** Challenges of passkeys, and sign-ins that go on at a provider (`sso`). Each is answered once. */
 export const passkeyChallenges = sqliteTable('passkey_challenges', {
   hash: text('hash').primaryKey(),
-  purpose: text('purpose', { enum: ['sign_in', 'confirm', 'register'] }).notNull(),
-  /** SHA-256 of the CSRF token of the page: only the same session or browser may answer. */
+  purpose: text('purpose', { enum: ['sign_in', 'confirm', 'register', 'sso'] }).notNull(),
+  /** SHA-256 of the CSRF token of the page, or of the cookie: only the same session or browser may answer. */
   holder: text('holder').notNull(),
   expiresAt: integer('expires_at').notNull(),
   usedBy: usedBy(),
@@ -1480,3 +1483,41 @@ export const slackPeople = sqliteTable('slack_people', {
   uniqueIndex('slack_people_user').on(t.accountId, t.slackId, t.slackUser).where(sql`slack_user IS NOT NULL`),
   index('slack_people_person').on(t.userId),
 ])
+
+/** The provider with which people sign in to an account. See docs/security.md, "Single sign-on". */
+export const ssoProviders = sqliteTable('sso_providers', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  name: text('name').notNull(),
+  issuer: text('issuer').notNull(),
+  clientId: text('client_id').notNull(),
+  /** The client secret. */
+  ...sealedToken(),
+  /** In lower case. */
+  domain: text('domain').notNull(),
+  /** What the TXT record of the domain says. */
+  proof: text('proof').notNull(),
+  /** Null until the record was found, and again when it has been gone for too long. Then it signs in no one. */
+  verifiedAt: integer('verified_at'),
+  /** Since when the record is not found; null while it is. */
+  missingSince: integer('missing_since'),
+  checkedAt: integer('checked_at').notNull().default(0),
+  isRequired: flag('is_required').notNull().default(false),
+  /** The claim that decides about roles, and its values; empty if none does. */
+  roleClaim: text('role_claim').notNull().default(''),
+  roles: text('roles', { mode: 'json' }).$type<Record<string, 'admin' | 'member' | 'viewer'>>().notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  uniqueIndex('sso_providers_account').on(t.accountId),
+  uniqueIndex('sso_providers_id').on(t.id),
+  uniqueIndex('sso_providers_domain').on(t.domain).where(sql`verified_at IS NOT NULL`),
+  index('sso_providers_checked').on(t.checkedAt),
+])
+
+/** Who a user is at a provider. Email addresses decide nothing. */
+export const ssoIdentities = sqliteTable('sso_identities', {
+  issuer: text('issuer').notNull(),
+  subject: text('subject').notNull(),
+  userId: text('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [primaryKey({ columns: [t.issuer, t.subject] }), index('sso_identities_user').on(t.userId)])

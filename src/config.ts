@@ -32,6 +32,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const values = Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, read(setting)])) as Values
   if (values.smtpUrl && !env.MAIL_FROM) errors.push(`MAIL_FROM is missing. ${settings.mailFrom.description}`)
+  if (values.oidcIssuer && !(values.oidcClientId && values.oidcClientSecret)) {
+    errors.push('OIDC_CLIENT_ID or OIDC_CLIENT_SECRET is missing. OIDC_ISSUER needs both.')
+  }
   if (values.backupDir && !values.backupKey && !values.backupPlain) {
     errors.push(
       'BACKUP_KEY is missing: a backup contains all messages. Set it, or BACKUP_PLAIN=1. ' +

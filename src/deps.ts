@@ -56,6 +56,10 @@ export interface Deps {
   readonly safeFetch: SafeFetch
   /** The same, for any method and for responses that are read as they come. */
   readonly safeStream: SafeStream
+  /** The same for servers that the operator names, which may be in private networks. */
+  readonly operatorStream: SafeStream
+  /** The texts of the TXT records of a name. */
+  readonly resolveTxt: (name: string) => Promise<string[]>
   readonly email: EmailSender
   /** Ports this process listens on; `safeFetch` does not connect to them. Code that listens on another port adds it. */
   readonly ownPorts: Set<number>

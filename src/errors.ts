@@ -46,6 +46,7 @@ export const errorKinds = {
   form_expired: 'forbidden',
   not_allowed: 'forbidden',
   not_channel_member: 'forbidden',
+  other_sign_in_required: 'forbidden',
   second_factor_required: 'forbidden',
   trial_expired: 'forbidden',
   wrong_credential: 'forbidden',

@@ -30,7 +30,7 @@ const verbs: Rule = {
 }
 /** Verbs on what belongs to no account (users, their grants, limits), and those that make an account or join one. */
 const globalVerbs: Rule = {
-  ours: [...verbs.ours, 'auth/passwords.ts', 'auth/passkeys.ts', 'auth/totp.ts'],
+  ours: [...verbs.ours, 'auth/passwords.ts', 'auth/passkeys.ts', 'auth/totp.ts', 'auth/oidc.ts'],
   types: [...verbs.types!, 'store/store.ts', 'store/global/'],
 }
 
@@ -101,7 +101,7 @@ const rules: Record<string, Rule> = {
   'auth/': {
     ours: ['errors.ts', 'lib/'],
     types: ['store/', 'deps.ts', 'request-context.ts'],
-    packages: ['hono', 'oslo', 'hash-wasm', 'zod', '@simplewebauthn/server', 'otpauth'],
+    packages: ['hono', 'oslo', 'hash-wasm', 'zod', '@simplewebauthn/server', 'otpauth', 'openid-client'],
   },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
   'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'markdown-it', 'qr'] },

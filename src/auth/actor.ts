@@ -46,6 +46,8 @@ export interface SignedInUser {
   sessionId: string
   /** When the user last proved who they are, in milliseconds since the epoch. */
   confirmedAt?: number | null
+  /** The only account that the session opens: its provider has signed the user in. */
+  onlyAccount?: string | null
 }
 
 /** How long a proof of who the user is allows the changes that need a fresh one. */
@@ -57,10 +59,24 @@ const confirmedForMs = 10 * minute
  */
 export function requireConfirmed(actor: Actor | SignedInUser, now: number): void {
   if ('type' in actor && actor.type !== 'user') return
+  if (!('type' in actor)) requireWholeSession(actor)
   const { confirmedAt } = actor as UserActor | SignedInUser
   // A time ahead of the clock is not fresh either: the clock has gone back since.
   if (confirmedAt != null && now >= confirmedAt && now - confirmedAt < confirmedForMs) return
   throw new GridError('confirmation_required', 'Confirm that it is you, and then repeat this.')
+}
+
+/**
+ * Require a session that the provider of an account has not begun: who runs the provider could act as any user of it.
+ * Fails with `not_allowed`. See docs/security.md, "Single sign-on".
+ */
+export function requireWholeSession({ onlyAccount }: Pick<SignedInUser, 'onlyAccount'>): void {
+  if (onlyAccount == null) return
+  throw new GridError(
+    'not_allowed',
+    'The provider of this account has signed you in, for this account only. ' +
+      'Sign out, and sign in with your password, a passkey or an email link to do this.',
+  )
 }
 
 /** The roles of a member in an account, strongest first. */

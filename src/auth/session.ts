@@ -45,8 +45,12 @@ export interface Visitor {
   sessionId: string
   /** When the user last proved who they are, in milliseconds since the epoch; null for sessions of older versions. */
   confirmedAt: number | null
-  /** The user's current memberships, in the order of joining. */
+  /** The user's current memberships that this session opens, in the order of joining. */
   accounts: Membership[]
+  /** The ids of the user's other accounts: they ask for another sign-in. */
+  closed: string[]
+  /** The only account that the session opens: its provider has signed the user in. */
+  onlyAccount: string | null
   /** CSRF token: the value of the field `csrf` in every form of this session. */
   csrf: string
 }
@@ -70,6 +74,8 @@ export interface Proof {
   hasSecondFactor?: boolean
   /** When the user proved it, if not now: a session that continues another one is no fresh proof. As in `Visitor`. */
   confirmedAt?: number | null
+  /** The account whose provider has proved it. The session opens no other. */
+  onlyAccount?: string | null
 }
 
 export type Sessions = ReturnType<typeof createSessions>
@@ -129,10 +135,12 @@ export function createSessions(store: Store, origins: string[]) {
     ): Promise<Visitor | undefined> {
       const session = await sessionOf(request)
       if (!session || session.awaitsSecondFactor) return undefined
-      const { user, id: sessionId, confirmedAt, token } = session
+      const { user, id: sessionId, confirmedAt, onlyAccount, token } = session
       if (!isQuiet) recordLastSeen(sessionId, session.lastSeenAt)
-      const accounts = await store.global.users.memberships(user.id)
-      return { user, sessionId, confirmedAt, accounts, csrf: formToken(token) }
+      const all = await store.global.users.memberships(user.id)
+      const accounts = all.filter((account) => isOpened(account, session))
+      const closed = all.filter((account) => !accounts.includes(account)).map(({ id }) => id)
+      return { user, sessionId, confirmedAt, onlyAccount, accounts, closed, csrf: formToken(token) }
     },
 
     /** The user of a session whose second factor is missing. */
@@ -210,7 +218,7 @@ export function createSessions(store: Store, origins: string[]) {
     ): Promise<string> {
       const { token, hash } = mintLinkToken()
       const at = now()
-      const { confirmedAt = at } = proof
+      const { confirmedAt = at, onlyAccount = null } = proof
       const session = {
         id: newId(),
         userId,
@@ -219,6 +227,7 @@ export function createSessions(store: Store, origins: string[]) {
         halfExpiresAt: at + halfSessionMs,
         hasSecondFactor,
         confirmedAt,
+        onlyAccount,
         userAgent: (request.headers.get('user-agent') ?? '').slice(0, maxUserAgentLength),
         address,
       }
@@ -257,8 +266,8 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`, and
-     * with `second_factor_required` if the account demands one that the user does not have. `withoutSecondFactor` is for
+     * The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`, with
+     * `other_sign_in_required` if this session does not open it, and with `second_factor_required` if the account demands one that the user does not have. `withoutSecondFactor` is for
      * the pages where users add one.
      */
     openAccount(
@@ -267,6 +276,9 @@ export function createSessions(store: Store, origins: string[]) {
       { withoutSecondFactor = false }: { withoutSecondFactor?: boolean } = {},
     ): AccountStore {
       const membership = visitor.accounts.find((account) => account.id === id)
+      if (visitor.closed.includes(id)) {
+        throw new GridError('other_sign_in_required', 'This account asks for a sign-in of its own.')
+      }
       if (!membership) {
         throw new GridError(
           'account_not_found',
@@ -275,7 +287,8 @@ export function createSessions(store: Store, origins: string[]) {
       }
       const { user, sessionId, confirmedAt } = visitor
       const { role, requiresSecondFactor } = membership
-      if (!withoutSecondFactor && requiresSecondFactor && allows(role, 'manage') && !user.hasSecondFactor) {
+      const hasSecondFactor = user.hasSecondFactor || visitor.onlyAccount !== null
+      if (!withoutSecondFactor && requiresSecondFactor && allows(role, 'manage') && !hasSecondFactor) {
         throw new GridError(
           'second_factor_required',
           'This account requires a second factor of its owners and admins. Add a passkey or an authenticator app first.',
@@ -284,6 +297,18 @@ export function createSessions(store: Store, origins: string[]) {
       return store.account(id, { type: 'user', userId: user.id, role, sessionId, confirmedAt })
     },
   }
+}
+
+/**
+ * Whether a session opens an account. Where the provider is required, an owner with a second factor still gets in without
+ * it. See docs/security.md, "Single sign-on".
+ */
+function isOpened(
+  { id, role, requiresProvider }: Membership,
+  { onlyAccount, user }: { onlyAccount: string | null; user: SessionUser },
+): boolean {
+  if (onlyAccount !== null) return id === onlyAccount
+  return !requiresProvider || (role === 'owner' && user.hasSecondFactor)
 }
 
 /** The CSRF token is derived from the cookie, which other sites can neither read nor set. */

@@ -1,5 +1,6 @@
 import { hashPassword } from '../auth/passwords.ts'
 import { createAccount, createAdminKey, deleteAdminKey, openAccount } from '../grid/accounts/accounts.ts'
+import { requireProvider } from '../grid/accounts/sso-provider.ts'
 import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
 import { resetSecondFactor } from '../grid/people/second-factor.ts'
 import { readPage } from '../lib/read-page.ts'
@@ -171,4 +172,15 @@ export const resetSecondFactorCommand = storeCommand({
   },
   print: ({ user_id }) =>
     `The user ${user_id} has no second factor now, and is signed out. The activity log of each account shows this.`,
+})
+
+/** The way back in when the provider of an account is down. See docs/security.md, "Single sign-on". */
+export const stopRequiringSsoCommand = accountCommand({
+  name: 'stop-requiring-sso',
+  summary: 'Let the members of an account sign in without its single sign-on again.',
+  options: {},
+  input: () => ({}),
+  change: (account) => requireProvider(account, { isRequired: false }),
+  result: () => ({ required: false }),
+  print: () => 'Members may sign in in other ways, too. An owner can require single sign-on again.',
 })

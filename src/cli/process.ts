@@ -1,4 +1,5 @@
 /** Creates the dependencies of a process, and handles its signals and uncaught errors. */
+import { resolveTxt } from 'node:dns/promises'
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
 import { createApp, lineAttempts, metricsOnly } from '../app.ts'
@@ -55,6 +56,8 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     ownPorts,
     safeFetch: createSafeFetch(outbound, safeStream),
     safeStream,
+    operatorStream: createSafeStream({ ...outbound, config: { ...config, allowPrivateTargets: true } }),
+    resolveTxt: async (name) => (await resolveTxt(name)).map((parts) => parts.join('')),
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
     bodies: new Bodies(),
     callerHints: new CallerHints(config),

@@ -27,6 +27,7 @@ export const storeCommands: readonly StoreCommand[] = [
   accounts.deleteAdminKeyCommand,
   accounts.createLinkCommand,
   accounts.resetSecondFactorCommand,
+  accounts.stopRequiringSsoCommand,
   keys.rotateSigningKeyCommand,
   keys.rebuildConversationsCommand,
   keys.confirmClockCommand,

@@ -251,6 +251,28 @@ export const settings = {
   ),
   /** May contain a password. */
   egressProxy: setting('EGRESS_PROXY', 'CONNECT proxy for requests to remote servers.', proxy, { isSecret: true }),
+  /** Undefined: the grid has no provider of single sign-on. */
+  oidcIssuer: setting(
+    'OIDC_ISSUER',
+    'Provider with which users sign in, by OpenID Connect. It may be in a private network.',
+    value('an http or https URL', z.url({ protocol: /^https?$/ }).optional()),
+  ),
+  oidcClientId: setting(
+    'OIDC_CLIENT_ID',
+    'Client that this grid is at the provider. Required with OIDC_ISSUER.',
+    value('text', z.string().min(1).optional()),
+  ),
+  oidcClientSecret: setting(
+    'OIDC_CLIENT_SECRET',
+    'Secret of that client. Required with OIDC_ISSUER.',
+    value('text', z.string().min(1).optional()),
+    { isSecret: true },
+  ),
+  oidcName: setting(
+    'OIDC_NAME',
+    'What the sign-in page calls the provider.',
+    value('a text of up to 80 characters', z.string().min(1).max(80).prefault('single sign-on')),
+  ),
   /** Without it and `metricsPort` nothing is counted. */
   metricsToken: setting(
     'METRICS_TOKEN',

@@ -46,7 +46,7 @@ export async function withoutSnoozed(
 ): Promise<Attention> {
   const { userId, role } = callingUser(account.actor)
   const seen = conditions.filter((condition) => {
-    if (condition.kind === 'key') return allows(role, 'manage')
+    if (condition.kind === 'key' || condition.kind === 'domain') return allows(role, 'manage')
     // What waits for the users themselves is listed by conversation: see `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
   })
@@ -166,6 +166,7 @@ export type Condition =
     | { kind: 'turns'; of: PlacedConversation }
     | { kind: 'quota'; of: UsedQuota }
     | { kind: 'claim'; of: ClaimOffer }
+    | { kind: 'domain'; of: { domain: string; verifiedAt: number | null } }
     | { kind: 'key'; of: Row<'keys'> }
   )
 
@@ -183,22 +184,37 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
   const at = account.deps.now()
   const keyTimes = { at, unusedSince: at - keyUnusedMs, neverUsedSince: at - keyNeverUsedMs, oldSince: at - keyOldMs }
   const failedSince = Math.floor((at - failedForMs) / hour) * hour
-  const [paused, failing, blocking, tasks, returned, remote, parked, waiting, people, refused, long, quotas, keys] =
-    await Promise.all([
-      turns.paused(),
-      attention.failing(failedSince),
-      attention.blocking(failedSince, manyBlocked),
-      account.read.seenTasks.list(needyStates, at - tasksForMs, maxOfKind, 0),
-      attention.returned(),
-      attention.remote(at - unreadForLongMs),
-      attention.parked(at - parkedForMs),
-      attention.waiting(at - unreadForLongMs),
-      questions.people(at - unreadForLongMs, at),
-      attention.refused(at - failedForMs, manyRefused),
-      turns.long(at - hour, maxLong),
-      nearlyUsedQuotas(account),
-      attention.keys(keyTimes),
-    ])
+  const [
+    paused,
+    failing,
+    blocking,
+    tasks,
+    returned,
+    remote,
+    parked,
+    waiting,
+    people,
+    refused,
+    long,
+    quotas,
+    domain,
+    keys,
+  ] = await Promise.all([
+    turns.paused(),
+    attention.failing(failedSince),
+    attention.blocking(failedSince, manyBlocked),
+    account.read.seenTasks.list(needyStates, at - tasksForMs, maxOfKind, 0),
+    attention.returned(),
+    attention.remote(at - unreadForLongMs),
+    attention.parked(at - parkedForMs),
+    attention.waiting(at - unreadForLongMs),
+    questions.people(at - unreadForLongMs, at),
+    attention.refused(at - failedForMs, manyRefused),
+    turns.long(at - hour, maxLong),
+    nearlyUsedQuotas(account),
+    account.read.sso.missing(),
+    attention.keys(keyTimes),
+  ])
   return [
     ...all('paused', paused, ({ key, pausedAt }) => ({ subject: key, since: pausedAt, level: pausedAt })),
     ...all(
@@ -223,6 +239,16 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('turns', long, (of) => ({ subject: of.key, since: of.since, level: of.turns })),
     // Used up is twice as bad as nearly used.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
+    // Lost is twice as bad as about to be lost.
+    ...(domain
+      ? [{
+        kind: 'domain' as const,
+        subject: domain.domain,
+        since: domain.missingSince,
+        level: domain.verifiedAt === null ? 2 : 1,
+        of: domain,
+      }]
+      : []),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]
 }

@@ -4,7 +4,7 @@ import { type Child, createContext, useContext } from 'hono/jsx'
 import { Icon } from './icons.tsx'
 
 /** Names of fields that carry what must never be sent back to a browser. A form that waits drops them. */
-export const secretFields = ['password', 'current', 'token', 'remoteToken', 'signingSecret'] as const
+export const secretFields = ['password', 'current', 'token', 'remoteToken', 'signingSecret', 'clientSecret'] as const
 
 /** What was posted to a form that is shown again, and why it was refused. Its fields show both. */
 export interface PostedForm {

@@ -87,7 +87,7 @@ async function showConsentPage(
 ): Promise<Response> {
   const { client, redirectUri, scopes } = authorization
   const search = query.get(searchParameter) ?? ''
-  const picker = await loadAccountPicker(store, visitor.user.id, scopes, search, hintedAlias(query))
+  const picker = openedBy(visitor, await loadAccountPicker(store, visitor.user.id, scopes, search, hintedAlias(query)))
   const handle = await savePendingRequest(store, authorization, visitor, choicesOf(picker, query))
 
   const response = await consentPage({
@@ -104,6 +104,19 @@ async function showConsentPage(
     response.headers.append('Set-Cookie', cookie)
   }
   return response
+}
+
+/** The picker without the accounts that the session does not open. */
+function openedBy({ closed }: Visitor, picker: AccountPicker): AccountPicker {
+  const isOpened = ({ accountId }: { accountId: string }) => !closed.includes(accountId)
+  const { admins, agents, newAgentAccounts, hinted } = picker
+  return {
+    ...picker,
+    admins: admins.filter(isOpened),
+    agents: agents.filter(isOpened),
+    newAgentAccounts: newAgentAccounts.filter(isOpened),
+    hinted: hinted && 'entry' in hinted && !isOpened(hinted.entry) ? { missing: hinted.entry.alias } : hinted,
+  }
 }
 
 /** The alias that a client asks for; undefined for other hints, such as email addresses. */

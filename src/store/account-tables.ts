@@ -32,6 +32,7 @@ import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
 import { slack } from './account/slack.ts'
 import { spentTokens } from './account/spent-tokens.ts'
+import { sso } from './account/sso.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
 import { threads } from './account/threads.ts'
@@ -84,6 +85,7 @@ const tables = {
   slack,
   snoozes,
   spentTokens,
+  sso,
   tasks,
   team,
   threadMessages,

@@ -18,6 +18,7 @@ import { searchIndex } from './global/search-index.ts'
 import { secondFactors } from './global/second-factors.ts'
 import { sessions } from './global/sessions.ts'
 import { signingKeys } from './global/signing-keys.ts'
+import { sso } from './global/sso.ts'
 import { users } from './global/users.ts'
 import type { Db } from './sql.ts'
 
@@ -50,6 +51,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     sessions: sessions(db),
     signingKeys: signingKeys(db),
     signups: signups(db),
+    sso: sso(db),
     threadProjection: threadProjection(db),
     turns: turns(db),
     users: users(db),

@@ -1,6 +1,6 @@
 /** Registration of pages, and what each page gets: the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
-import { allows, type Permission, type UserActor } from '../auth/actor.ts'
+import { allows, type Permission, requireWholeSession, type UserActor } from '../auth/actor.ts'
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
@@ -151,13 +151,14 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
 /**
  * Pages of an account, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
  * user does not belong to, with `account_not_found`; for one that demands a second factor that the user does not have,
- * with `second_factor_required`, unless `withoutSecondFactor` is set. `may` is the default of the forms, which are added to
+ * with `second_factor_required`, unless `withoutSecondFactor` is set. With `isOfUser` the pages are about the user in all
+ * accounts, so they fail with `not_allowed` in a session for one account. `may` is the default of the forms, which are added to
  * `routes`.
  */
 export function accountPages(
   app: Hono<AppEnv>,
   deps: PageDeps,
-  options: { withoutSecondFactor?: boolean; may?: Permission; routes?: FormRoute[] } = {},
+  options: { withoutSecondFactor?: boolean; isOfUser?: boolean; may?: Permission; routes?: FormRoute[] } = {},
 ): AccountPages {
   const { store, sessions, attention } = deps
   async function visitOf(c: Context<AppEnv>): Promise<Visit & { cookies: string[] }> {
@@ -166,6 +167,7 @@ export function accountPages(
     if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
     const id = c.req.param('account') ?? ''
     const account = sessions.openAccount(visitor, id, options)
+    if (options.isOfUser) requireWholeSession(visitor)
     c.get('trace').account = account.trace
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
@@ -261,6 +263,13 @@ function zoneOfBrowser(request: Request): string {
 /** The signed-in user. Fails with `unauthenticated`. */
 export function signedIn({ visitor }: PublicVisit): Visitor {
   if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
+  return visitor
+}
+
+/** The signed-in user, in a session for all of their accounts. Fails with `unauthenticated` or `not_allowed`. */
+export function wholly(visit: PublicVisit): Visitor {
+  const visitor = signedIn(visit)
+  requireWholeSession(visitor)
   return visitor
 }
 

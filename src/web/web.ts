@@ -33,6 +33,7 @@ import { securityPages } from './people/settings-security.tsx'
 import { sessionPages } from './people/settings-sessions.tsx'
 import { teamPages } from './people/settings-team.tsx'
 import { signInPages } from './people/sign-in.tsx'
+import { ssoPages } from './people/sso.tsx'
 import { welcome } from './people/welcome.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
@@ -59,9 +60,11 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
       return themeOf(c.req.raw) === 'system' ? welcomePage(c.req.raw) : await welcome(deps.config)
     }
     const [first] = visitor.accounts
-    return c.redirect(first ? `${homePath(first.id)}${new URL(c.req.url).search}` : '/new-account', 303)
+    const id = first?.id ?? visitor.closed[0]
+    return c.redirect(id ? `${homePath(id)}${new URL(c.req.url).search}` : '/new-account', 303)
   })
   signInPages(publicRoutes, pageDeps)
+  ssoPages(publicRoutes, pageDeps)
   proofPages(publicRoutes, pageDeps)
   emailLinkPages(publicRoutes, pageDeps)
   setUpPages(publicRoutes, pageDeps)
@@ -90,12 +93,15 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   accountRoutes.get('/settings', (visit) => ({ redirectTo: settingsPath(visit, 'profile') }))
   profilePages(ownRoutes, pageDeps)
   notificationPages(ownRoutes, pageDeps)
-  securityPages(accountPages(app, pageDeps, { routes, may: 'view', withoutSecondFactor: true }), pageDeps)
+  securityPages(
+    accountPages(app, pageDeps, { routes, may: 'view', isOfUser: true, withoutSecondFactor: true }),
+    pageDeps,
+  )
   accountSettingsPages(accountRoutes, pageDeps)
   webhookPages(accountRoutes)
   teamPages(accountRoutes, pageDeps)
   handOverPages(accountRoutes.may('own'))
-  sessionPages(ownRoutes, pageDeps)
+  sessionPages(accountPages(app, pageDeps, { routes, may: 'view', isOfUser: true }), pageDeps)
 
   app.onError(async (error, c) => {
     // Where the user goes on after these, nothing is refused.
@@ -105,6 +111,10 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     }
     if (code === 'confirmation_required') {
       return c.redirect(confirmPath(new URL(c.req.url), c.req.method), 303)
+    }
+    if (code === 'other_sign_in_required' && c.req.method === 'GET') {
+      const { pathname, search } = new URL(c.req.url)
+      return c.redirect(`/sso?account=${pathname.split('/')[2]}&next=${encodeURIComponent(pathname + search)}`, 303)
     }
     if (code === 'second_factor_required' && c.req.method === 'GET') {
       const id = new URL(c.req.url).pathname.split('/')[2]

@@ -1,4 +1,5 @@
 /** The periodic tasks of a server process. */
+import { checkDomains } from '../grid/accounts/sso-provider.ts'
 import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
@@ -32,6 +33,7 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
     every(hour, removeOld, minute),
     every(second, watchStorage),
     every(hour, () => keepSigningKeys(store), minute),
+    every(hour, () => checkDomains(store), minute),
     every(10 * minute, () => Promise.resolve(removePreviousFiles(store, startedAt))),
     every(minute, () => backUpIfDue(store)),
     every(5 * second, () => tellOfPauses(store)),

@@ -69,6 +69,8 @@ export interface TestGridOptions extends StoreOptions {
   stopping?: AbortSignal
   /** Replaces the real one. */
   safeFetch?: SafeFetch
+  /** The TXT records; none by default. */
+  resolveTxt?: Deps['resolveTxt']
   /** Replaces those of the real providers. */
   guardrailChecks?: GuardrailChecks
 }
@@ -105,7 +107,7 @@ async function templateOf<Cast>(fill: (store: Store) => Promise<Cast>): Promise<
 }
 
 async function openGrid(
-  { env, url, stopping, safeFetch, guardrailChecks, ...options }: Omit<TestGridOptions, 'cast'>,
+  { env, url, stopping, safeFetch, guardrailChecks, resolveTxt = () => Promise.resolve([]), ...options }: Omit<TestGridOptions, 'cast'>,
   template?: Uint8Array,
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
@@ -135,6 +137,8 @@ async function openGrid(
     log,
     safeFetch: safeFetch ?? createSafeFetch({ config, log, ownPorts }),
     safeStream: createSafeStream({ config, log, ownPorts }),
+    operatorStream: createSafeStream({ config: { ...config, allowPrivateTargets: true }, log, ownPorts }),
+    resolveTxt,
     email: {
       isConfigured: true,
       send: (email) => void emails.push(email),

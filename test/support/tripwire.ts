@@ -23,6 +23,10 @@ export const globalTables = tables.filter((table) => !hasAccount(table)).map((ta
 export const allowedCrossAccountQueries = [
   'whether a sender or recipient is automated',
   'account of a Slack channel',
+  'provider of single sign-on',
+  'domains to be checked',
+  'tokens of sso_providers by key',
+  'tokens of sso_providers under other keys',
   'tokens of slack_channels by key',
   'tokens of slack_channels under other keys',
   'how much waits',

@@ -5,7 +5,7 @@ import { day } from '../../lib/time.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
-import { activityRow } from '../activity.ts'
+import { type ActivityActor, activityRow } from '../activity.ts'
 import { createEmailLink } from './send-email.ts'
 
 const maxAccountsAtOnce = 20
@@ -19,11 +19,17 @@ export async function findUser(store: Store, email: string): Promise<User> {
 }
 
 /** Run statements on a user, and record `command` in the activity log of each account of the user. */
-export async function changeUser(store: Store, user: User, command: string, statements: Statement[]): Promise<void> {
+export async function changeUser(
+  store: Store,
+  user: Pick<User, 'id' | 'email'>,
+  command: string,
+  statements: Statement[],
+  actor: ActivityActor = { type: 'system', job: command },
+): Promise<void> {
   const call = { tool: command, arguments: { userId: user.id, email: user.email }, requestId: null }
   const rows = (await store.global.users.memberships(user.id)).map(({ id }) => ({
     accountId: id,
-    entry: activityRow({ type: 'system', job: command }, call, 'ok', store.deps.now()),
+    entry: activityRow(actor, call, 'ok', store.deps.now()),
   }))
   // The change comes with the last rows: it is never done without being recorded everywhere.
   for (let n = maxAccountsAtOnce; n < rows.length; n += maxAccountsAtOnce) {

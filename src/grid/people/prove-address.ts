@@ -9,10 +9,15 @@ export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: Us
   return registeredByShownLink && emailVerifiedAt === null
 }
 
-/** Statements that remove everything with which someone else could get back in: password, factors, sessions, links. */
+/** Statements that remove everything with which someone else could get back in: also factors and identities. */
 export function takeOver(store: Store, userId: string, at: number): Statement[] {
-  const { users, secondFactors } = store.global
-  return [users.removePassword(userId), ...secondFactors.removeAll(userId), ...endAccess(store, userId, at)]
+  const { users, secondFactors, sso } = store.global
+  return [
+    users.removePassword(userId),
+    sso.removeIdentities(userId),
+    ...secondFactors.removeAll(userId),
+    ...endAccess(store, userId, at),
+  ]
 }
 
 /** Statements that end all sessions, links and open consent pages of a user. */

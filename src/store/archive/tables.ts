@@ -195,6 +195,7 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
     'slack_channels',
     'slack_messages',
     'slack_people',
+    'sso_providers',
     'signups',
     'agents.signup_id',
     ...['agents', 'guardrails'].flatMap(sealedIn),

@@ -58,6 +58,7 @@ const tables = [
   ofAccount('task_push_configs'),
   ofAccount('slack_channels'),
   ofAccount('webhooks'),
+  ofAccount('sso_providers'),
   tableOf('totps', 'user_id', 'user_id', ({ owner }) => totpContext(owner)),
   tableOf('push_keys', 'id', 'id', ({ id }) => pushKeyContext(id)),
   tableOf('signing_keys', 'id', 'id', ({ id }) => signingKeyContext(id)),

@@ -12,6 +12,8 @@ interface NewSession {
   hasSecondFactor: boolean
   /** When the user proved who they are; null if that is unknown. */
   confirmedAt: number | null
+  /** The only account that it opens; null for all of the user. */
+  onlyAccount: string | null
   userAgent: string
   address: string
 }
@@ -21,6 +23,7 @@ interface SessionOfToken {
   lastSeenAt: number
   awaitsSecondFactor: boolean
   confirmedAt: number | null
+  onlyAccount: string | null
   userId: string
   email: string
   name: string
@@ -44,7 +47,7 @@ const isLive = `sessions.ended_at IS NULL AND sessions.expires_at > :now AND ses
 const byToken = query<SessionOfToken>(
   `
   SELECT sessions.id, sessions.last_seen_at, sessions.awaits_second_factor, sessions.confirmed_at,
-    users.id AS user_id, users.email, users.name, users.email_verified_at, users.shortcuts,
+    sessions.only_account, users.id AS user_id, users.email, users.name, users.email_verified_at, users.shortcuts,
     ${hasSecondFactor('users.id')} AS has_second_factor
   FROM sessions JOIN users ON users.id = sessions.user_id
   WHERE sessions.token_hash = :hash AND ${isLive}`,
@@ -64,9 +67,9 @@ const isHalf = `(:hasSecondFactor = 0 AND ${hasSecondFactor(':userId')})`
 const add = statement(`
   INSERT INTO sessions
     (id, user_id, token_hash, created_at, last_seen_at, expires_at,
-      awaits_second_factor, confirmed_at, user_agent, address)
+      awaits_second_factor, confirmed_at, only_account, user_agent, address)
   VALUES (:id, :userId, :tokenHash, :at, :at, CASE WHEN ${isHalf} THEN :halfExpiresAt ELSE :expiresAt END,
-    ${isHalf}, :confirmedAt, :userAgent, :address)
+    ${isHalf}, :confirmedAt, :onlyAccount, :userAgent, :address)
   ON CONFLICT DO NOTHING`)
 const markSeen = statement(`UPDATE sessions SET last_seen_at = :at WHERE id = :id`)
 const end = statement(`
@@ -79,8 +82,8 @@ export const sessions = (db: Db) => ({
   byToken: async (hash: string, now: number, idleSince: number) => {
     const row = await db.one(byToken, { hash, now, idleSince })
     if (!row) return undefined
-    const { id, lastSeenAt, awaitsSecondFactor, confirmedAt, userId, ...user } = row
-    return { id, lastSeenAt, awaitsSecondFactor, confirmedAt, user: { id: userId, ...user } }
+    const { id, lastSeenAt, awaitsSecondFactor, confirmedAt, onlyAccount, userId, ...user } = row
+    return { id, lastSeenAt, awaitsSecondFactor, confirmedAt, onlyAccount, user: { id: userId, ...user } }
   },
   ofUser: (user: string, now: number, idleSince: number) => db.all(ofUser, { user, now, idleSince }),
   /** Whether the user of an email address has signed in, wholly, from a client address. Ended sessions count too. */

@@ -30,6 +30,8 @@ export interface Membership {
   role: Role
   since: number
   requiresSecondFactor: boolean
+  /** Members must sign in with its provider. */
+  requiresProvider: boolean
 }
 
 const userFields = 'id, email, name, password_hash, email_verified_at, created_at, registered_by_shown_link'
@@ -43,11 +45,13 @@ const firstLockedOut = query<{ email: string }>(`
 const ofUser = crossAccountQuery<Membership>(
   'memberships of a user',
   `
-  SELECT accounts.id, accounts.name, memberships.role, memberships.created_at AS since, accounts.requires_second_factor
+  SELECT accounts.id, accounts.name, memberships.role, memberships.created_at AS since, accounts.requires_second_factor,
+    coalesce(sso_providers.is_required, 0) AS requires_provider
   FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+  LEFT JOIN sso_providers ON sso_providers.account_id = memberships.account_id
   WHERE memberships.user_id = :user
   ORDER BY memberships.created_at, accounts.id`,
-  { requiresSecondFactor: boolean },
+  { requiresSecondFactor: boolean, requiresProvider: boolean },
 )
 
 const add = statement(`

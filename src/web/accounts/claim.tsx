@@ -19,7 +19,7 @@ import { ButtonForm, ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
-import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { type PageDeps, type Pages, type PublicVisit, wholly } from '../visit.ts'
 import { PageForm, Refusal } from '../forms.tsx'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
@@ -49,7 +49,7 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
   }
 
   async function showOffer(visit: PublicVisit): Promise<Response> {
-    const visitor = signedIn(visit)
+    const visitor = wholly(visit)
     const claim = await openOfferedClaim(store, visitor, visit.param('id'))
     const offer = await findClaimOffer(store, visitor.user)
     const left = (offer?.agents ?? 0) - claim.agents.length
@@ -58,7 +58,7 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
 
   async function claim(visit: PublicVisit, source: ClaimSource) {
     const { form, requestId } = visit
-    const visitor = signedIn(visit)
+    const visitor = wholly(visit)
     const [to, name] = [form.get('into'), form.get('name') ?? '']
     const [keep, move, discard] = (['keep', 'move', 'discard'] as const).map((choice) => chosen(form, choice))
     const into = to === null || move.length === 0 ? undefined : { id: to, account: sessions.openAccount(visitor, to) }

@@ -8,24 +8,24 @@ import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
 import { PageForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
-import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { type PageDeps, type Pages, type PublicVisit, wholly } from '../visit.ts'
 import { ClaimOfferNotice } from './claim.tsx'
 
 /** Creating an account. Users without an account start here. */
 export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {
-  const show = async (visit: PublicVisit) => showForm(visit, await findClaimOffer(store, signedIn(visit).user))
+  const show = async (visit: PublicVisit) => showForm(visit, await findClaimOffer(store, wholly(visit).user))
 
   get('/new-account', show)
   post('/new-account', async (visit) => {
     const input = { name: visit.form.get('name') ?? '' }
-    const id = await createOwnedAccount(store, input, signedIn(visit), visit.requestId)
+    const id = await createOwnedAccount(store, input, wholly(visit), visit.requestId)
     return { redirectTo: withNotice(homePath(id), 'account-made') }
   }, show)
 }
 
 function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
   const { csrf, form, query } = visit
-  const { accounts, user } = signedIn(visit)
+  const { accounts, user } = wholly(visit)
   const from = form.get('from') ?? query.get('from')
   const back = accounts.find(({ id }) => id === from) ?? accounts[0]
   return barePage(

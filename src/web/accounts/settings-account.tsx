@@ -14,6 +14,7 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
 import { exportActions, ExportCard } from './export-card.tsx'
+import { ssoActions, SsoCard } from './sso-card.tsx'
 import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.tsx'
 
 /**
@@ -36,6 +37,7 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
       <>
         <NameCard visit={visit} />
         <SecondFactorCard visit={visit} />
+        {visit.may('own') && await SsoCard({ visit })}
         <TurnLimitsCard visit={visit} limits={await turns.limits()} />
         <PeopleReadCard visit={visit} since={await profile.peopleReadSince()} />
         <ContentsCard visit={visit} isVisible={await profile.showsContents()} />
@@ -72,6 +74,7 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
   conversationActions({ get, post }, show)
   readingActions(may('own'), show)
   exportActions(may('own'), deps, show)
+  ssoActions(may('own'), show)
 
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('name') ?? ''

@@ -33,6 +33,7 @@ const groups = {
   failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'parked'] },
   refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
   limits: { title: 'Limits', kinds: ['quota'] },
+  domains: { title: 'Domains', kinds: ['domain'] },
   claims: { title: 'Claims', kinds: ['claim'] },
   keys: { title: 'Keys', kinds: ['key'] },
 } satisfies Record<string, { title: string; kinds: ConditionKind[] }>

@@ -196,6 +196,15 @@ export function inWords(condition: Condition, now: number): Words {
         facts: [trialEndsAt === null ? 'the trial has ended' : <>the trial ends {time(trialEndsAt)}</>],
       }
     }
+    case 'domain': {
+      const isLost = condition.of.verifiedAt === null
+      return {
+        icon: 'key',
+        tone: isLost ? 'bad' : 'warning',
+        what: <>The TXT record of {condition.of.domain} is gone</>,
+        facts: [isLost ? 'single sign-on has stopped' : 'single sign-on stops after a week', since],
+      }
+    }
     case 'key': {
       const { kind, name, last4, alias, createdAt, lastUsedAt } = condition.of
       const isOld = now - createdAt >= keyOldMs
@@ -256,6 +265,8 @@ export function actionOf(visit: Visit, condition: Condition): Child {
     }
     case 'quota':
       return open(path('overview'), 'See usage')
+    case 'domain':
+      return open(settingsPath({ path }, 'account'))
     case 'claim':
       return open(`/claims/${condition.of.provisionalId}`, 'Claim')
     case 'key':

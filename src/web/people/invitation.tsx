@@ -8,7 +8,7 @@ import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
 import { PageForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
-import { type PageDeps, type Pages, type PublicVisit, signedIn, signInPath } from '../visit.ts'
+import { type PageDeps, type Pages, type PublicVisit, signInPath, wholly } from '../visit.ts'
 import { NameField, NewPasswordField } from './person-fields.tsx'
 
 /** Joining an account by invitation, as an existing or a new user. See docs/security.md, "Signing in". */
@@ -18,7 +18,7 @@ export function invitationPages({ get, post }: Pages<PublicVisit>, { store, sess
   }
   get('/invitations/:token', show)
   post('/invitations/:token', async (visit) => {
-    const id = await acceptInvitation(store, visit.param('token'), signedIn(visit), visit.requestId)
+    const id = await acceptInvitation(store, visit.param('token'), wholly(visit), visit.requestId)
     return { redirectTo: withNotice(homePath(id), 'joined') }
   }, show)
   post('/invitations/:token/register', async ({ request, form, address, requestId, param }) => {

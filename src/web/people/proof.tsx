@@ -9,6 +9,7 @@ import { ButtonForm, Form, PasskeyForm, SubmitButton } from '../../html/form.tsx
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../forms.tsx'
 import { KeptForm } from '../refused-form.tsx'
+import { confirmingProvider } from './sso.tsx'
 import { localPath, type PageDeps, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'
 
 export function secondFactorPath(next: string): string {
@@ -23,7 +24,8 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
 
   async function begin(visit: PublicVisit, user: SessionUser, proof: Proof) {
-    const cookie = await sessions.begin(visit.request, user.id, visit.address, proof)
+    const { onlyAccount = null } = visit.visitor ?? {}
+    const cookie = await sessions.begin(visit.request, user.id, visit.address, { onlyAccount, ...proof })
     return { redirectTo: nextOf(visit), cookie, withForm: visit.kept !== undefined }
   }
 
@@ -79,6 +81,7 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
       const passkeyErrors = formErrors(visit, `${path}/passkey`, ['passkey'])
       const options = await passkeyProofOptions(store, csrf, user.id)
       const { hasTotp } = await listSecondFactors(store, user.id)
+      const again = visit.visitor && await confirmingProvider(store, visit, nextOf(visit))
       const hasPassword = !user.hasSecondFactor && (await store.global.users.byId(user.id))?.passwordHash != null
       return await barePage(
         { title: texts.title, csrf },
@@ -137,7 +140,8 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
                 second factor.
               </p>
             )
-            : !hasPassword && <p>You have no password. Sign out, and sign in again with an email link.</p>}
+            : !hasPassword && !again && <p>You have no password. Sign out, and sign in again with an email link.</p>}
+          {again}
           <ButtonForm action='/sign-out' kind='quiet' isSmall>Sign out</ButtonForm>
         </>,
       )

@@ -66,7 +66,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
     return visit.done(sent('new-address-sent'), 'settings', 'profile')
   }, show)
   post('/settings/profile/password', async (visit) => {
-    const { request, form, actor, address, visitor: { user, confirmedAt } } = visit
+    const { request, form, actor, address, visitor: { user, confirmedAt, onlyAccount } } = visit
     const input = { current: form.get('current') ?? '', password: form.get('password') ?? '' }
     await changePassword(store, actor.userId, input, address)
     return {
@@ -75,6 +75,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
       cookie: await sessions.begin(request, actor.userId, address, {
         hasSecondFactor: user.hasSecondFactor,
         confirmedAt,
+        onlyAccount,
       }),
     }
   }, show)

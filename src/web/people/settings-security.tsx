@@ -20,10 +20,13 @@ import { Table } from '../../html/table.tsx'
 import { formErrors, PageForm, Refusal } from '../forms.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
+import { identitiesCard, identityActions } from './identities-card.tsx'
 import { describeBrowser } from './settings-sessions.tsx'
 
 /** The second factor of the user, which is the same in all accounts. See docs/security.md, "Signing in". */
-export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
+export function securityPages(pages: Pages<Visit>, deps: PageDeps): void {
+  const { get, post } = pages
+  const { store } = deps
   const path = (visit: Visit, ...action: string[]) => settingsPath(visit, 'security', ...action)
   const show = async (visit: Visit, codes?: string[]) => {
     const factors = await listSecondFactors(store, visit.actor.userId)
@@ -37,6 +40,7 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
         <PasskeysCard visit={visit} factors={factors} isPossible={hasPasskeys(store)} />
         <TotpCard visit={visit} factors={factors} />
         <CodesCard visit={visit} factors={factors} />
+        {await identitiesCard(visit, deps)}
       </>,
     )
   }
@@ -50,6 +54,8 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
     if (codes === 'shown') return visit.done('codes-shown', 'settings', 'security')
     return await show(visit, codes)
   })
+
+  identityActions(pages, deps, showPage)
 
   const newPasskey = async (visit: Visit) =>
     await newPasskeyPage(visit, await passkeyOptions(store, visit.csrf, visit.visitor))

@@ -6,11 +6,13 @@ import { Notice } from '../../html/components.tsx'
 import { PasswordInput } from '../../html/fields.tsx'
 import { Form, PasskeyForm, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
+import type { Store } from '../../store/store.ts'
 import { formErrors } from '../forms.tsx'
 import { KeptForm } from '../refused-form.tsx'
 import { localPath, type PageDeps, type Pages, type PublicPages, type PublicVisit } from '../visit.ts'
 import { EmailField } from './person-fields.tsx'
 import { secondFactorPath } from './proof.tsx'
+import { SsoChoices } from './sso.tsx'
 
 export function signInPages(pages: PublicPages, deps: PageDeps): void {
   const { get, post, keep } = pages
@@ -20,7 +22,7 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
     const next = localPath(visit.form.get('next') ?? visit.query.get('next'))
     if (visit.visitor && !visit.inputError) return { redirectTo: next }
     if (!visit.inputError && await sessions.halfVisitor(visit.request)) return { redirectTo: secondFactorPath(next) }
-    return await signInPage(visit, next, hasPasskeys(store))
+    return await signInPage(visit, next, store)
   }
   get('/sign-in', show)
   keep('/sign-in/form', async (visit) => {
@@ -29,7 +31,7 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
     if (await sessions.halfVisitor(visit.request)) {
       return { redirectTo: `/second-factor/form?next=${encodeURIComponent(next)}`, withForm: true }
     }
-    return await signInPage(visit, next, hasPasskeys(store))
+    return await signInPage(visit, next, store)
   })
   post('/sign-in', async ({ request, form, address, kept }) => {
     const input = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
@@ -47,7 +49,7 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
   })
 }
 
-function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, withPasskey: boolean) {
+function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, store: Store) {
   const nextParameter = next === '/' ? '' : `?next=${encodeURIComponent(next)}`
   return barePage(
     { title: 'Sign in', csrf, status: kept === undefined ? 200 : 401 },
@@ -67,7 +69,7 @@ function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string,
         <PasswordInput name='password' label='Password' autocomplete='current-password' isRequired />
         <SubmitButton isWhole>Sign in</SubmitButton>
       </Form>
-      {withPasskey && (
+      {hasPasskeys(store) && (
         <div data-needs-script>
           <Form action='/passkey'>
             <input type='hidden' name='next' value={next} />
@@ -76,9 +78,10 @@ function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string,
           </Form>
         </div>
       )}
+      <SsoChoices store={store} next={next} />
       <p class='small'>
         <a href={`/sign-in-link${nextParameter}`}>Email me a link instead</a> ·{' '}
-        <a href='/reset'>Forgot your password?</a>
+        <a href='/reset'>Forgot your password?</a> · <a href={`/sso${nextParameter}`}>Sign in with your company</a>
       </p>
     </>,
   )

@@ -1,0 +1,162 @@
+/** The provider with which people sign in to an account, set up by its owners. See docs/security.md, "Single sign-on". */
+import { callingUser, requireConfirmed } from '../../auth/actor.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { parseAllowedUrl } from '../../lib/outbound/egress-policy.ts'
+import { mintLinkToken } from '../../lib/secrets.ts'
+import { day } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { SsoProvider } from '../../store/global/sso.ts'
+import type { Store } from '../../store/store.ts'
+import { recordActivity } from '../activity.ts'
+import { authorize } from '../authorize.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import { checkName } from './accounts.ts'
+
+/** How long people still sign in after the record of the domain is gone. */
+const graceMs = 7 * day
+const domainsAtATime = 100
+const maxRoleLines = 50
+
+interface ProviderInput {
+  name: string
+  issuer: string
+  clientId: string
+  clientSecret: string
+  domain: string
+  roleClaim: string
+  /** Lines such as `admin: platform-team`. */
+  roles: string
+}
+
+/** The text of the TXT record that proves a domain. */
+export function recordOf({ proof }: Pick<SsoProvider, 'proof'>): string {
+  return `agent-grid-verification=${proof}`
+}
+
+/** Set or replace the provider of the account. It signs people in once its domain is verified. */
+export async function saveProvider(account: AccountStore, input: ProviderInput): Promise<void> {
+  const { read, change, deps } = account
+  const { config, now } = deps
+  const issuer = input.issuer.trim()
+  if (!parseAllowedUrl(issuer, config)) throw invalidInput('It begins with https://.', 'issuer')
+  const domain = input.domain.trim().toLowerCase()
+  if (domain.length > 253 || !/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(domain)) {
+    throw invalidInput('A domain looks like company.example.', 'domain')
+  }
+  const name = checkName(input.name, 'name')
+  const clientId = checkText(input.clientId, 'clientId')
+  const clientSecret = checkText(input.clientSecret, 'clientSecret')
+  const roleClaim = input.roleClaim.trim().slice(0, 100)
+  const roles = parseRoles(input.roles)
+  await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    requireConfirmed(account.actor, now())
+    const before = await read.sso.get()
+    const id = before?.id ?? newId()
+    const proof = before?.proof ?? mintLinkToken().token
+    const secret = await account.seal('sso_providers', id, clientSecret)
+    const next = { name, issuer, clientId, domain, roleClaim, roles }
+    account.changed(before ? { ...before, clientSecret: '' } : {}, next)
+    const isOther = before !== undefined && (before.issuer !== issuer || before.domain !== domain)
+    await account.write([
+      ...precondition,
+      change.sso.save({ id, proof, ...next }, secret),
+      ...(isOther ? [change.sso.endSessions(now())] : []),
+    ])
+  })
+}
+
+function checkText(text: string, field: string): string {
+  const trimmed = text.trim()
+  if (!/^[\x21-\x7e]{1,500}$/.test(trimmed)) throw invalidInput('It has 1 to 500 letters, digits and signs.', field)
+  return trimmed
+}
+
+/** The role of each value of the claim. */
+function parseRoles(text: string): SsoProvider['roles'] {
+  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  if (lines.length > maxRoleLines) throw invalidInput(`At most ${maxRoleLines} lines.`, 'roles')
+  return Object.fromEntries(lines.map((line) => {
+    const [, role, value] = line.match(/^(admin|member|viewer)\s*:\s*(.{1,200})$/) ?? []
+    if (value === undefined) {
+      throw invalidInput('Each line is a role, a colon and a value: admin: platform-team.', 'roles')
+    }
+    return [value, role as SsoProvider['roles'][string]]
+  }))
+}
+
+/** Look the record of the domain up. Resolves to whether the domain is verified now. Fails with `invalid_input`. */
+export async function verifyDomain(account: AccountStore): Promise<boolean> {
+  await authorize(account, 'own')
+  return await checkDomain(account)
+}
+
+async function checkDomain(account: AccountStore): Promise<boolean> {
+  const { read, change, deps: { now, resolveTxt } } = account
+  const provider = await read.sso.get()
+  if (!provider) throw new GridError('not_found', 'The account has no single sign-on.')
+  const { domain } = provider
+  // A name server that does not answer is as good as none: there are days to mend it.
+  const isThere = (await resolveTxt(domain).catch((): string[] => [])).includes(recordOf(provider))
+  const at = now()
+  const missingSince = isThere ? null : provider.missingSince ?? (provider.verifiedAt === null ? null : at)
+  const isLost = missingSince !== null && at - missingSince >= graceMs
+  const verifiedAt = isThere ? provider.verifiedAt ?? at : isLost ? null : provider.verifiedAt
+  try {
+    await account.write([
+      change.sso.setVerified({ domain, verifiedAt, missingSince }, at),
+      ...(isLost ? [change.sso.endSessions(at)] : []),
+    ])
+  } catch (error) {
+    if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+    throw invalidInput('Another account has verified this domain. Remove its record there first.', 'domain')
+  }
+  return verifiedAt !== null
+}
+
+/** Look up the verified domains that were not looked up for a day. */
+export async function checkDomains(store: Store): Promise<void> {
+  const until = store.deps.now() - day
+  for (const { account: id } of await store.global.sso.toCheck(until, domainsAtATime)) {
+    const account = store.account(id, { type: 'system', job: 'check-domain' })
+    const was = await account.read.sso.get()
+    const isVerified = await checkDomain(account)
+    if (isVerified || !was) continue
+    const call = { tool: 'lose_domain', arguments: { domain: was.domain }, requestId: null }
+    await recordActivity(account, call, () => Promise.resolve())
+  }
+}
+
+/**
+ * Set whether members must sign in with the provider. An owner with a second factor still gets in without it, so the caller
+ * needs one. Programs and agents keep their access.
+ */
+export async function requireProvider(account: AccountStore, { isRequired }: { isRequired: boolean }): Promise<void> {
+  const { sso } = account.change
+  await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    requireConfirmed(account.actor, account.deps.now())
+    const { actor } = account
+    const hasFactor = actor.type === 'system' ||
+      (await account.read.team.member(callingUser(actor).userId))?.hasSecondFactor
+    if (isRequired && !hasFactor) {
+      throw invalidInput(
+        'Add a second factor of your own first. It is your way in while the provider is down.',
+        'required',
+      )
+    }
+    const verified = isRequired ? [sso.requireVerified()] : []
+    await account.write([...precondition, ...verified, sso.setRequired(isRequired)])
+  })
+}
+
+/** Remove the provider. The sessions that it has begun end; members sign in as elsewhere. */
+export async function removeProvider(account: AccountStore): Promise<void> {
+  await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    requireConfirmed(account.actor, account.deps.now())
+    const { sso } = account.change
+    await account.write([...precondition, sso.remove(), sso.endSessions(account.deps.now())])
+  })
+}

@@ -1,0 +1,70 @@
+/** Single sign-on: who users are at providers, and the providers of accounts. See docs/security.md, "Single sign-on". */
+import type { ssoIdentities, ssoProviders } from '../../../db/schema.ts'
+import {
+  boolean,
+  crossAccountQuery,
+  type Db,
+  json,
+  precondition,
+  query,
+  sealedColumns,
+  type Statement,
+  statement,
+} from '../sql.ts'
+
+type Row = typeof ssoProviders.$inferSelect
+/** The provider of an account. `account` is the id of the account. */
+export type SsoProvider = Omit<Row, 'accountId'> & { account: string }
+export type SsoIdentity = Pick<typeof ssoIdentities.$inferSelect, 'issuer' | 'subject' | 'createdAt'>
+
+export const ssoProviderColumns = `account_id AS account, id, name, issuer, client_id, ${sealedColumns}, domain, proof,
+  verified_at, missing_since, checked_at, is_required, role_claim, roles`
+export const ssoProviderDecoders = { isRequired: boolean, roles: json }
+
+const provider = crossAccountQuery<SsoProvider>(
+  'provider of single sign-on',
+  `SELECT ${ssoProviderColumns} FROM sso_providers WHERE id = :id AND verified_at IS NOT NULL`,
+  ssoProviderDecoders,
+)
+const ofDomain = crossAccountQuery<Pick<SsoProvider, 'id' | 'name'>>(
+  'provider of single sign-on',
+  `SELECT id, name FROM sso_providers WHERE domain = :domain AND verified_at IS NOT NULL`,
+)
+const toCheck = crossAccountQuery<{ account: string }>(
+  'domains to be checked',
+  `
+  SELECT account_id AS account FROM sso_providers WHERE checked_at <= :until AND verified_at IS NOT NULL
+  ORDER BY checked_at LIMIT :limit`,
+)
+const userOf = query<{ userId: string }>(`
+  SELECT user_id FROM sso_identities WHERE issuer = :issuer AND subject = :subject`)
+const identitiesOf = query<SsoIdentity>(`
+  SELECT issuer, subject, created_at FROM sso_identities WHERE user_id = :user ORDER BY created_at`)
+
+const addIdentity = statement(`
+  INSERT INTO sso_identities (issuer, subject, user_id, created_at) VALUES (:issuer, :subject, :user, :at)
+  ON CONFLICT DO NOTHING`)
+const requireIdentity = precondition(`EXISTS (
+  SELECT 1 FROM sso_identities WHERE issuer = :issuer AND subject = :subject AND user_id = :user)`)
+const removeIdentity = statement(`
+  DELETE FROM sso_identities WHERE issuer = :issuer AND subject = :subject AND user_id = :user`)
+const removeIdentities = statement(`DELETE FROM sso_identities WHERE user_id = :user`)
+
+export const sso = (db: Db) => ({
+  /** The provider of an account, if its domain is verified. */
+  provider: (id: string) => db.one(provider, { id }),
+  /** That of the account that has verified the domain of an email address. */
+  ofDomain: (domain: string) => db.one(ofDomain, { domain }),
+  /** Accounts with a verified domain that was looked up by `until`, the longest ago first. */
+  toCheck: (until: number, limit: number) => db.all(toCheck, { until, limit }),
+  userOf: async (issuer: string, subject: string) => (await db.one(userOf, { issuer, subject }))?.userId,
+  identitiesOf: (user: string) => db.all(identitiesOf, { user }),
+  /** Fails the unit if the identity is that of another user. */
+  addIdentity: (user: string, { issuer, subject }: { issuer: string; subject: string }, at: number): Statement[] => [
+    db.bind(addIdentity, { user, issuer, subject, at }),
+    db.bind(requireIdentity, { user, issuer, subject }),
+  ],
+  removeIdentity: (user: string, { issuer, subject }: { issuer: string; subject: string }): Statement =>
+    db.bind(removeIdentity, { user, issuer, subject }),
+  removeIdentities: (user: string): Statement => db.bind(removeIdentities, { user }),
+})

@@ -1,0 +1,71 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** The providers with which the user signs in. See docs/security.md, "Single sign-on". */
+import { gridProviderId, gridProviderName, providerOfAccount, unlinkIdentity } from '../../grid/people/sso.ts'
+import { Card, EmptyState, Time } from '../../html/components.tsx'
+import { ButtonForm } from '../../html/form.tsx'
+import { Table } from '../../html/table.tsx'
+import { settingsPath } from '../settings.tsx'
+import type { PageDeps, PageResult, Pages, Visit } from '../visit.ts'
+
+/** The forms of the card. `show` is the page that has it. */
+export function identityActions(
+  { post }: Pages<Visit>,
+  { store }: PageDeps,
+  show: (visit: Visit) => Promise<PageResult>,
+): void {
+  post('/settings/security/unlink', async (visit) => {
+    const [issuer, subject] = [visit.form.get('issuer') ?? '', visit.form.get('subject') ?? '']
+    await unlinkIdentity(store, visit.visitor, { issuer, subject })
+    return visit.done('provider-unlinked', 'settings', 'security')
+  }, show)
+}
+
+/** Undefined where there is no provider at all. */
+export async function identitiesCard(visit: Visit, { store }: PageDeps) {
+  const grid = gridProviderName(store)
+  const known = await store.global.sso.identitiesOf(visit.actor.userId)
+  const providers = [
+    ...(grid === undefined ? [] : [{ id: gridProviderId, name: grid }]),
+    ...[await providerOfAccount(store, visit.membership.id)].filter((provider) => provider !== undefined),
+  ]
+  if (known.length + providers.length === 0) return undefined
+  return (
+    <Card title='Single sign-on' lead='Where you can sign in instead of here. Only you can link it to your user.'>
+      {known.length === 0 ? <EmptyState icon='key' title='Nothing is linked'>You sign in here.</EmptyState> : (
+        <Table
+          id='identities'
+          caption='Linked sign-ins'
+          rows={known}
+          columns={[
+            { title: 'Provider', cell: ({ issuer }) => <bdi>{issuer}</bdi> },
+            { title: 'Linked', cell: ({ createdAt }) => <Time at={createdAt} now={store.deps.now()} /> },
+            {
+              title: 'Unlink',
+              isUntitled: true,
+              cell: ({ issuer, subject }) => (
+                <ButtonForm
+                  action={settingsPath(visit, 'security', 'unlink')}
+                  fields={{ issuer, subject }}
+                  kind='quiet'
+                  isSmall
+                >
+                  Unlink
+                </ButtonForm>
+              ),
+            },
+          ]}
+        />
+      )}
+      {providers.map(({ id, name }) => (
+        <ButtonForm
+          action={`/sso/${id}/link`}
+          fields={{ next: settingsPath(visit, 'security') }}
+          kind='plain'
+        >
+          Link {name}
+        </ButtonForm>
+      ))}
+    </Card>
+  )
+}

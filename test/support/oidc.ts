@@ -1,0 +1,88 @@
+/** A real provider of OpenID Connect on a free port, whose users sign in without a page. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Provider, { type Configuration } from 'oidc-provider'
+import type { Browser, Page } from './browse.ts'
+
+export type OidcServer = Awaited<ReturnType<typeof startOidc>>
+
+export const clientId = 'the-grid'
+export const clientSecret = 'a-secret-of-the-grid-that-is-long-enough'
+
+/** `claims` are those of the one user, who is `sub`. */
+export async function startOidc() {
+  const claims: Record<string, unknown> & { sub: string } = {
+    sub: 'u-1',
+    email: 'una@corp.example',
+    email_verified: true,
+    name: 'Una',
+  }
+  let provider: Provider | undefined
+  const server = createServer((request, response) => {
+    void (async () => {
+      if (!provider) return response.writeHead(503).end()
+      if (!request.url!.startsWith('/interaction/')) return provider.callback()(request, response)
+      await provider.interactionFinished(request, response, { login: { accountId: claims.sub } })
+    })()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  return {
+    issuer,
+    claims,
+    /** Serve the clients that come back to these addresses. `said` is the issuer that it claims to be. */
+    serve(redirectUris: string[], { said = issuer, ...options }: Configuration & { said?: string } = {}) {
+      provider = new Provider(said, {
+        clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
+        claims: { email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+        cookies: { keys: ['a key of the test'] },
+        features: { devInteractions: { enabled: false } },
+        interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
+        findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ ...claims, sub }) }),
+        loadExistingGrant: async (context) => {
+          const grant = new context.oidc.provider.Grant({ accountId: context.oidc.session!.accountId, clientId })
+          grant.addOIDCScope('openid email profile')
+          await grant.save()
+          return grant
+        },
+        ...options,
+      })
+    },
+    /** Nothing answers any more, until `serve`. */
+    stop: () => provider = undefined,
+    /** What a browser does at the provider, from the address that the grid has sent it to: the way back, with its query. */
+    async wayBack(url: string): Promise<string> {
+      const cookies = new Map<string, string>()
+      for (let hops = 0; hops < 8 && url.startsWith(issuer); hops++) {
+        const headers = { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
+        const response = await fetch(url, { redirect: 'manual', headers })
+        for (const cookie of response.headers.getSetCookie()) {
+          const [, name, value] = cookie.match(/^([^=]+)=([^;]*)/)!
+          cookies.set(name, value)
+        }
+        const next = response.headers.get('location')
+        if (next === null) throw new Error(`The provider answers ${response.status}: ${await response.text()}`)
+        url = new URL(next, url).href
+      }
+      const { pathname, search } = new URL(url)
+      return pathname + search
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+/** Where the grid sends a browser that begins to sign in. */
+export async function beginAt(one: Browser, id: string, query = ''): Promise<string> {
+  const response = await one.request(`/sso/${id}${query}`)
+  return response.headers.get('location') ?? `${response.status} ${await response.text()}`
+}
+
+/** Sign in with the provider, as far as the grid lets this browser. */
+export async function signInBy(server: OidcServer, one: Browser, id: string, query = ''): Promise<Page> {
+  return await one.open(await server.wayBack(await beginAt(one, id, query)))
+}

@@ -1,0 +1,328 @@
+/** Single sign-on with a real provider. See docs/security.md, "Single sign-on". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { checkDomains, recordOf } from '../../../src/grid/accounts/sso-provider.ts'
+import { attentionOf } from '../../../src/grid/attention.ts'
+import { day, minute } from '../../../src/lib/time.ts'
+import { type Browser, browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { beginAt, clientId, clientSecret, type OidcServer, signInBy, startOidc } from '../../support/oidc.ts'
+import { csrfTokenOf, password, type Person, person, signedIn } from '../../support/people.ts'
+import { activityOf, postWithToken } from '../../support/roles.ts'
+import { addTotp } from '../../support/second-factor.ts'
+
+let grid: TestGrid
+let server: OidcServer
+let owner: Person
+/** The TXT records of each name. */
+let records: Record<string, string[]>
+const callback = (id: string) => `http://localhost:8787/sso/${id}/callback`
+
+beforeEach(async () => {
+  server = await startOidc()
+  records = {}
+  grid = await testGrid({
+    env: {
+      ALLOW_PRIVATE_TARGETS: '1',
+      OIDC_ISSUER: server.issuer,
+      OIDC_CLIENT_ID: clientId,
+      OIDC_CLIENT_SECRET: clientSecret,
+      OIDC_NAME: 'Corp',
+    },
+    resolveTxt: (name) => records[name] ? Promise.resolve(records[name]) : Promise.reject(new Error('ENOTFOUND')),
+  })
+  // That of the provider and of its tokens.
+  grid.clock.now = Date.now()
+  server.serve([callback('grid')])
+  owner = await person(grid, { role: 'owner', email: 'olga@acme.example' })
+})
+afterEach(async () => {
+  await server.close()
+  await grid.close()
+})
+
+const userOf = async (email: string) => await grid.store.global.users.byEmail(email)
+const settings = (account = grid.acme) => `/accounts/${account.id}/settings/account`
+const given = (domain = 'corp.example') => ({
+  ...{ name: 'Corp', issuer: server.issuer, clientId, clientSecret, domain, roleClaim: '', roles: '' },
+})
+
+/** Set single sign-on of an account up, with its domain verified. Resolves to the id of the provider. */
+async function setUp(more: Record<string, string> = {}, account = grid.acme, by = owner): Promise<string> {
+  const one = await signedIn(grid, by)
+  const saved = await postWithToken(one, `${settings(account)}/sso`, { ...given(), ...more })
+  expect(saved.text).toContain('Saved.')
+  const provider = (await account.store.read.sso.get())!
+  records[provider.domain] = ['v=spf1 -all', recordOf(provider)]
+  expect((await postWithToken(one, `${settings(account)}/sso/verify`)).text).toContain('the domain is verified')
+  server.serve([callback('grid'), callback(provider.id)])
+  return provider.id
+}
+
+async function requireIt(): Promise<void> {
+  await addTotp(grid, owner)
+  await postWithToken(await signedIn(grid, owner), `${settings()}/sso/required`, { required: 'yes' })
+  expect((await grid.acme.store.read.sso.get())!.isRequired).toBe(true)
+}
+
+/** The page that leads to the provider, whose identity becomes one of the user. */
+async function beginLink(one: Browser, id: string) {
+  return await one.post(`/sso/${id}/link`, { csrf: await csrfTokenOf(one, '/sso') })
+}
+
+async function linked(one: Browser, id: string) {
+  const page = await beginLink(one, id)
+  return await one.open(await server.wayBack(page.html.match(/href="(http[^"]+)"/)![1].replaceAll('&amp;', '&')))
+}
+
+test('the provider of the grid makes a user at the first sign-in, and finds them again whatever their address is', async () => {
+  const one = browser(grid)
+  expect((await one.open('/sign-in')).text).toContain('Sign in with Corp')
+  await signInBy(server, one, 'grid')
+  const una = (await userOf('una@corp.example'))!
+  expect(una).toMatchObject({ name: 'Una', passwordHash: null, emailVerifiedAt: grid.clock.now })
+
+  server.claims.email = 'una@new.example'
+  const other = browser(grid)
+  expect((await signInBy(server, other, 'grid')).at).toBe('/new-account')
+  expect((await other.open('/new-account')).text).toContain('una@corp.example')
+  expect(await userOf('una@new.example')).toBeUndefined()
+})
+
+test('an address that the provider has not verified is not that of the user, who may be someone else', async () => {
+  server.claims.email_verified = false
+  await signInBy(server, browser(grid), 'grid')
+
+  expect(await userOf('una@corp.example')).toMatchObject({ emailVerifiedAt: null, registeredByShownLink: true })
+})
+
+test('a user with the same address is never taken over, and links the provider when signed in', async () => {
+  const una = await person(grid, { email: 'una@corp.example', role: 'member' })
+  const stranger = browser(grid)
+  expect((await signInBy(server, stranger, 'grid')).text).toContain('Sign in as that user in another way')
+  expect((await stranger.request('/new-account')).status).toBe(303)
+
+  const one = await signedIn(grid, una)
+  await linked(one, 'grid')
+
+  const other = browser(grid)
+  await signInBy(server, other, 'grid')
+  expect((await other.open(`/accounts/${grid.acme.id}/settings/security`)).text).toContain(server.issuer)
+  expect((await activityOf(grid)).map(({ tool, by }) => `${tool} by ${by}`)).toContain('link_provider by user session')
+  // Nor does another user take the identity.
+  const olga = await signedIn(grid, owner)
+  expect((await linked(olga, 'grid')).text).toContain('another user here')
+
+  await one.submit(
+    `/accounts/${grid.acme.id}/settings/security`,
+    {},
+    `/accounts/${grid.acme.id}/settings/security/unlink`,
+  )
+  expect((await signInBy(server, browser(grid), 'grid')).text).toContain('Sign in as that user in another way')
+})
+
+test('linking takes a fresh confirmation, and ends with the session that began it', async () => {
+  const one = await signedIn(grid, owner)
+  const page = await beginLink(one, 'grid')
+  const back = await server.wayBack(page.html.match(/href="(http[^"]+)"/)![1].replaceAll('&amp;', '&'))
+  const other = await signedIn(grid, await person(grid, { role: 'member' }))
+  for (const [name, value] of one.cookies) if (name.endsWith('sso')) other.cookies.set(name, value)
+  expect((await other.open(back)).text).toContain('Begin it again')
+
+  grid.clock.now += 11 * minute
+  expect((await beginLink(one, 'grid')).at).toContain('/confirm')
+  expect(await grid.store.global.sso.identitiesOf(owner.id)).toEqual([])
+})
+
+test('an answer of the provider counts once, in the browser that began, within ten minutes', async () => {
+  const one = browser(grid)
+  const back = await server.wayBack(await beginAt(one, 'grid'))
+  expect((await browser(grid).open(back)).text).toContain('Begin it again')
+  await one.open(back)
+  expect((await one.open(back)).text).toContain('Begin it again')
+
+  const late = await server.wayBack(await beginAt(one, 'grid'))
+  grid.clock.now += 10 * minute
+  expect((await one.open(late)).text).toContain('Begin it again')
+  const forged = await server.wayBack(await beginAt(one, 'grid'))
+  expect((await one.open(forged.replace(/state=[^&]+/, 'state=x'))).text).toContain('Begin it again')
+})
+
+test('what the cookie says cannot be changed', async () => {
+  const one = browser(grid)
+  const back = await server.wayBack(await beginAt(one, 'grid'))
+  const [name, kept] = [...one.cookies].find(([name]) => name.endsWith('sso'))!
+  const flow = JSON.parse(decodeURIComponent(kept))
+  one.cookies.set(name, encodeURIComponent(JSON.stringify({ ...flow, user: owner.id })))
+
+  expect((await one.open(back)).text).toContain('Begin it again')
+})
+
+test('an ID token with another nonce, or an expired one, signs in no one', async () => {
+  const one = browser(grid)
+  const url = await beginAt(one, 'grid')
+  const refusal = 'has not signed you in'
+  expect((await one.open(await server.wayBack(url.replace(/nonce=[^&]+/, 'nonce=other')))).text).toContain(refusal)
+
+  server.serve([callback('grid')], { ttl: { IdToken: () => -60 } })
+  expect((await signInBy(server, one, 'grid')).text).toContain(refusal)
+  expect(await userOf('una@corp.example')).toBeUndefined()
+})
+
+test('a provider that claims to be another issuer, or does not answer, signs in no one', async () => {
+  server.serve([callback('grid')], { said: 'https://login.bank.example' })
+  expect(await beginAt(browser(grid), 'grid')).toMatch(/^503.*does not answer as it should/s)
+  server.stop()
+  expect(await beginAt(browser(grid), 'grid')).toMatch(/^503/)
+})
+
+test('the answer of one provider is not taken for that of another', async () => {
+  const id = await setUp()
+  const one = browser(grid)
+  const back = await server.wayBack(await beginAt(one, 'grid'))
+
+  expect((await one.open(back.replace('/sso/grid/', `/sso/${id}/`))).text).toContain('Begin it again')
+})
+
+test('the provider of an account makes members of its domain, and their session opens that account only', async () => {
+  const id = await setUp()
+  const one = browser(grid)
+  const found = await one.submit('/sso', { email: 'someone@corp.example' })
+  expect(found.html).toContain(`href="/sso/${id}?next=`)
+  await signInBy(server, one, id)
+  const una = (await userOf('una@corp.example'))!
+  expect(await grid.acme.store.read.team.member(una.id)).toMatchObject({ role: 'member' })
+  expect((await activityOf(grid)).at(-1)).toMatchObject({ tool: 'sign_in_by_provider', outcome: 'ok' })
+
+  // A member of another account too, and of one that the session must not reach.
+  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, una.id, 'owner', 1)])
+  expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
+  const elsewhere = await one.open(`/accounts/${grid.evil.id}/home`)
+  expect(elsewhere.at).toContain('/sso?account=')
+  expect((await one.open(`/accounts/${grid.acme.id}/home`)).html).not.toContain(grid.evil.id)
+  for (const path of ['settings/security', 'settings/sessions']) {
+    expect((await one.request(`/accounts/${grid.acme.id}/${path}`)).status).toBe(403)
+  }
+  expect((await one.request('/new-account')).status).toBe(403)
+  expect((await beginLink(one, 'grid')).status).toBe(403)
+})
+
+test('people of other domains get no user, and users with an address of it are not taken over', async () => {
+  const id = await setUp()
+  server.claims.email = 'una@elsewhere.example'
+  expect((await signInBy(server, browser(grid), id)).text).toContain('only for addresses of corp.example')
+  await person(grid, { email: 'una@corp.example' })
+  server.claims.email = 'una@corp.example'
+  expect((await signInBy(server, browser(grid), id)).text).toContain('Sign in as that user in another way')
+  expect(await rows(grid, 'SELECT * FROM sso_identities', [])).toEqual([])
+})
+
+test('a domain belongs to one account, and only while its record is there', async () => {
+  const ed = await person(grid, { role: 'owner', account: grid.evil })
+  const evil = await signedIn(grid, ed)
+  await postWithToken(evil, `${settings(grid.evil)}/sso`, given())
+  const theirs = (await grid.evil.store.read.sso.get())!
+  // Without the record it signs in no one.
+  expect((await postWithToken(evil, `${settings(grid.evil)}/sso/verify`)).text).toContain('was not found')
+  expect(await beginAt(browser(grid), theirs.id)).toMatch(/^404/)
+  const id = await setUp()
+  records['corp.example'].push(recordOf(theirs))
+  expect((await postWithToken(evil, `${settings(grid.evil)}/sso/verify`)).text).toContain('Another account')
+
+  const member = browser(grid)
+  await signInBy(server, member, id)
+  records['corp.example'] = [recordOf(theirs)]
+  grid.clock.now += day
+  await checkDomains(grid.store)
+  const account = grid.store.account(grid.acme.id, owner.actor('owner'))
+  expect((await attentionOf(account, undefined)).open).toMatchObject([{ kind: 'domain', level: 1 }])
+  expect(await beginAt(browser(grid), id)).toContain(server.issuer)
+
+  grid.clock.now += 7 * day
+  await checkDomains(grid.store)
+  expect((await attentionOf(account, undefined)).open).toMatchObject([{ kind: 'domain', level: 2 }])
+  expect(await beginAt(browser(grid), id)).toMatch(/^404/)
+  expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
+  expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('lose_domain')
+  // And another account can verify it.
+  expect((await postWithToken(await signedIn(grid, ed), `${settings(grid.evil)}/sso/verify`)).text).toContain(
+    'is verified',
+  )
+})
+
+test('where it is required, members sign in with it, and an owner with a second factor and the operator get in without', async () => {
+  const id = await setUp()
+  const una = await person(grid, { email: 'una@corp.example', role: 'member' })
+  await requireIt()
+  const one = browser(grid)
+  await one.signIn('una@corp.example', password)
+  const refused = await one.open(`/accounts/${grid.acme.id}/home`)
+  expect(refused.text).toContain('asks its members to sign in with Corp')
+  // Linked from there, because the pages of the account are closed.
+  await linked(one, id)
+  await signInBy(server, one, id)
+  expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
+
+  server.stop()
+  expect((await (await signedIn(grid, owner)).request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
+  const plain = await signedIn(grid, await person(grid, { role: 'owner' }))
+  expect((await plain.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sso?account=')
+  await grid.acme.store.write([grid.acme.store.change.sso.setRequired(false)])
+  expect((await (await signedIn(grid, una)).request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
+})
+
+test('to require it takes an owner with a second factor, and a verified domain', async () => {
+  await setUp()
+  const one = await signedIn(grid, owner)
+  const refused = await postWithToken(one, `${settings()}/sso/required`, { required: 'yes' })
+  expect(refused.text).toContain('second factor of your own')
+  for (const role of ['admin', 'member'] as const) {
+    const other = await signedIn(grid, await person(grid, { role }))
+    expect((await postWithToken(other, `${settings()}/sso`, given())).status).toBe(403)
+  }
+})
+
+test('a claim decides about roles at each sign-in, and never about owners', async () => {
+  const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
+  server.claims.groups = ['guests', 'ops']
+  await signInBy(server, browser(grid), id)
+  const una = (await userOf('una@corp.example'))!
+  const role = async () => (await grid.acme.store.read.team.member(una.id))!.role
+  expect(await role()).toBe('admin')
+  server.claims.groups = 'guests'
+  await signInBy(server, browser(grid), id)
+  expect(await role()).toBe('viewer')
+  server.claims.groups = ['constructor']
+  await signInBy(server, browser(grid), id)
+  expect(await role()).toBe('member')
+  await grid.acme.store.write([grid.acme.store.change.team.setRole(una.id, 'owner')])
+  await signInBy(server, browser(grid), id)
+  expect(await role()).toBe('owner')
+})
+
+test('the provider proves again who the user is, and what is confirmed opens no more than before', async () => {
+  const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
+  server.claims.groups = 'ops'
+  const one = browser(grid)
+  await signInBy(server, one, id)
+  const una = (await userOf('una@corp.example'))!
+  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, una.id, 'owner', 1)])
+  const keys = `${settings()}/keys`
+  expect((await postWithToken(one, keys, { name: 'A key' })).text).toContain('Sign in again with Corp')
+
+  await signInBy(server, one, id, `?next=${encodeURIComponent(settings())}&fresh=1`)
+  expect((await postWithToken(one, keys, { name: 'A key' })).text).toContain('grid_adm_')
+  expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
+})
+
+test('the secret is neither shown nor recorded, and without the provider its sessions end', async () => {
+  const id = await setUp()
+  const one = await signedIn(grid, owner)
+  const member = browser(grid)
+  await signInBy(server, member, id)
+  const shown = (await one.open(settings())).html
+  expect(`${shown} ${JSON.stringify(await activityOf(grid))}`).not.toContain(clientSecret)
+
+  await postWithToken(one, `${settings()}/sso/remove`)
+  expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
+})
