@@ -126,7 +126,18 @@ const rules: Record<string, Rule> = {
   'lib/': {
     ours: ['errors.ts'],
     types: ['deps.ts'],
-    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'leven', 'secure-json-parse', 'uuid', 'web-push', 'jose', 'standardwebhooks'],
+    packages: [
+      'hono',
+      'oslo',
+      'zod',
+      'ipaddr.js',
+      'leven',
+      'secure-json-parse',
+      'uuid',
+      'web-push',
+      'jose',
+      'standardwebhooks',
+    ],
   },
 }
 
