@@ -199,7 +199,7 @@ const ids = [
   ],
   ...uploads.map(({ id }) => String(id)),
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
-  ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+  ...[webhook, slack.id, push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
 const [task] = await rows(
@@ -207,7 +207,7 @@ const [task] = await rows(
   'SELECT message_id, conversation_id FROM tasks WHERE account_id = ? AND id = ?',
   [owner.id, foreign['task id']],
 )
-const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId, robot.id]
+const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId, robot.id, webhook]
 const messages = [foreign['message id'], reply.id, setAside.id, String(task.message_id)]
 const names = [
   ...[foreign['agent alias'], 'alice', foreign['channel name'], foreign['guardrail name'], foreign['skill name']],
@@ -287,6 +287,7 @@ const texts: Record<string, string[]> = {
 const startOfDay = grid.clock.now - grid.clock.now % day
 const later = grid.clock.now + 1_000
 const others: Record<string, InValue[]> = {
+  events: ['["message"]'],
   // A text or a number, whichever the column has.
   after: ['', 0],
   ...{ since: [0, null], before: [null, later], until: [later], at: [later], activeSince: [0], keysSince: [0] },

@@ -93,6 +93,7 @@ const typed: Record<string, () => string> = {
   token: () => botToken,
   signingSecret: () => signingSecret,
   slackChannel: () => 'C01',
+  url: () => 'https://events.example/grid',
   text: () => 'Hello',
   to: () => '@alice',
   members: () => 'bob',
