@@ -14,12 +14,13 @@ import {
 } from '../../grid/webhooks/webhooks.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { ChoiceList, TextInput } from '../../html/fields.tsx'
-import { SubmitButton } from '../../html/form.tsx'
+import { SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import { PageForm } from '../forms.tsx'
 import { ManagersOnlyNote, pluralize } from '../listing.tsx'
+import { settingsPath } from '../settings.tsx'
 import type { AccountPages, Visit } from '../visit.ts'
 
 const lead = 'Servers that this grid tells of messages, tasks and held messages. Each request is signed.'
@@ -56,7 +57,7 @@ export function webhookPages({ get, post }: AccountPages): void {
 }
 
 async function show(visit: Visit, secret?: string) {
-  const page = { title: 'Webhooks', lead }
+  const page = { title: 'Webhooks', lead, back: { title: 'Settings', href: settingsPath(visit, 'account') } }
   if (!visit.may('manage')) {
     return appPage(
       visit.frame('settings'),
@@ -83,7 +84,7 @@ async function show(visit: Visit, secret?: string) {
             values={[...webhookEvents]}
             isMultiple
           />
-          <SubmitButton>Create webhook</SubmitButton>
+          <SubmitRow>Create webhook</SubmitRow>
         </PageForm>
       </Card>
       {webhooks.length === 0 && <EmptyState icon='key' title='No webhooks'>No server is told of events.</EmptyState>}
@@ -109,7 +110,7 @@ function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; 
       <div class='row'>
         {actions.map(([name, label]) => (
           <PageForm visit={visit} action={visit.path('webhooks', id, name)}>
-            <SubmitButton>{label}</SubmitButton>
+            <SubmitButton kind='plain'>{label}</SubmitButton>
           </PageForm>
         ))}
         <ConfirmDelete
