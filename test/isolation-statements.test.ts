@@ -147,6 +147,14 @@ await owner.store.write([
   owner.store.change.slack.askToLink(slack.id, user, 'a hash of acme', grid.clock.now + day),
   { sql: "UPDATE slack_people SET slack_user = 'U1' WHERE account_id = ?", args: [owner.id] },
 ])
+const provider = {
+  ...{ id: newId(), name: 'Corp of acme', issuer: 'https://login.acme.example', clientId: 'client of acme' },
+  ...{ domain: 'acme.example', proof: 'a proof of acme', roleClaim: '', roles: {} },
+}
+await owner.store.write([
+  owner.store.change.sso.save(provider, await owner.store.seal('sso_providers', provider.id, 's')),
+  owner.store.change.sso.setVerified({ domain: provider.domain, verifiedAt: 1, missingSince: 1 }, grid.clock.now),
+])
 const webhook = newId()
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
 await owner.store.write([
@@ -199,7 +207,7 @@ const ids = [
   ],
   ...uploads.map(({ id }) => String(id)),
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
-  ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+  ...[webhook, slack.id, push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
 const [task] = await rows(
@@ -207,7 +215,7 @@ const [task] = await rows(
   'SELECT message_id, conversation_id FROM tasks WHERE account_id = ? AND id = ?',
   [owner.id, foreign['task id']],
 )
-const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId, robot.id]
+const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId, robot.id, webhook]
 const messages = [foreign['message id'], reply.id, setAside.id, String(task.message_id)]
 const names = [
   ...[foreign['agent alias'], 'alice', foreign['channel name'], foreign['guardrail name'], foreign['skill name']],
@@ -283,10 +291,12 @@ const texts: Record<string, string[]> = {
   slack: [slack.id],
   ts: ['1.1'],
   slackUser: ['U1'],
+  domain: [provider.domain],
 }
 const startOfDay = grid.clock.now - grid.clock.now % day
 const later = grid.clock.now + 1_000
 const others: Record<string, InValue[]> = {
+  events: ['["message"]'],
   // A text or a number, whichever the column has.
   after: ['', 0],
   ...{ since: [0, null], before: [null, later], until: [later], at: [later], activeSince: [0], keysSince: [0] },
@@ -316,6 +326,13 @@ const others: Record<string, InValue[]> = {
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
+  ...{
+    issuer: ['https://x.example'],
+    proof: ['x'],
+    roleClaim: [''],
+    verifiedAt: [null],
+    missingSince: [null],
+  },
   ...{ slackChannel: ['C1'], botUser: ['U0'], externalName: ['#acme'], threadTs: ['1.1'] },
   ...{ url: ['https://x.example'], scheme: [null], version: ['1.0'], n: [1] },
   ...{ instance: ['a process'], card: ['{}'], contextId: ['c'], taskId: ['t'], error: [null] },

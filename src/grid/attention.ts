@@ -46,7 +46,7 @@ export async function withoutSnoozed(
 ): Promise<Attention> {
   const { userId, role } = callingUser(account.actor)
   const seen = conditions.filter((condition) => {
-    if (condition.kind === 'key' || condition.kind === 'domain') return allows(role, 'manage')
+    if (['key', 'webhook', 'domain'].includes(condition.kind)) return allows(role, 'manage')
     // What waits for the users themselves is listed by conversation: see `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
   })
@@ -132,10 +132,11 @@ const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
 const nearlyUsed = 0.8
 
-type Row<Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys'> =
-  Awaited<
-    ReturnType<AccountStore['read']['attention'][Name]>
-  >[number]
+type Row<
+  Name extends 'waiting' | 'returned' | 'remote' | 'webhooks' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys',
+> = Awaited<
+  ReturnType<AccountStore['read']['attention'][Name]>
+>[number]
 
 interface UsedQuota {
   quota: 'messages' | 'megabytes'
@@ -159,6 +160,7 @@ export type Condition =
     | { kind: 'task'; of: SeenTask }
     | { kind: 'released'; of: Row<'returned'> }
     | { kind: 'remote'; of: Row<'remote'> }
+    | { kind: 'webhook'; of: Row<'webhooks'> }
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
     | { kind: 'person'; of: AwaitedPerson }
@@ -191,6 +193,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     tasks,
     returned,
     remote,
+    webhooks,
     parked,
     waiting,
     people,
@@ -206,6 +209,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     account.read.seenTasks.list(needyStates, at - tasksForMs, maxOfKind, 0),
     attention.returned(),
     attention.remote(at - unreadForLongMs),
+    attention.webhooks(at - unreadForLongMs),
     attention.parked(at - parkedForMs),
     attention.waiting(at - unreadForLongMs),
     questions.people(at - unreadForLongMs, at),
@@ -226,6 +230,9 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('remote', remote, ({ agentId, pausedAt, failingSince, unread }) => {
       return { subject: agentId, since: pausedAt ?? failingSince, level: Math.max(1, unread) }
+    }),
+    ...all('webhook', webhooks, ({ id, pausedAt, failingSince }) => {
+      return { subject: id, since: pausedAt ?? failingSince, level: 1 }
     }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('unread', withPresence(account, waiting), (of) => {

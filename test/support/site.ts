@@ -14,6 +14,7 @@ import { createSetUpLink } from '../../src/grid/people/people.ts'
 import { chooseAlias } from '../../src/grid/people/seats.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { sendVerificationLink } from '../../src/grid/people/send-email.ts'
+import { newId } from '../../src/lib/id.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from './browse.ts'
 import { crawl } from './crawl.ts'
@@ -146,6 +147,19 @@ export async function seedSite(grid: TestGrid) {
   await person(grid, { role: 'member', email: 'a.person.with.a.rather.long.address@subsidiary.acme.example' })
   await store.write([{ sql: 'UPDATE agents SET deleted_at = 1 WHERE account_id = ?', args: [evil.id] }])
 
+  const provider = { id: newId(), name: 'Corp', issuer: 'https://login.corp.example', clientId: 'the-grid' }
+  const rolesOfClaim = {
+    proof: 'a-proof',
+    domain: 'corp.example',
+    roleClaim: 'groups',
+    roles: { ops: 'admin' as const },
+  }
+  const { sso } = acme.store.change
+  await acme.store.write([
+    sso.save({ ...provider, ...rolesOfClaim }, await acme.store.seal('sso_providers', provider.id, 'a secret')),
+    sso.setVerified({ domain: 'corp.example', verifiedAt: grid.clock.now, missingSince: null }, grid.clock.now),
+    ...store.global.sso.addIdentity(olga.id, { issuer: provider.issuer, subject: 'u-1' }, grid.clock.now),
+  ])
   for (const [alias, description] of words.agents) await acme.agent(alias, { description })
   await acme.agent('partner-desk', {
     type: 'a2a',

@@ -29,8 +29,9 @@ import { type SeededSite, seedSite } from '../support/site.ts'
 const endings = [
   /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/)remove)$/,
   /reset-second-factor$/,
-  /(remove|withdraw|give-up|delete|held\/:held\/edit)$/,
+  /((?<!sso\/)remove|withdraw|give-up|delete|held\/:held\/edit)$/,
   /(leave|account\/second-factor)$/,
+  /sso\/(required|remove)$/,
   /hand-over$/,
 ]
 

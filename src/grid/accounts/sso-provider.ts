@@ -1,5 +1,5 @@
 /** The provider with which people sign in to an account, set up by its owners. See docs/security.md, "Single sign-on". */
-import { callingUser, requireConfirmed } from '../../auth/actor.ts'
+import { callingUser, requireConfirmed, requirePermission } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { parseAllowedUrl } from '../../lib/outbound/egress-policy.ts'
@@ -29,6 +29,8 @@ interface ProviderInput {
   roles: string
 }
 
+export type { SsoProvider }
+
 /** The text of the TXT record that proves a domain. */
 export function recordOf({ proof }: Pick<SsoProvider, 'proof'>): string {
   return `agent-grid-verification=${proof}`
@@ -38,6 +40,7 @@ export function recordOf({ proof }: Pick<SsoProvider, 'proof'>): string {
 export async function saveProvider(account: AccountStore, input: ProviderInput): Promise<void> {
   const { read, change, deps } = account
   const { config, now } = deps
+  requirePermission(account.actor, 'own')
   const issuer = input.issuer.trim()
   if (!parseAllowedUrl(issuer, config)) throw invalidInput('It begins with https://.', 'issuer')
   const domain = input.domain.trim().toLowerCase()

@@ -1,5 +1,5 @@
 /** Servers that the account tells of its events: its owners and admins manage them. See docs/protocol/webhooks.md. */
-import { requireAdmin } from '../../auth/actor.ts'
+import { requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
@@ -28,23 +28,29 @@ export async function listWebhooks(account: AccountStore): Promise<Webhook[]> {
   return found.map((row) => ({ ...row, events: JSON.parse(row.events), answers: JSON.parse(row.answers) }))
 }
 
-/** The secret is returned here only. Fails with `invalid_input`. */
+/**
+ * The secret is returned here only. Fails with `invalid_input`, and with `confirmation_required`: it sends what happens in
+ * the account to a server outside.
+ */
 export async function createWebhook(
   account: AccountStore,
   input: { url: string; events: readonly string[] },
 ): Promise<{ id: string; secret: string }> {
   requireAdmin(account.actor)
+  requireConfirmed(account.actor, account.deps.now())
   const url = requireAllowedTarget(input.url, account.deps.config, 'url')
   const events = webhookEvents.filter((name) => input.events.includes(name))
   if (events.length === 0) throw invalidInput('Choose at least one event.', 'events')
-  if ((await account.read.webhooks.list()).length >= maxWebhooks) {
-    throw invalidInput(`An account has at most ${maxWebhooks} webhooks.`, 'url')
-  }
   const id = newId()
   const secret = newWebhookSecret()
   const sealed = await seal(account, id, { secret })
-  await account.write([account.change.webhooks.add(id, url, events, sealed, account.deps.now())])
+  const [added] = await account.write([account.change.webhooks.add(id, url, events, sealed, account.deps.now())])
+  if (added.length === 0) throw tooMany()
   return { id, secret }
+}
+
+function tooMany(): GridError {
+  return invalidInput(`An account has at most ${maxWebhooks} webhooks.`, 'url')
 }
 
 /** For 24 hours, events are signed with the old secret too. */

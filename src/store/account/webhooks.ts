@@ -41,9 +41,12 @@ const sealed = query<SealedToken & { answers: string }>(`
 const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
-// A post in a channel; or what an agent wrote to an agent of the account since people may read it. Never a person's words.
+// Nothing of which a guardrail took words from a recipient. A post in a channel; or what an agent wrote to an agent of the account since people may read it. Never a person's words.
 const text = query<{ body: string }>(`
-  SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message AND (
+  SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
+    AND NOT EXISTS (SELECT 1 FROM deliveries
+      WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id AND deliveries.body IS NOT NULL)
+    AND (
     messages.channel_id IS NOT NULL
     OR (messages.type = 'agent'
       AND messages.created_at >= (SELECT people_read_since FROM accounts WHERE accounts.id = :account)
@@ -58,7 +61,7 @@ const add = statement(`
   INSERT INTO webhooks (account_id, id, url, events, ${sealedColumns}, created_at)
   SELECT :account, :id, :url, :events, ${insertedToken}, :at
   WHERE ${maxWebhooks} > (SELECT count(*) FROM webhooks WHERE webhooks.account_id = :account)
-  ON CONFLICT (account_id, id) DO NOTHING`)
+  ON CONFLICT (account_id, id) DO NOTHING RETURNING id`)
 const remove = statement('DELETE FROM webhooks WHERE account_id = :account AND id = :id')
 const rotate = statement(`UPDATE webhooks SET ${updatedToken} WHERE account_id = :account AND id = :id`)
 const pause = statement(
@@ -93,7 +96,7 @@ export const webhooks = {
     text: async (message: string) => (await account.one(text, { message }))?.body,
   }),
   changes: (account: AccountDb) => ({
-    /** Does nothing if there are too many. */
+    /** Returns a row, or none if there are too many. */
     add: (id: string, url: string, events: readonly string[], secrets: SealedToken, at: number): Statement =>
       account.bind(add, { ...secrets, id, url, events: JSON.stringify(events), at }),
     remove: (id: string): Statement => account.bind(remove, { id }),

@@ -192,6 +192,8 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
     'push_notices',
     'mail_digests',
     'task_push_configs',
+    'webhooks',
+    'webhook_events',
     'slack_channels',
     'slack_messages',
     'slack_people',

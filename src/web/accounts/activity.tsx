@@ -9,6 +9,7 @@ import { Pagination, Table } from '../../html/table.tsx'
 import { instantOf, nextDayAt } from '../../lib/time.ts'
 import type { ActivityFilter, LoggedProgram } from '../../store/account/activity.ts'
 import type { Pages, Visit } from '../visit.ts'
+import { activityFile } from './activity-export.ts'
 import { ActivitySentence, actorOf, CallDetails, ChangedValues, loadNames } from './activity-rows.tsx'
 import { reasonOf, titleOf } from './activity-sentences.ts'
 
@@ -19,6 +20,10 @@ const anyFailure = 'refused'
 /** The account's activity log. See docs/protocol/mcp.md, "Activity log". */
 export function activityPages({ get }: Pages<Visit>): void {
   get('/activity', show)
+  get(
+    '/activity/export',
+    ({ account, query, timeZone }) => activityFile(account, filterOf(query, timeZone), query.get('as')),
+  )
 }
 
 async function show({ account, frame, path, query, timeZone }: Visit) {
@@ -41,6 +46,14 @@ async function show({ account, frame, path, query, timeZone }: Visit) {
     {
       title: 'Activity',
       lead: 'What users and programs changed in this account, including failed calls. The log cannot be edited.',
+      actions: (
+        <>
+          <ButtonLink href={filterHref(path('activity', 'export'), query, { as: 'csv', before: '' })}>CSV</ButtonLink>
+          <ButtonLink href={filterHref(path('activity', 'export'), query, { as: 'jsonl', before: '' })}>
+            JSON lines
+          </ButtonLink>
+        </>
+      ),
     },
     <Card isFlush>
       <Disclosure isNarrow title='Filter' isOpen={isFiltered}>
@@ -182,9 +195,9 @@ function startOfDay(text: string | undefined, zone: string): number | undefined 
 
 /** The address of the page with some parameters changed. Empty ones are omitted. */
 function filterHref(path: string, query: URLSearchParams, changes: Record<string, string>): string {
-  const parameters = [...filterNames, 'before'].map((
+  const parameters = [...filterNames, 'before', 'as'].map((
     name,
-  ): [string, string] => [name, changes[name] ?? query.get(name) ?? ''])
+  ): [string, string] => [name, changes[name] ?? (name === 'as' ? '' : query.get(name)) ?? ''])
   const search = new URLSearchParams(parameters.filter(([, value]) => value !== '')).toString()
   return search === '' ? path : `${path}?${search}`
 }

@@ -6,13 +6,13 @@ import {
   removeProvider,
   requireProvider,
   saveProvider,
+  type SsoProvider,
   verifyDomain,
 } from '../../grid/accounts/sso-provider.ts'
 import { Badge, Card, Facts, Notice } from '../../html/components.tsx'
 import { PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete, CopyText } from '../../html/secrets.tsx'
-import type { SsoProvider } from '../../store/global/sso.ts'
 import { PageForm, SwitchForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'

@@ -30,7 +30,7 @@ import { WaitingForYou } from './questions.tsx'
 const groups = {
   paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
   waiting: { title: 'Waiting', kinds: ['unread', 'person'] },
-  failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'parked'] },
+  failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'webhook', 'parked'] },
   refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
   limits: { title: 'Limits', kinds: ['quota'] },
   domains: { title: 'Domains', kinds: ['domain'] },

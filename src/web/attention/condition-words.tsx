@@ -108,6 +108,17 @@ export function inWords(condition: Condition, now: number): Words {
         ],
       }
     }
+    case 'webhook': {
+      const { url, pausedAt, failingSince, error } = condition.of
+      return {
+        icon: 'warning',
+        tone: pausedAt === null ? 'bad' : 'warning',
+        what: pausedAt === null
+          ? <>A webhook fails for {durationInWords(now - failingSince!)}</>
+          : 'A webhook was paused, because its server failed',
+        facts: [<Name text={new URL(url).host} />, error],
+      }
+    }
     case 'parked': {
       const { alias, isDeleted, messages, releases, reason } = condition.of
       return {
@@ -250,6 +261,8 @@ export function actionOf(visit: Visit, condition: Condition): Child {
     case 'remote':
     case 'unread':
       return open(path('agents', condition.of.alias))
+    case 'webhook':
+      return may('manage') && open(path('webhooks'))
     case 'person':
       return may('use') && open(writePath(membership.id, `@${condition.of.alias}`), 'Write')
     case 'parked':

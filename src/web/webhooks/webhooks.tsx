@@ -10,18 +10,26 @@ import {
   rotateWebhook,
   testWebhook,
   type Webhook,
+  webhookEvents,
 } from '../../grid/webhooks/webhooks.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
-import { TextInput } from '../../html/fields.tsx'
-import { SubmitButton } from '../../html/form.tsx'
+import { ChoiceList, TextInput } from '../../html/fields.tsx'
+import { SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import { PageForm } from '../forms.tsx'
-import { ManagersOnlyNote } from '../listing.tsx'
+import { ManagersOnlyNote, pluralize } from '../listing.tsx'
+import { settingsPath } from '../settings.tsx'
 import type { AccountPages, Visit } from '../visit.ts'
 
 const lead = 'Servers that this grid tells of messages, tasks and held messages. Each request is signed.'
+
+const titles = {
+  message: 'messages that are delivered',
+  task: 'tasks that begin or change their state',
+  held: 'messages that wait for a decision',
+} as const
 
 export function webhookPages({ get, post }: AccountPages): void {
   get('/webhooks', async (visit) => {
@@ -49,7 +57,7 @@ export function webhookPages({ get, post }: AccountPages): void {
 }
 
 async function show(visit: Visit, secret?: string) {
-  const page = { title: 'Webhooks', lead }
+  const page = { title: 'Webhooks', lead, back: { title: 'Settings', href: settingsPath(visit, 'account') } }
   if (!visit.may('manage')) {
     return appPage(
       visit.frame('settings'),
@@ -69,12 +77,14 @@ async function show(visit: Visit, secret?: string) {
       <Card title='New webhook'>
         <PageForm visit={visit} action={visit.path('webhooks')} fields={['url', 'events']}>
           <TextInput name='url' label='URL' maxLength={2000} isRequired />
-          {['message', 'task', 'held'].map((name) => (
-            <label>
-              <input type='checkbox' name='events' value={name} checked /> {name}
-            </label>
-          ))}
-          <SubmitButton>Create webhook</SubmitButton>
+          <ChoiceList
+            name='events'
+            label='Events'
+            options={webhookEvents.map((value) => ({ value, title: titles[value] }))}
+            values={[...webhookEvents]}
+            isMultiple
+          />
+          <SubmitRow>Create webhook</SubmitRow>
         </PageForm>
       </Card>
       {webhooks.length === 0 && <EmptyState icon='key' title='No webhooks'>No server is told of events.</EmptyState>}
@@ -89,13 +99,18 @@ function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; 
     'rotate',
     'Rotate secret',
   ]]
-  const state = pausedAt === null ? 'On' : 'Paused'
+  const facts = [
+    pausedAt === null ? 'On' : 'Paused',
+    events.join(', '),
+    ...(waiting > 0 ? [`${pluralize(waiting, 'event')} waiting`] : []),
+    ...(error === null ? [] : [error]),
+  ]
   return (
-    <Card title={url} lead={`${state}. Events: ${events.join(', ')}. ${waiting} wait. ${error ?? ''}`}>
+    <Card title={url} lead={facts.join(' · ')}>
       <div class='row'>
         {actions.map(([name, label]) => (
           <PageForm visit={visit} action={visit.path('webhooks', id, name)}>
-            <SubmitButton>{label}</SubmitButton>
+            <SubmitButton kind='plain'>{label}</SubmitButton>
           </PageForm>
         ))}
         <ConfirmDelete

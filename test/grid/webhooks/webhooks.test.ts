@@ -14,6 +14,7 @@ import { followLog } from '../../../src/worker/threads.ts'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
+import { signedInByEmail, signedInMember } from '../../support/people.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startWebhook, type TakenNotice, type Webhook, type WebhookAnswer } from '../../support/webhook.ts'
 
@@ -152,6 +153,11 @@ test('a receiver that fails for a day is paused, and gets what waited when it is
   await step()
   for (let n = 0; n < 30; n++) await step(hour + second)
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 1, error: expect.stringContaining('24 hours') })
+  const attention = `/accounts/${grid.acme.id}/attention`
+  const paused = 'A webhook was paused, because its server failed'
+  expect((await (await signedInByEmail(grid, 'ann@acme.example')).open(attention)).text).toContain(paused)
+  const member = await signedInMember(grid, grid.acme, 'member')
+  expect((await member.open(attention)).text).not.toContain(paused)
 
   status = 204
   await resumeWebhook(acme, id)
