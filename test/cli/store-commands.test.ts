@@ -195,6 +195,27 @@ test('reset-second-factor lets a user sign in again, and says what it did', asyn
   await expect(reset()).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
+test('stop-requiring-sso opens an account whose provider is down', async () => {
+  const { sso } = grid.acme.store.change
+  const provider = {
+    id: 'p',
+    name: 'Corp',
+    issuer: 'https://login.corp.example',
+    clientId: 'c',
+    domain: 'corp.example',
+  }
+  await grid.acme.store.write([
+    sso.save(
+      { ...provider, proof: 'x', roleClaim: '', roles: {} },
+      await grid.acme.store.seal('sso_providers', 'p', 's'),
+    ),
+    sso.setRequired(true),
+  ])
+
+  expect(await inAcme('stop-requiring-sso', {})).toEqual({ required: false })
+  expect(await grid.acme.store.read.sso.get()).toMatchObject({ isRequired: false })
+})
+
 test('a command that changes an account is recorded as an activity of the system, also if it fails', async () => {
   await inAcme('create-agent', { alias: 'carol' })
   const key = await inAcme('create-admin-key', { name: 'CI' })

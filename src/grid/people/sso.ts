@@ -104,7 +104,9 @@ export async function finishSso(
   const provider = await findProvider(store, id)
   const who = await redeemCode(provider, flow, search)
   const account = provider.of?.account ?? null
-  const proof = { hasSecondFactor: account !== null, confirmedAt: who.provedAt, onlyAccount: account }
+  // The clock of the provider may be ahead.
+  const confirmedAt = who.provedAt === null ? null : Math.min(who.provedAt, store.deps.now())
+  const proof = { hasSecondFactor: account !== null, confirmedAt, onlyAccount: account }
   if (flow.user === undefined) {
     const userId = await signIn(store, provider, who, requestId)
     return { next: flow.next, userId, proof }
@@ -254,7 +256,7 @@ const strongestFirst = ['admin', 'member', 'viewer'] as const
 /** The role that the claim says; undefined if no claim decides. */
 function roleOf({ roleClaim, roles }: SsoProvider, claims: Record<string, unknown>) {
   if (roleClaim === '') return undefined
-  const said = [claims[roleClaim]].flat().map((value) => Object.hasOwn(roles, String(value)) && roles[String(value)])
+  const said = [claims[roleClaim]].flat().map((value) => roles[String(value)])
   return strongestFirst.find((role) => said.includes(role)) ?? 'member'
 }
 

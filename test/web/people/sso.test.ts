@@ -7,9 +7,9 @@ import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { beginAt, clientId, clientSecret, type OidcServer, signInBy, startOidc } from '../../support/oidc.ts'
-import { csrfTokenOf, password, type Person, person, signedIn } from '../../support/people.ts'
+import { csrfTokenOf, emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
 import { activityOf, postWithToken } from '../../support/roles.ts'
-import { addTotp } from '../../support/second-factor.ts'
+import { addTotp, codeOf } from '../../support/second-factor.ts'
 
 let grid: TestGrid
 let server: OidcServer
@@ -229,8 +229,7 @@ test('a domain belongs to one account, and only while its record is there', asyn
   records['corp.example'].push(recordOf(theirs))
   expect((await postWithToken(evil, `${settings(grid.evil)}/sso/verify`)).text).toContain('Another account')
 
-  const member = browser(grid)
-  await signInBy(server, member, id)
+  await signInBy(server, browser(grid), id)
   records['corp.example'] = [recordOf(theirs)]
   grid.clock.now += day
   await checkDomains(grid.store)
@@ -242,7 +241,8 @@ test('a domain belongs to one account, and only while its record is there', asyn
   await checkDomains(grid.store)
   expect((await attentionOf(account, undefined)).open).toMatchObject([{ kind: 'domain', level: 2 }])
   expect(await beginAt(browser(grid), id)).toMatch(/^404/)
-  expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
+  const sessions = await rows(grid, 'SELECT ended_at FROM sessions WHERE only_account = ?', [grid.acme.id])
+  expect(sessions).toMatchObject([{ ended_at: grid.clock.now }])
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('lose_domain')
   // And another account can verify it.
   expect((await postWithToken(await signedIn(grid, ed), `${settings(grid.evil)}/sso/verify`)).text).toContain(
@@ -310,7 +310,10 @@ test('the provider proves again who the user is, and what is confirmed opens no 
   const keys = `${settings()}/keys`
   expect((await postWithToken(one, keys, { name: 'A key' })).text).toContain('Sign in again with Corp')
 
-  await signInBy(server, one, id, `?next=${encodeURIComponent(settings())}&fresh=1`)
+  const again = `?next=${encodeURIComponent(settings())}&fresh=1`
+  const stale = (await beginAt(one, id, again)).replace(/&(prompt|max_age)=[^&]+/g, '')
+  expect((await one.open(await server.wayBack(stale))).text).toContain('has not signed you in')
+  await signInBy(server, one, id, again)
   expect((await postWithToken(one, keys, { name: 'A key' })).text).toContain('grid_adm_')
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
 })
@@ -325,4 +328,57 @@ test('the secret is neither shown nor recorded, and without the provider its ses
 
   await postWithToken(one, `${settings()}/sso/remove`)
   expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
+})
+
+test('a second factor that the user gives in such a session opens no other account', async () => {
+  const id = await setUp()
+  const one = browser(grid)
+  await signInBy(server, one, id)
+  const una = (await userOf('una@corp.example'))!
+  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, una.id, 'owner', 1)])
+  // A first factor ends the other sessions.
+  const { secret } = await addTotp(grid, una)
+  await signInBy(server, one, id)
+
+  const confirmed = await one.submit('/confirm', { code: codeOf(grid, secret) })
+  expect(confirmed.at).not.toContain('/confirm')
+  expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
+})
+
+test('a session for one account is enough where admins need a second factor, and offers programs no other account', async () => {
+  const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
+  server.claims.groups = 'ops'
+  await rows(grid, 'UPDATE accounts SET requires_second_factor = 1 WHERE id = ?', [grid.acme.id])
+  const one = browser(grid)
+  await signInBy(server, one, id)
+  expect((await one.request(`/accounts/${grid.acme.id}/agents`)).status).toBe(200)
+
+  const una = (await userOf('una@corp.example'))!
+  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, una.id, 'owner', 1)])
+  const registered = await grid.post('/oauth/register', {
+    client_name: 'A program',
+    redirect_uris: ['http://127.0.0.1:4100/callback'],
+  })
+  const query = new URLSearchParams({
+    ...{ response_type: 'code', client_id: (await registered.json()).client_id, state: 'a-state' },
+    ...{ redirect_uri: 'http://127.0.0.1:4100/callback', resource: 'http://localhost:8787/mcp/v1/grid' },
+    ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256', scope: 'agent:use admin' },
+  })
+  const { text } = await one.open(`/oauth/authorize?${query}`)
+  expect(text).toContain('@alice')
+  expect(text).not.toMatch(/@eve|Evil/)
+})
+
+test('whoever proves an address takes over the user that a provider made for it, with all identities', async () => {
+  server.claims.email_verified = false
+  const one = browser(grid)
+  await signInBy(server, one, 'grid')
+  await browser(grid).submit('/sign-in-link', { email: 'una@corp.example' })
+  const owner = browser(grid)
+  const link = emailedPath(grid)
+  await owner.submit(link, {})
+
+  expect((await owner.open('/new-account')).text).toContain('una@corp.example')
+  expect((await one.open('/new-account')).at).toContain('/sign-in')
+  expect(await rows(grid, 'SELECT * FROM sso_identities', [])).toEqual([])
 })
