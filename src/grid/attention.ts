@@ -133,7 +133,7 @@ export const keyOldMs = 365 * day
 const nearlyUsed = 0.8
 
 type Row<
-  Name extends 'waiting' | 'returned' | 'remote' | 'webhooks' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys',
+  Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys',
 > = Awaited<
   ReturnType<AccountStore['read']['attention'][Name]>
 >[number]
@@ -160,7 +160,7 @@ export type Condition =
     | { kind: 'task'; of: SeenTask }
     | { kind: 'released'; of: Row<'returned'> }
     | { kind: 'remote'; of: Row<'remote'> }
-    | { kind: 'webhook'; of: Row<'webhooks'> }
+    | { kind: 'webhook'; of: Awaited<ReturnType<AccountStore['read']['webhooks']['failing']>>[number] }
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
     | { kind: 'person'; of: AwaitedPerson }
@@ -209,7 +209,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     account.read.seenTasks.list(needyStates, at - tasksForMs, maxOfKind, 0),
     attention.returned(),
     attention.remote(at - unreadForLongMs),
-    attention.webhooks(at - unreadForLongMs),
+    account.read.webhooks.failing(at - unreadForLongMs),
     attention.parked(at - parkedForMs),
     attention.waiting(at - unreadForLongMs),
     questions.people(at - unreadForLongMs, at),

@@ -1,4 +1,5 @@
 /** A grid in which @alice has asked @bob, for the examples of frameworks. */
+import { rows } from './database.ts'
 import { callTool } from './mcp.ts'
 import { liveGrid } from './server.ts'
 
@@ -15,7 +16,8 @@ export async function askedInbox() {
     url: grid.url,
     key: grid.bob.key,
     answers: () => messagesOf(grid.alice.key),
-    unread: () => messagesOf(grid.bob.key),
+    /** How many leases of messages are open. */
+    leases: async () => (await rows(grid, 'SELECT 1 FROM leases WHERE account_id = ?', [grid.acme.id])).length,
     close: grid.close,
   }
 }

@@ -107,19 +107,6 @@ const remote = query<RemoteInTrouble>(`
   WHERE line.account_id = :account AND (line.failing_since <= :until OR line.paused_at IS NOT NULL)
   ORDER BY coalesce(line.paused_at, line.failing_since) LIMIT ${maxOfKind}`)
 
-interface WebhookInTrouble {
-  id: string
-  url: string
-  failingSince: number | null
-  pausedAt: number | null
-  error: string | null
-}
-
-const webhooks = query<WebhookInTrouble>(`
-  SELECT id, url, failing_since, paused_at, error FROM webhooks
-  WHERE account_id = :account AND (failing_since <= :until OR (paused_at IS NOT NULL AND error IS NOT NULL))
-  ORDER BY coalesce(paused_at, failing_since) LIMIT ${maxOfKind}`)
-
 interface RefusedCaller {
   calls: number
   since: number
@@ -232,8 +219,6 @@ export const attention = {
     returned: () => account.all(returned),
     /** Remote agents that have failed since `until` or before, and those that are paused. */
     remote: (until: number) => account.all(remote, { until }),
-    /** Webhooks that have failed since `until` or before, and those that were paused for it. */
-    webhooks: (until: number) => account.all(webhooks, { until }),
     parked: (since: number) => account.all(parked, { since }),
     /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),

@@ -41,6 +41,11 @@ const sealed = query<SealedToken & { answers: string }>(`
 const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
+// There are at most `maxWebhooks`.
+const failing = query<Pick<WebhookRow, 'id' | 'url' | 'pausedAt' | 'error' | 'failingSince'>>(`
+  SELECT id, url, paused_at, error, failing_since FROM webhooks
+  WHERE account_id = :account AND (failing_since <= :until OR (paused_at IS NOT NULL AND error IS NOT NULL))
+  ORDER BY coalesce(paused_at, failing_since)`)
 // Nothing of which a guardrail took words from a recipient. A post in a channel; or what an agent wrote to an agent of the account since people may read it. Never a person's words.
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
@@ -91,6 +96,8 @@ export const webhooks = {
     /** The oldest first. */
     list: () => account.all(list, {}),
     sealed: (id: string) => account.one(sealed, { id }),
+    /** Those that have failed since `until` or before, and those that were paused for it. */
+    failing: (until: number) => account.all(failing, { until }),
     next: (id: string) => account.one(next, { id }),
     /** The text of a message, if webhooks may have it. */
     text: async (message: string) => (await account.one(text, { message }))?.body,
