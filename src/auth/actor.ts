@@ -84,6 +84,18 @@ export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
 
 /**
+ * Whether a session opens an account. Where the provider is required, an owner with a second factor still gets in without
+ * it. See docs/security.md, "Single sign-on".
+ */
+export function opensAccount(
+  { onlyAccount, user }: { onlyAccount: string | null; user: { hasSecondFactor: boolean } },
+  { id, role, requiresProvider }: { id: string; role: Role; requiresProvider: boolean },
+): boolean {
+  if (onlyAccount !== null) return id === onlyAccount
+  return !requiresProvider || (role === 'owner' && user.hasSecondFactor)
+}
+
+/**
  * The roles that have each permission. No other place lists roles.
  *
  * - `view`: read everything in the account.

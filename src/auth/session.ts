@@ -2,20 +2,19 @@
  * Browser sessions, kept in the database behind a cookie, and CSRF protection of forms.
  * See docs/security.md, "Signing in", "Pages".
  */
-import { createHmac } from 'node:crypto'
 import { GridError, isStorageFull } from '../errors.ts'
 import { cookieName, cookieOf, secretCookieOf, serializeCookie } from '../lib/http/cookies.ts'
 import { isId, newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { day, hour, minute } from '../lib/time.ts'
-import { createKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { ListedSession } from '../store/global/sessions.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
-import { allows } from './actor.ts'
+import { allows, opensAccount } from './actor.ts'
 import { signInFailed } from './passwords.ts'
+import { formToken, ringKeyId, ringOf } from './session-secrets.ts'
 
 export const sessionIdleMs = 12 * hour
 export const sessionLifetimeMs = 14 * day
@@ -138,7 +137,7 @@ export function createSessions(store: Store, origins: string[]) {
       const { user, id: sessionId, confirmedAt, onlyAccount, token } = session
       if (!isQuiet) recordLastSeen(sessionId, session.lastSeenAt)
       const all = await store.global.users.memberships(user.id)
-      const accounts = all.filter((account) => isOpened(account, session))
+      const accounts = all.filter((account) => opensAccount(session, account))
       const closed = all.filter((account) => !accounts.includes(account)).map(({ id }) => id)
       return { user, sessionId, confirmedAt, onlyAccount, accounts, closed, csrf: formToken(token) }
     },
@@ -297,29 +296,4 @@ export function createSessions(store: Store, origins: string[]) {
       return store.account(id, { type: 'user', userId: user.id, role, sessionId, confirmedAt })
     },
   }
-}
-
-/**
- * Whether a session opens an account. Where the provider is required, an owner with a second factor still gets in without
- * it. See docs/security.md, "Single sign-on".
- */
-function isOpened(
-  { id, role, requiresProvider }: Membership,
-  { onlyAccount, user }: { onlyAccount: string | null; user: SessionUser },
-): boolean {
-  if (onlyAccount !== null) return id === onlyAccount
-  return !requiresProvider || (role === 'owner' && user.hasSecondFactor)
-}
-
-/** The CSRF token is derived from the cookie, which other sites can neither read nor set. */
-function formToken(cookie: string): string {
-  return createHmac('sha256', cookie).update('form').digest('base64url')
-}
-
-const ringKeyId = 'session'
-
-/** Seals one-time cookies with a key derived from the token of the session. */
-function ringOf(token = ''): KeyRing {
-  const key = createHmac('sha256', token).update('one-time cookie').digest('base64')
-  return createKeyRing(`${ringKeyId}:${key}`)
 }

@@ -107,7 +107,10 @@ async function templateOf<Cast>(fill: (store: Store) => Promise<Cast>): Promise<
 }
 
 async function openGrid(
-  { env, url, stopping, safeFetch, guardrailChecks, resolveTxt = () => Promise.resolve([]), ...options }: Omit<TestGridOptions, 'cast'>,
+  { env, url, stopping, safeFetch, guardrailChecks, resolveTxt = () => Promise.resolve([]), ...options }: Omit<
+    TestGridOptions,
+    'cast'
+  >,
   template?: Uint8Array,
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))

@@ -18,9 +18,13 @@ export async function startOidc() {
     name: 'Una',
   }
   let provider: Provider | undefined
+  const state = { hidesKeys: false }
   const server = createServer((request, response) => {
     void (async () => {
       if (!provider) return response.writeHead(503).end()
+      if (state.hidesKeys && request.url === '/jwks') {
+        return response.setHeader('content-type', 'application/json').end('{"keys":[]}')
+      }
       if (!request.url!.startsWith('/interaction/')) return provider.callback()(request, response)
       await provider.interactionFinished(request, response, { login: { accountId: claims.sub } })
     })()
@@ -31,6 +35,8 @@ export async function startOidc() {
   return {
     issuer,
     claims,
+    /** Whether the keys of its signatures are not among those that it publishes. */
+    state,
     /** Serve the clients that come back to these addresses. `said` is the issuer that it claims to be. */
     serve(redirectUris: string[], { said = issuer, ...options }: Configuration & { said?: string } = {}) {
       provider = new Provider(said, {

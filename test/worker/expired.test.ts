@@ -18,8 +18,7 @@ onEachDatabase((open) => {
   const added: Record<string, (row: { id: string; userId: string; at: number; expiresAt: number }) => Statement> = {
     sessions: ({ id, at, ...row }) =>
       grid.store.global.sessions.add({
-        ...{ ...row, id, tokenHash: id, halfExpiresAt: 0, hasSecondFactor: true, onlyAccount: null,
-        confirmedAt: at },
+        ...{ ...row, id, tokenHash: id, halfExpiresAt: 0, hasSecondFactor: true, onlyAccount: null, confirmedAt: at },
         ...{ userAgent: '', address: '' },
       }, at),
     links: ({ id, at, ...row }) =>

@@ -158,12 +158,15 @@ test('what the cookie says cannot be changed', async () => {
   expect((await one.open(back)).text).toContain('Begin it again')
 })
 
-test('an ID token with another nonce, or an expired one, signs in no one', async () => {
+test('an ID token with another nonce or signature, or an expired one, signs in no one', async () => {
   const one = browser(grid)
   const url = await beginAt(one, 'grid')
   const refusal = 'has not signed you in'
   expect((await one.open(await server.wayBack(url.replace(/nonce=[^&]+/, 'nonce=other')))).text).toContain(refusal)
 
+  server.state.hidesKeys = true
+  expect((await signInBy(server, one, 'grid')).text).toContain(refusal)
+  server.state.hidesKeys = false
   server.serve([callback('grid')], { ttl: { IdToken: () => -60 } })
   expect((await signInBy(server, one, 'grid')).text).toContain(refusal)
   expect(await userOf('una@corp.example')).toBeUndefined()
@@ -330,7 +333,7 @@ test('the secret is neither shown nor recorded, and without the provider its ses
   expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
 })
 
-test('a second factor that the user gives in such a session opens no other account', async () => {
+test('neither a second factor nor a new password makes such a session open other accounts', async () => {
   const id = await setUp()
   const one = browser(grid)
   await signInBy(server, one, id)
@@ -342,6 +345,12 @@ test('a second factor that the user gives in such a session opens no other accou
 
   const confirmed = await one.submit('/confirm', { code: codeOf(grid, secret) })
   expect(confirmed.at).not.toContain('/confirm')
+  expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
+
+  await grid.setPassword(una.email, password)
+  const profile = `/accounts/${grid.acme.id}/settings/profile`
+  const changed = { current: password, password: 'another horse battery' }
+  expect((await postWithToken(one, `${profile}/password`, changed)).text).toContain('has been changed')
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
 })
 

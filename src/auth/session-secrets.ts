@@ -1,0 +1,16 @@
+/** What is derived from the cookie of a session, which other sites can neither read nor set. */
+import { createHmac } from 'node:crypto'
+import { createKeyRing, type KeyRing } from '../lib/key-ring.ts'
+
+/** The CSRF token. */
+export function formToken(cookie: string): string {
+  return createHmac('sha256', cookie).update('form').digest('base64url')
+}
+
+export const ringKeyId = 'session'
+
+/** Seals one-time cookies with a key derived from the token of the session. */
+export function ringOf(token = ''): KeyRing {
+  const key = createHmac('sha256', token).update('one-time cookie').digest('base64')
+  return createKeyRing(`${ringKeyId}:${key}`)
+}
