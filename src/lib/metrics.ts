@@ -28,7 +28,7 @@ export interface CurrentFigures extends WaitingFigures {
   backupAt?: number
 }
 
-/** A call of any door. `code` is that of the error that refused it. */
+/** A call of any door. `code` is the code of the error that refused it; undefined if it was answered. */
 export interface FinishedCall {
   door: string
   /** A tool or a method that exists, or the pattern of a route. */

@@ -73,7 +73,7 @@ export async function signList({ publicKey: { kty, crv, x, y }, sign }: LineSign
 
 /**
  * Read all lines but the last, and check them against it. Resolves to the signed list, which names the content. Fails with a
- * `SignedLinesError`: until then, the lines may be those of anyone.
+ * `SignedLinesError`: until then, anyone may have written the lines.
  */
 export async function readSignedLines(
   bytes: AsyncIterable<Uint8Array>,

@@ -65,9 +65,9 @@ export async function isSignedBy(
   }
 }
 
-/** The SHA-256 of a public key, in base64url. @see RFC 7638 */
+/** The SHA-256 of a public key, in base64url behind `SHA256:`, so that it never begins like an option. @see RFC 7638 */
 export async function fingerprintOf(publicKey: JWK): Promise<string> {
-  return await (await library()).calculateJwkThumbprint(publicKey)
+  return `SHA256:${await (await library()).calculateJwkThumbprint(publicKey)}`
 }
 
 /** Loaded with the first use: not every process signs. */

@@ -67,7 +67,7 @@ export function isSignedBySlack(secret: string, headers: Headers, body: string, 
   return isSameSecret(headers.get('x-slack-signature') ?? '', `v0=${signature}`)
 }
 
-/** A text as Slack shows it, without mentions: those of `<@U1>` and `<!channel>` would notify people. */
+/** A text as Slack shows it, without mentions: `<@U1>` and `<!channel>` would notify people. */
 export function toSlackText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

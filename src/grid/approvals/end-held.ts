@@ -21,7 +21,7 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
   await account.write([
     ...account.change.held.decide(held.id, decided),
     ...change ? tasks.change({ end: 'grid' }, change) : [],
-    // Its id is that of the row, so that it is sent once.
+    // It takes the id of the row, so that it is sent once.
     ...from.change.held.notify(held.id, messageId, text, at),
   ])
   account.waiting.notifier.notify([fromAgentId])

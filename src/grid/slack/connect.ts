@@ -1,4 +1,4 @@
-/** Setting up that a channel is mirrored with one of Slack, and who is who there. See docs/operating.md, "Slack". */
+/** Mirrors a channel with one of Slack, and links people to their users in Slack. See docs/operating.md, "Slack". */
 import { callingUser, requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'

@@ -75,7 +75,7 @@ async function takeMessage(
   { channel, user, text = '', ts, thread_ts, subtype, bot_id, app_id }: NonNullable<SlackEvent['event']>,
 ): Promise<void> {
   if (channel !== slack.slackChannel || !subtypes.includes(subtype)) return
-  // Our own posts, and those of other programs: two mirrors would write to each other without end.
+  // Posts of this grid and of other programs are left out: two mirrors would write to each other without end.
   if (bot_id || app_id || typeof user !== 'string' || user === slack.botUser || typeof ts !== 'string') return
   if (await account.read.slack.byTs(slack.id, ts)) return
   const code = linkCodePattern.exec(text)?.[0]

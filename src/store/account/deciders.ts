@@ -1,4 +1,4 @@
-/** Who may decide on the row `held` of `held_messages`, as conditions. */
+/** SQL conditions: who may decide on a row of `held_messages`, which the statement calls `held`. */
 
 const isAuthor = (user: string) =>
   `EXISTS (SELECT 1 FROM seats WHERE seats.account_id = held.sender_account_id AND seats.agent_id = held.from_agent_id

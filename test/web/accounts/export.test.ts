@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 const switchReading = (since: number | null) =>
   grid.acme.store.write([grid.acme.store.change.profile.setPeopleRead(since)])
-const fingerprintOn = (html: string) => html.match(/[\w-]{43}(?=<)/)![0]
+const fingerprintOn = (html: string) => html.match(/SHA256:[\w-]{43}(?=<)/)![0]
 
 test('an owner downloads an archive that the fingerprint on the page opens, and Activity says so', async () => {
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
