@@ -266,8 +266,8 @@ export function createSessions(store: Store, origins: string[]) {
 
     /**
      * The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`, with
-     * `other_sign_in_required` if this session does not open it, and with `second_factor_required` if the account demands one that the user does not have. `withoutSecondFactor` is for
-     * the pages where users add one.
+     * `other_sign_in_required` if this session does not open it, and with `second_factor_required` if the account demands
+     * one that the user does not have. `withoutSecondFactor` is for the pages where users add one.
      */
     openAccount(
       visitor: Visitor,

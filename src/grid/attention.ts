@@ -168,7 +168,7 @@ export type Condition =
     | { kind: 'turns'; of: PlacedConversation }
     | { kind: 'quota'; of: UsedQuota }
     | { kind: 'claim'; of: ClaimOffer }
-    | { kind: 'domain'; of: { domain: string; verifiedAt: number | null } }
+    | { kind: 'domain'; of: { domain: string; missingSince: number; verifiedAt: number | null } }
     | { kind: 'key'; of: Row<'keys'> }
   )
 
@@ -200,7 +200,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     refused,
     long,
     quotas,
-    domain,
+    domains,
     keys,
   ] = await Promise.all([
     turns.paused(),
@@ -247,15 +247,11 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     // Used up is twice as bad as nearly used.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
     // Lost is twice as bad as about to be lost.
-    ...(domain
-      ? [{
-        kind: 'domain' as const,
-        subject: domain.domain,
-        since: domain.missingSince,
-        level: domain.verifiedAt === null ? 2 : 1,
-        of: domain,
-      }]
-      : []),
+    ...all('domain', domains, (of) => ({
+      subject: of.domain,
+      since: of.missingSince,
+      level: of.verifiedAt === null ? 2 : 1,
+    })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]
 }

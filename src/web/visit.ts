@@ -151,9 +151,9 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
 /**
  * Pages of an account, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
  * user does not belong to, with `account_not_found`; for one that demands a second factor that the user does not have,
- * with `second_factor_required`, unless `withoutSecondFactor` is set. With `isOfUser` the pages are about the user in all
- * accounts, so they fail with `not_allowed` in a session for one account. `may` is the default of the forms, which are added to
- * `routes`.
+ * with `second_factor_required`, unless `withoutSecondFactor` is set. With `isOfUser` the pages are about the
+ * user in all accounts, so they fail with `not_allowed` in a session for one account. `may` is the default of the forms,
+ * which are added to `routes`.
  */
 export function accountPages(
   app: Hono<AppEnv>,

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider, { type Configuration } from 'oidc-provider'
 import type { Browser, Page } from './browse.ts'
+import { closing } from './closing.ts'
 
 export type OidcServer = Awaited<ReturnType<typeof startOidc>>
 
@@ -74,11 +75,12 @@ export async function startOidc() {
       const { pathname, search } = new URL(url)
       return pathname + search
     },
-    close: () =>
+    close: closing(() =>
       new Promise<void>((resolve) => {
         server.closeAllConnections()
         server.close(() => resolve())
-      }),
+      })
+    ),
   }
 }
 

@@ -44,8 +44,8 @@ const endSessions = statement(`
 export const sso = {
   reads: (account: AccountDb) => ({
     get: () => account.one(get),
-    /** The domain whose record is not found any more. */
-    missing: () => account.one(missing),
+    /** The domain, if its record is not found any more. */
+    missing: () => account.all(missing),
   }),
   changes: (account: AccountDb) => ({
     /** A constraint error if the account has a provider under another id. */

@@ -30,6 +30,10 @@ const ofDomain = crossAccountQuery<Pick<SsoProvider, 'id' | 'name'>>(
   'provider of single sign-on',
   `SELECT id, name FROM sso_providers WHERE domain = :domain AND verified_at IS NOT NULL`,
 )
+const anyVerified = crossAccountQuery<{ domain: string }>(
+  'provider of single sign-on',
+  `SELECT domain FROM sso_providers WHERE domain > '' AND verified_at IS NOT NULL LIMIT 1`,
+)
 const toCheck = crossAccountQuery<{ account: string }>(
   'domains to be checked',
   `
@@ -55,6 +59,8 @@ export const sso = (db: Db) => ({
   provider: (id: string) => db.one(provider, { id }),
   /** That of the account that has verified the domain of an email address. */
   ofDomain: (domain: string) => db.one(ofDomain, { domain }),
+  /** Whether any account has a provider that signs people in. */
+  hasAny: async () => await db.one(anyVerified, {}) !== undefined,
   /** Accounts with a verified domain that was looked up by `until`, the longest ago first. */
   toCheck: (until: number, limit: number) => db.all(toCheck, { until, limit }),
   userOf: async (issuer: string, subject: string) => (await db.one(userOf, { issuer, subject }))?.userId,

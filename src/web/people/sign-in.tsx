@@ -12,7 +12,7 @@ import { KeptForm } from '../refused-form.tsx'
 import { localPath, type PageDeps, type Pages, type PublicPages, type PublicVisit } from '../visit.ts'
 import { EmailField } from './person-fields.tsx'
 import { secondFactorPath } from './proof.tsx'
-import { SsoChoices } from './sso.tsx'
+import { ssoChoices } from './sso.tsx'
 
 export function signInPages(pages: PublicPages, deps: PageDeps): void {
   const { get, post, keep } = pages
@@ -49,9 +49,10 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
   })
 }
 
-function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, store: Store) {
+async function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, store: Store) {
   const nextParameter = next === '/' ? '' : `?next=${encodeURIComponent(next)}`
-  return barePage(
+  const choices = await ssoChoices(store, next)
+  return await barePage(
     { title: 'Sign in', csrf, status: kept === undefined ? 200 : 401 },
     <>
       <h1>Sign in</h1>
@@ -78,10 +79,10 @@ function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string,
           </Form>
         </div>
       )}
-      <SsoChoices store={store} next={next} />
+      {choices}
       <p class='small'>
         <a href={`/sign-in-link${nextParameter}`}>Email me a link instead</a> ·{' '}
-        <a href='/reset'>Forgot your password?</a> · <a href={`/sso${nextParameter}`}>Sign in with your company</a>
+        <a href='/reset'>Forgot your password?</a>
       </p>
     </>,
   )

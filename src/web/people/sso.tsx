@@ -148,9 +148,17 @@ function SignInWith({ provider, next, isMain }: { provider: NamedProvider; next:
 }
 
 /** What the sign-in page offers besides: the provider of the grid, and those of accounts. */
-export function SsoChoices({ store, next }: { store: Store; next: string }) {
+export async function ssoChoices(store: Store, next: string) {
   const name = gridProviderName(store)
-  return name === undefined ? null : <SignInWith provider={{ id: gridProviderId, name }} next={next} />
+  const hasCompanies = await store.global.sso.hasAny()
+  return (
+    <>
+      {name !== undefined && <SignInWith provider={{ id: gridProviderId, name }} next={next} />}
+      {hasCompanies && (
+        <ButtonLink href={`/sso?next=${encodeURIComponent(next)}`} isWhole>Sign in with your company</ButtonLink>
+      )}
+    </>
+  )
 }
 
 /** The provider with which a user, who began the session with it, proves again who they are. */
