@@ -1,0 +1,27 @@
+/** Single sign-on on each runtime: the requests to the provider go through the client of the runtime. */
+import { expect, test } from 'vitest'
+import { clientId, clientSecret, startOidc } from '../../support/oidc.ts'
+import { startServe } from '../../support/process.ts'
+import { useDatabase } from '../../support/use-database.ts'
+
+const database = useDatabase()
+
+test.each(['node', 'deno', 'bun'] as const)('%s signs a person in with a provider', async (runner) => {
+  const server = await startOidc()
+  const grid = await startServe(runner, {
+    DATABASE_URL: database.url,
+    OIDC_ISSUER: server.issuer,
+    OIDC_CLIENT_ID: clientId,
+    OIDC_CLIENT_SECRET: clientSecret,
+  })
+  server.serve([])
+  const begun = await fetch(`${grid.url}/sso/grid`, { redirect: 'manual' })
+  const at = begun.headers.get('location')!
+  server.serve([new URL(at).searchParams.get('redirect_uri')!])
+  const cookie = begun.headers.getSetCookie()[0].split(';')[0]
+
+  const back = await fetch(grid.url + await server.wayBack(at), { redirect: 'manual', headers: { cookie } })
+
+  expect(back.headers.getSetCookie().join()).toMatch(/^grid-session=\S{40}/)
+  await grid.stop()
+})
