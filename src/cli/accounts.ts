@@ -1,5 +1,6 @@
 import { hashPassword } from '../auth/passwords.ts'
 import { createAccount, createAdminKey, deleteAdminKey, openAccount } from '../grid/accounts/accounts.ts'
+import { eraseWords, keptElsewhere } from '../grid/accounts/erase-words.ts'
 import { requireProvider } from '../grid/accounts/sso-provider.ts'
 import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
 import { resetSecondFactor } from '../grid/people/second-factor.ts'
@@ -183,4 +184,21 @@ export const stopRequiringSsoCommand = accountCommand({
   change: (account) => requireProvider(account, { isRequired: false }),
   result: () => ({ required: false }),
   print: () => 'Members may sign in in other ways, too. An owner can require single sign-on again.',
+})
+
+export const eraseWordsCommand = accountCommand({
+  name: 'erase-words',
+  summary: 'Erase all that an agent or a person of an account has written. It cannot be undone.',
+  options: {
+    alias: { placeholder: 'ALIAS', description: 'who wrote it; the agent may be deleted', required: true },
+  },
+  input: ({ alias }) => ({ alias }),
+  change: (account, { alias }) => eraseWords(account, alias),
+  result: ({ alias, rows }, account) => ({ alias, rows, kept_elsewhere: keptElsewhere(account) }),
+  print: ({ alias, rows, kept_elsewhere: kept }) =>
+    [
+      Object.keys(rows).length === 0 ? `@${alias} had written nothing.` : `What @${alias} had written is erased.`,
+      table(Object.entries(rows).map(([name, n]) => [name, String(n)])),
+      ...kept,
+    ].filter((line) => line !== '').join('\n'),
 })

@@ -28,6 +28,7 @@ export const storeCommands: readonly StoreCommand[] = [
   accounts.createLinkCommand,
   accounts.resetSecondFactorCommand,
   accounts.stopRequiringSsoCommand,
+  accounts.eraseWordsCommand,
   keys.rotateSigningKeyCommand,
   keys.rebuildConversationsCommand,
   keys.confirmClockCommand,

@@ -10,6 +10,7 @@ import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
 import { edges } from './account/edges.ts'
 import { endings } from './account/endings.ts'
+import { erasing } from './account/erasing.ts'
 import { figures } from './account/figures.ts'
 import { fanOut, messages, receipts } from './account/messages.ts'
 import { grants, keys } from './account/keys.ts'
@@ -56,6 +57,7 @@ const tables = {
   directory,
   edges,
   endings,
+  erasing,
   fanOut,
   figures,
   grants,

@@ -23,6 +23,8 @@ export const globalTables = tables.filter((table) => !hasAccount(table)).map((ta
 export const allowedCrossAccountQueries = [
   'whether a sender or recipient is automated',
   'account of a Slack channel',
+  'texts that guardrails of others blocked',
+  'results of an agent in tasks of others',
   'provider of single sign-on',
   'domains to be checked',
   'tokens of sso_providers by key',

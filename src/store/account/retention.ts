@@ -46,18 +46,24 @@ const oldMessages = query<{ id: string; recipients: number }>(`
 const ids = `(SELECT value FROM json_each(:ids))`
 const removeKeys = statement(`
   DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids} AND created_at <= :until`)
+const ofMessages = (table: string, account = 'sender_account_id') =>
+  statement(`DELETE FROM ${table} WHERE ${account} = :account AND message_id IN ${ids} RETURNING 1`)
 // Referencing rows first, because of the foreign keys.
-const removeMessages = [
-  ...threadErasure(`m.id IN ${ids}`),
-  statement(`DELETE FROM lease_releases WHERE sender_account_id = :account AND message_id IN ${ids}`),
-  statement(`DELETE FROM held_messages WHERE sender_account_id = :account AND message_id IN ${ids}`),
-  statement(`DELETE FROM deliveries WHERE sender_account_id = :account AND message_id IN ${ids}`),
-  statement(`DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids}`),
-  statement(`DELETE FROM parts WHERE account_id = :account AND message_id IN ${ids}`),
-  releaseUploads('SELECT value FROM json_each(:ids)'),
-  statement(`DELETE FROM task_messages WHERE sender_account_id = :account AND message_id IN ${ids}`),
-  statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids}`),
-]
+const removePlaces = threadErasure(`m.id IN ${ids}`)
+const removeMessages = {
+  lease_releases: ofMessages('lease_releases'),
+  held_messages: ofMessages('held_messages'),
+  deliveries: ofMessages('deliveries'),
+  idempotency_keys: ofMessages('idempotency_keys'),
+  parts: ofMessages('parts', 'account_id'),
+  // They return no rows: the worker counts what it removes of them.
+  uploads: releaseUploads('SELECT value FROM json_each(:ids)'),
+  task_messages: ofMessages('task_messages'),
+  messages: statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids} RETURNING 1`),
+}
+
+/** The tables that the last statements of `removeMessages` are about. Each returns a row for each one that it removes. */
+export const removedTables = Object.keys(removeMessages)
 
 export const retention = {
   reads: (account: AccountDb) => ({
@@ -71,9 +77,9 @@ export const retention = {
     }),
     /** Remove messages with everything that belongs to them, read or not; `rows` is the number of rows in all. */
     removeMessages: (messageIds: string[], rows: number): Statement[] =>
-      removeMessages.map((statement) => ({
+      [...removePlaces, ...Object.values(removeMessages)].map((statement) => ({
         ...account.bind(statement, { ids: JSON.stringify(messageIds) }),
-        rows: Math.ceil(rows / removeMessages.length),
+        rows: Math.ceil(rows / (removePlaces.length + removedTables.length)),
       })),
   }),
 }

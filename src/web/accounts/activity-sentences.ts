@@ -70,6 +70,7 @@ const phrases: Record<string, Phrase> = {
   revoke_agent_key: ['Revoke', 'Revoked', 'one key of {agent}'],
   revoke_own_key: ['Revoke', 'Revoked', 'the key of {agent} that was used'],
   'new-key': ['Replace', 'Replaced', 'the key of {agent}'],
+  erase_words: ['Erase', 'Erased', 'what {agent} has written'],
   admin_delete_agent: ['Delete', 'Deleted', '{agent}'],
   admin_set_agent_skills: ['Set', 'Set', 'the skills of {agent}[ to {skills}]'],
   admin_set_agent_guardrails: ['Set', 'Set', 'the guardrails of {agent}[ to {guardrails}]'],

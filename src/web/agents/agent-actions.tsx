@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Actions on an existing agent. Each form of its page posts to its own path. */
 import { addKey, type AgentUpdate, reissueKey, revokeKey, updateAgent } from '../../grid/agents/agent-settings.ts'
+import { eraseWords, keptElsewhere } from '../../grid/accounts/erase-words.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
@@ -10,15 +11,15 @@ import { requeueMessages } from '../../grid/messaging/parked.ts'
 import { readCardAgain, setPaused, tryNow } from '../../grid/remote-agents/manage.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../forms.tsx'
-import type { Pages, Visit } from '../visit.ts'
+import type { AccountPages, Visit } from '../visit.ts'
 import { showConnect } from './agent-connect.tsx'
 import { agentOf } from './agent.tsx'
 import { linesOf, textOf, visibilityIn, wordsOf } from './agent-fields.tsx'
 import { showAgent } from './agent-now.tsx'
-import { showSettings } from './agent-settings.tsx'
+import { type ErasedWords, showSettings } from './agent-settings.tsx'
 import { showKey, showKeyOnce } from './new-agent.tsx'
 
-export function agentActions({ get, post }: Pages<Visit>): void {
+export function agentActions({ get, post, may }: AccountPages): void {
   const saved = (visit: Visit) => visit.done('saved', 'agents', visit.param('alias'), 'settings')
 
   get('/agents/:alias', showAgent)
@@ -103,6 +104,14 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     const alias = visit.param('alias')
     await visit.record('admin_delete_agent', { alias }, (account) => deleteAgent(account, alias))
     return visit.done('deleted', 'agents')
+  }, showSettings)
+
+  may('own').post('/agents/:alias/erase-words', async (visit) => {
+    const alias = visit.param('alias')
+    // In many units, so the row of Activity comes with none of them.
+    const { rows } = await visit.record('erase_words', { alias }, () => eraseWords(visit.account, alias))
+    const told: ErasedWords = { rows, kept: keptElsewhere(visit.account) }
+    return await visit.showOnce(visit.path('agents', alias, 'settings'), told)
   }, showSettings)
 }
 

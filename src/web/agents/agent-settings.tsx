@@ -7,6 +7,7 @@ import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Notice } from '../../html/components.tsx'
 import { CellSelect, Checkbox, type FieldOption } from '../../html/fields.tsx'
 import { ButtonLink, SubmitRow } from '../../html/form.tsx'
+import { ConfirmDelete } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Guardrail, GuardrailAttachment, TextService } from '../../store/account/guardrails.ts'
@@ -38,11 +39,13 @@ export async function showSettings(visit: Visit): Promise<Response> {
     turns.isAutomated(agent.id),
   ])
   const here = path('agents', agent.alias)
+  const erased = await visit.takeShown<ErasedWords>()
   // A person is changed on the page of their profile.
   const isProgram = agent.type !== 'human'
   return await agentPage(visit, agent, 'settings', {
     content: (
       <>
+        {erased !== undefined && erased !== 'shown' && <ErasedNotice erased={erased} />}
         {!may('manage') && (
           <Notice>
             You can view this agent. Owners and admins of the account can change it.
@@ -64,6 +67,19 @@ export async function showSettings(visit: Visit): Promise<Response> {
             refused={services.filter(({ allowedAt }) => allowedAt === null)}
           />
         </div>
+        {may('own') && (
+          <Card
+            title='Erase all words'
+            isDanger
+            lead='Every message, file and result of this alias is removed, also from the inboxes and tasks of others. What others wrote stays, also when it quotes.'
+          >
+            <ConfirmDelete
+              action={`${here}/erase-words`}
+              label={`Erase what @${agent.alias} has written`}
+              question={`Erase all that @${agent.alias} has written? This cannot be undone.`}
+            />
+          </Card>
+        )}
         {isProgram && may('manage') && (
           <DeleteCard
             noun='agent'
@@ -76,6 +92,22 @@ export async function showSettings(visit: Visit): Promise<Response> {
       </>
     ),
   })
+}
+
+/** What was erased, and who still has it. */
+export interface ErasedWords {
+  rows: Record<string, number>
+  kept: string[]
+}
+
+function ErasedNotice({ erased: { rows, kept } }: { erased: ErasedWords }) {
+  const removed = Object.entries(rows)
+  return (
+    <Notice kind='good' title={removed.length === 0 ? 'There were no words to erase' : 'The words are erased'}>
+      {removed.length > 0 && <Facts items={removed.map(([table, n]) => [table.replaceAll('_', ' '), String(n)])} />}
+      {kept.map((sentence) => <p>{sentence}</p>)}
+    </Notice>
+  )
 }
 
 interface CardProps {

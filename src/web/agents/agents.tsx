@@ -7,7 +7,7 @@ import { Pagination, Table } from '../../html/table.tsx'
 import type { AgentOrder, AgentPlace } from '../../store/account/agent-settings.ts'
 import { AgentName } from '../accounts/agent-name.tsx'
 import { listPosition, NewButton, NoResults, pageSize, SearchBar } from '../listing.tsx'
-import type { Pages, Visit } from '../visit.ts'
+import type { AccountPages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
 import { PresenceNow } from './agent.tsx'
@@ -16,7 +16,7 @@ import { newAgentPages } from './new-agent.tsx'
 const shownSkills = 3
 
 /** Registers the list of agents, the page of each, and the form for a new one. */
-export function agentPages(pages: Pages<Visit>): void {
+export function agentPages(pages: AccountPages): void {
   pages.get('/agents', list)
   newAgentPages(pages)
   agentActions(pages)

@@ -1,0 +1,72 @@
+/** Erasing what an agent or a person has written. See docs/security.md, "Erasing words". */
+import { requireConfirmed } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { normaliseAlias } from '../../lib/names.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { removedTables } from '../../store/account/retention.ts'
+import { authorize } from '../authorize.ts'
+
+const messagesAtATime = 200
+/** Of 64 KiB each. */
+const uploadRowsAtATime = 25
+
+export interface Erased {
+  alias: string
+  /** How many rows were removed or emptied, by table. Tables without any are left out. */
+  rows: Record<string, number>
+}
+
+/**
+ * Erase all that the agents of the account which have or had this alias have written, also in what other accounts
+ * received. It goes on in small units, so a stop leaves a part, and a repeat erases the rest. What others wrote stays, also
+ * when it quotes. Fails with `agent_not_found`, or for a user with `confirmation_required`.
+ */
+export async function eraseWords(account: AccountStore, ref: string): Promise<Erased> {
+  const { read, change, deps } = account
+  await authorize(account, 'own')
+  requireConfirmed(account.actor, deps.now())
+  const alias = normaliseAlias(ref)
+  const agents = await read.erasing.agentsOf(alias)
+  if (agents.length === 0) throw new GridError('agent_not_found', `Agent '${ref}' not found`)
+
+  const rows: Record<string, number> = {}
+  const count = (table: string, n: number) => {
+    if (n > 0) rows[table] = (rows[table] ?? 0) + n
+  }
+  for (let after = '';;) {
+    const messages = await read.erasing.messagesAfter(agents, after, messagesAtATime)
+    if (messages.length === 0) break
+    after = messages.at(-1)!.id
+    const sent = messages.filter(({ isOf }) => isOf === 1)
+    if (sent.length === 0) continue
+    const ids = sent.map(({ id }) => id)
+    const size = sent.reduce((sum, { recipients }) => sum + recipients + 1, 0)
+    const removal = change.retention.removeMessages(ids, size)
+    const [verdicts, ...removed] = await account.write([change.erasing.removeVerdicts(ids), ...removal])
+    count('verdicts', verdicts.length)
+    const ofTables = removed.slice(-removedTables.length)
+    removedTables.forEach((table, i) => count(table, ofTables[i].length))
+  }
+  for (let removed = 1; removed > 0;) {
+    const [uploadRows] = await account.write([change.erasing.removeUploadRows(agents, uploadRowsAtATime)])
+    removed = uploadRows.length
+  }
+  const rest = change.erasing.rest(agents, alias)
+  const ofRest = await account.write(rest.map(([, statement]) => statement))
+  rest.forEach(([table], i) => count(table, ofRest[i].length))
+  return { alias, rows }
+}
+
+/** Who still has what was erased, as sentences. */
+export function keptElsewhere({ deps: { config } }: Pick<AccountStore, 'deps'>): string[] {
+  const { backupDir, backupEverySeconds, backupKeep } = config
+  const days = Math.ceil(backupKeep * backupEverySeconds / (24 * 3600))
+  return [
+    backupDir === undefined
+      ? 'Backups and exports that were made before still have the words.'
+      : `Scheduled backups have the words for up to ${days} more ${
+        days === 1 ? 'day' : 'days'
+      }. Other copies and exports keep them.`,
+    'So does who received them outside of the grid: remote agents, guardrail services, webhooks, Slack, and emails.',
+  ]
+}

@@ -1,0 +1,82 @@
+/** What an agent or a person has written, and where else its words are. See docs/security.md, "Erasing words". */
+import { type AccountDb, crossAccountStatement, query, type Statement, statement } from '../sql.ts'
+
+/** A message of the account. */
+interface Scanned {
+  id: string
+  /** 0 or 1: the agent sent it. */
+  isOf: number
+  recipients: number
+}
+
+// No index is by sender: a message would be stored with one more. Ids are in order of time.
+const messagesAfter = query<Scanned>(`
+  SELECT messages.id, messages.from_agent_id IN (SELECT value FROM json_each(:agents)) AS is_of, (
+    SELECT count(*) FROM deliveries
+    WHERE deliveries.message_id = messages.id AND deliveries.sender_account_id = :account) AS recipients
+  FROM messages WHERE messages.account_id = :account AND messages.id > :after ORDER BY messages.id LIMIT :limit`)
+const withAlias = query<{ id: string }>(`SELECT id FROM agents WHERE account_id = :account AND alias = :alias`)
+
+const agents = 'agent_id IN (SELECT value FROM json_each(:agents))'
+const removeVerdicts = statement(`
+  DELETE FROM verdicts
+  WHERE sender_account_id = :account AND message_id IN (SELECT value FROM json_each(:ids)) RETURNING 1`)
+const removeUploadRows = statement(`
+  DELETE FROM upload_rows WHERE upload_rows.account_id = :account AND upload_rows.rowid IN (
+    SELECT upload_rows.rowid FROM uploads
+    JOIN upload_rows ON upload_rows.account_id = uploads.account_id AND upload_rows.upload_id = uploads.id
+    WHERE uploads.account_id = :account AND uploads.message_id IS NULL
+      AND uploads.agent_id IN (SELECT value FROM json_each(:agents)) LIMIT :limit)
+  RETURNING 1`)
+// By the table that the count is told of.
+const rest = {
+  verdicts: statement(`
+    DELETE FROM verdicts WHERE account_id = :account AND sender_account_id = :account AND sender_alias = :alias
+    RETURNING 1`),
+  'verdicts of others': crossAccountStatement(
+    'texts that guardrails of others blocked',
+    `
+    UPDATE verdicts SET content = NULL
+    WHERE content IS NOT NULL AND created_at > 0 AND sender_account_id = :account AND sender_alias = :alias
+    RETURNING 1`,
+  ),
+  artifacts: crossAccountStatement(
+    'results of an agent in tasks of others',
+    `
+    UPDATE artifacts SET name = NULL, parts = iif(parts IS NULL, NULL, '[]')
+    WHERE (account_id, task_id) IN (SELECT tasks.account_id, tasks.id FROM tasks
+      WHERE tasks.recipient_account_id = :account
+        AND tasks.recipient_agent_id IN (SELECT value FROM json_each(:agents)))
+      AND (name IS NOT NULL OR parts <> '[]')
+    RETURNING 1`,
+  ),
+  idempotency_keys: statement(`DELETE FROM idempotency_keys WHERE account_id = :account AND ${agents} RETURNING 1`),
+  blocked_sends: statement(`DELETE FROM blocked_sends WHERE account_id = :account AND ${agents} RETURNING 1`),
+  uploads: statement(`
+    DELETE FROM uploads WHERE account_id = :account AND message_id IS NULL AND ${agents} RETURNING 1`),
+  // A server may have answered with what it was told.
+  webhooks: statement(`UPDATE webhooks SET answers = '[]' WHERE account_id = :account AND answers <> '[]' RETURNING 1`),
+}
+
+export const erasing = {
+  reads: (account: AccountDb) => ({
+    /** The agents of the account that have or had an alias. */
+    agentsOf: async (alias: string) => (await account.all(withAlias, { alias })).map(({ id }) => id),
+    /** The next `limit` messages of the account after the id `after`, whoever sent them. */
+    messagesAfter: (agents: string[], after: string, limit: number) =>
+      account.all(messagesAfter, { agents: JSON.stringify(agents), after, limit }),
+  }),
+  changes: (account: AccountDb) => ({
+    removeVerdicts: (messageIds: string[]): Statement =>
+      account.bind(removeVerdicts, { ids: JSON.stringify(messageIds) }),
+    /** Remove up to `limit` rows of uploads that no message names. Returns a row for each. */
+    removeUploadRows: (agents: string[], limit: number): Statement =>
+      account.bind(removeUploadRows, { agents: JSON.stringify(agents), limit }),
+    /** What is left once the messages and the rows of uploads are removed. Each statement returns a row for each change. */
+    rest: (agents: string[], alias: string): [table: string, Statement][] =>
+      Object.entries(rest).map(([table, query]) => [
+        table,
+        account.bind(query, { agents: JSON.stringify(agents), alias }),
+      ]),
+  }),
+}
