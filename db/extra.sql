@@ -5,6 +5,7 @@ CREATE TRIGGER activity_is_not_changed BEFORE UPDATE ON activity
 BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
 
 CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity
+WHEN (SELECT state FROM accounts WHERE id = OLD.account_id) <> 'removing'
 BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
 
 CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity

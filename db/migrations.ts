@@ -2,10 +2,11 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "7539dd58198c7e6237d6d23e3fc384e59e78546e4f7d3ae5eb30374830e47cc3",
+    "hash": "8263a2d93ce56106cc8830d690f8eaaecdd55dc2baed56b4fd8b4b4a1b284156",
     "statements": [
-      "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
+      "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
+      "CREATE INDEX `accounts_deleted` ON `accounts` (`deleted_at`) WHERE deleted_at IS NOT NULL;",
       "CREATE INDEX `accounts_unclaimed` ON `accounts` (`created_at`) WHERE state = 'provisional';",
       "CREATE TABLE `activity` (\n\t`account_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`actor_type` text NOT NULL,\n\t`user_id` text,\n\t`credential_id` text,\n\t`credential_kind` text,\n\t`tool` text NOT NULL,\n\t`arguments` text NOT NULL,\n\t`outcome` text NOT NULL,\n\t`request_id` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `activity_n` ON `activity` (`account_id`,`n`);",
@@ -233,7 +234,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `webhooks` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`url` text NOT NULL,\n\t`events` text NOT NULL,\n\t`encrypted_token` text NOT NULL,\n\t`token_iv` text NOT NULL,\n\t`token_auth_tag` text NOT NULL,\n\t`token_key_id` text NOT NULL,\n\t`message_seq` integer DEFAULT 0 NOT NULL,\n\t`answers` text DEFAULT '[]' NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`paused_at` integer,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`tried_at` integer,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `webhooks_due` ON `webhooks` (`due_at`) WHERE due_at IS NOT NULL;",
       "CREATE TRIGGER activity_is_not_changed BEFORE UPDATE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
-      "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
+      "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nWHEN (SELECT state FROM accounts WHERE id = OLD.account_id) <> 'removing'\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND (id = NEW.id OR n = NEW.n))\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER wake_signals_are_few AFTER INSERT ON wake_signals\nBEGIN DELETE FROM wake_signals WHERE seq <= NEW.seq - 1000; END;",
       "CREATE TRIGGER key_is_revoked_or_moved AFTER UPDATE OF revoked_at, account_id ON credentials\nWHEN NEW.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;",

@@ -33,12 +33,12 @@ export const storeFacts = sqliteTable('store_facts', {
 
 /**
  * The tenants. `provisional`: opened by a signup and not claimed yet. `removed`: not claimed in time; only the ids are left.
- * `importing`: an archive is being read, and its agents are hidden.
+ * `removing`: its rows are removed in pieces. `importing`: an archive is being read, and its agents are hidden.
  */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  state: text('state', { enum: ['provisional', 'claimed', 'removed', 'importing'] }).notNull(),
+  state: text('state', { enum: ['provisional', 'claimed', 'removing', 'removed', 'importing'] }).notNull(),
   /** Further signups for this normalized email address join the account; null if it is closed to them. */
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
@@ -49,8 +49,11 @@ export const accounts = sqliteTable('accounts', {
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
   /** Since when owners and admins may read what agents write to each other: 0 for all of it, null for nothing. */
   peopleReadSince: integer('people_read_since'),
+  /** When its owner deleted it, or it began to be removed: it is shown to no one else, and comes back within 7 days. */
+  deletedAt: integer('deleted_at'),
 }, (t) => [
   uniqueIndex('accounts_join_email').on(t.joinEmail),
+  index('accounts_deleted').on(t.deletedAt).where(sql`deleted_at IS NOT NULL`),
   index('accounts_unclaimed').on(t.createdAt).where(sql`state = 'provisional'`),
 ])
 

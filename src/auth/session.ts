@@ -48,6 +48,8 @@ export interface Visitor {
   accounts: Membership[]
   /** The ids of the user's other accounts: they ask for another sign-in. */
   closed: string[]
+  /** Accounts that the user owns, and that are deleted but can come back. */
+  deleted: Membership[]
   /** The only account that the session opens: its provider has signed the user in. */
   onlyAccount: string | null
   /** CSRF token: the value of the field `csrf` in every form of this session. */
@@ -137,9 +139,11 @@ export function createSessions(store: Store, origins: string[]) {
       const { user, id: sessionId, confirmedAt, onlyAccount, token } = session
       if (!isQuiet) recordLastSeen(sessionId, session.lastSeenAt)
       const all = await store.global.users.memberships(user.id)
-      const accounts = all.filter((account) => opensAccount(session, account))
-      const closed = all.filter((account) => !accounts.includes(account)).map(({ id }) => id)
-      return { user, sessionId, confirmedAt, onlyAccount, accounts, closed, csrf: formToken(token) }
+      const kept = all.filter(({ deletedAt }) => deletedAt === null)
+      const accounts = kept.filter((account) => opensAccount(session, account))
+      const closed = kept.filter((account) => !accounts.includes(account)).map(({ id }) => id)
+      const deleted = all.filter(({ deletedAt, role }) => deletedAt !== null && allows(role, 'own'))
+      return { user, sessionId, confirmedAt, onlyAccount, accounts, closed, deleted, csrf: formToken(token) }
     },
 
     /** The user of a session whose second factor is missing. */
@@ -294,6 +298,13 @@ export function createSessions(store: Store, origins: string[]) {
         )
       }
       return store.account(id, { type: 'user', userId: user.id, role, sessionId, confirmedAt })
+    },
+
+    /** The store of an account that the user owns and that is deleted. Fails with `not_found`. */
+    openDeleted({ user, sessionId, confirmedAt, deleted }: Visitor, id: string): AccountStore {
+      const membership = deleted.find((account) => account.id === id)
+      if (!membership) throw new GridError('not_found', 'You own no deleted account with this id.')
+      return store.account(id, { type: 'user', userId: user.id, role: membership.role, sessionId, confirmedAt })
     },
   }
 }

@@ -1,5 +1,6 @@
 import { hashPassword } from '../auth/passwords.ts'
 import { createAccount, createAdminKey, deleteAdminKey, openAccount } from '../grid/accounts/accounts.ts'
+import { deleteAccount, restoreAccount } from '../grid/accounts/deletion.ts'
 import { eraseWords, keptElsewhere } from '../grid/accounts/erase-words.ts'
 import { requireProvider } from '../grid/accounts/sso-provider.ts'
 import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
@@ -201,4 +202,24 @@ export const eraseWordsCommand = accountCommand({
       table(Object.entries(rows).map(([name, n]) => [name, String(n)])),
       ...kept,
     ].filter((line) => line !== '').join('\n'),
+})
+
+export const deleteAccountCommand = accountCommand({
+  name: 'delete-account',
+  summary: 'Delete an account. For 7 days restore-account brings it back; then everything in it is removed.',
+  options: { name: { placeholder: 'NAME', description: 'name of the account, to confirm', required: true } },
+  input: () => ({}),
+  change: (account, _, { name }) => deleteAccount(account, { name }),
+  result: ({ removedAt }) => ({ removed_at: isoTime(removedAt) }),
+  print: ({ removed_at: at }) => `The account is deleted. Everything in it is removed on ${at.slice(0, 10)}.`,
+})
+
+export const restoreAccountCommand = accountCommand({
+  name: 'restore-account',
+  summary: 'Bring an account back that was deleted less than 7 days ago.',
+  options: {},
+  input: () => ({}),
+  change: restoreAccount,
+  result: () => ({ restored: true }),
+  print: () => 'The account is back.',
 })

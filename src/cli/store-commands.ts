@@ -29,6 +29,8 @@ export const storeCommands: readonly StoreCommand[] = [
   accounts.resetSecondFactorCommand,
   accounts.stopRequiringSsoCommand,
   accounts.eraseWordsCommand,
+  accounts.deleteAccountCommand,
+  accounts.restoreAccountCommand,
   keys.rotateSigningKeyCommand,
   keys.rebuildConversationsCommand,
   keys.confirmClockCommand,

@@ -107,8 +107,8 @@ async function showConsentPage(
 }
 
 /** The picker without the accounts that the session does not open. */
-function openedBy({ closed }: Visitor, picker: AccountPicker): AccountPicker {
-  const isOpened = ({ accountId }: { accountId: string }) => !closed.includes(accountId)
+function openedBy({ accounts }: Visitor, picker: AccountPicker): AccountPicker {
+  const isOpened = ({ accountId }: { accountId: string }) => accounts.some(({ id }) => id === accountId)
   const { admins, agents, newAgentAccounts, hinted } = picker
   return {
     ...picker,

@@ -25,6 +25,7 @@ import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
 import { pushConfigs } from './account/push-configs.ts'
 import { questions } from './account/questions.ts'
+import { removal } from './account/removal.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { search } from './account/search.ts'
@@ -39,7 +40,6 @@ import { team } from './account/team.ts'
 import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
 import { turns } from './account/turns.ts'
-import { unclaimed } from './account/unclaimed.ts'
 import { uploads } from './account/uploads.ts'
 import { usage } from './account/usage.ts'
 import { verdicts } from './account/verdicts.ts'
@@ -79,6 +79,7 @@ const tables = {
   questions,
   receipts,
   remoteAgents,
+  removal,
   retention,
   search,
   seats,
@@ -94,7 +95,6 @@ const tables = {
   threads,
   timedLeases,
   turns,
-  unclaimed,
   uploads,
   usage,
   verdicts,

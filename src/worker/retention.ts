@@ -1,11 +1,13 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
+import { deletedKeptMs } from '../grid/accounts/deletion.ts'
 import { expireHeld } from '../grid/approvals/end-held.ts'
 import { keyLifetimeMs } from '../grid/messaging/sent-message.ts'
 import { uploadLifetimeMs } from '../grid/messaging/uploads.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
 import type { OldRows } from '../store/global/retention.ts'
 import { edgesKeptMs } from '../store/global/thread-projection.ts'
 import type { Statement } from '../store/sql.ts'
@@ -64,7 +66,15 @@ function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<
     ]),
     // Five statements, each with its own limit.
     ['OAuth rows', (now) => remove(store, oauth.removeExpired(now, maxRows / 5))],
-    ['unclaimed accounts', (now) => removeUnclaimed(store, now - unclaimedMs, now)],
+    ['unclaimed accounts', async (now) => {
+      const [until, found] = [now - unclaimedMs, await retention.unclaimed(now - unclaimedMs, now, maxAccounts)]
+      return await beginRemovals(store, found, (removal) => removal.beginUnclaimed(until, now))
+    }],
+    ['deleted accounts', async (now) => {
+      const until = now - deletedKeptMs
+      return await beginRemovals(store, await retention.deleted(until, maxAccounts), (removal) => removal.begin(until))
+    }],
+    ['rows of removed accounts', () => removeAccount(store)],
   ]
 }
 
@@ -103,36 +113,57 @@ async function removeKeys(store: Store, until: number): Promise<number> {
 async function removeMessages(store: Store, until: number): Promise<number> {
   let removed = 0
   for (const { id } of await store.global.retention.accountsWithMessages(until, maxAccounts)) {
-    const account = accountStore(store, id)
-    const messages = await account.read.retention.messages(until, maxMessages)
-    const ids: string[] = []
-    let rows = 0
-    for (const message of messages) {
-      // A post to a channel has one row per member. One message is always removed whole.
-      if (ids.length > 0 && rows + message.recipients >= maxRows) break
-      ids.push(message.id)
-      rows += message.recipients + 1
-    }
-    if (ids.length > 0) await account.write(account.change.retention.removeMessages(ids, rows))
-    removed += ids.length
+    removed += await removeOldest(accountStore(store, id), until)
   }
   return removed
 }
 
-/** One unit per account, which is small because its agents are on trial. */
-async function removeUnclaimed(store: Store, until: number, now: number): Promise<number> {
-  let removed = 0
-  for (const { id } of await store.global.retention.unclaimed(until, now, maxAccounts)) {
+/** Remove a unit of the oldest messages of an account that were stored by `until`. */
+async function removeOldest(account: AccountStore, until: number): Promise<number> {
+  const ids: string[] = []
+  let rows = 0
+  for (const message of await account.read.retention.messages(until, maxMessages)) {
+    // A post to a channel has one row per member. One message is always removed whole.
+    if (ids.length > 0 && rows + message.recipients >= maxRows) break
+    ids.push(message.id)
+    rows += message.recipients + 1
+  }
+  if (ids.length > 0) await account.write(account.change.retention.removeMessages(ids, rows))
+  return ids.length
+}
+
+/** Begin to remove accounts. One may be claimed, joined, brought back or removed by another process meanwhile. */
+async function beginRemovals(
+  store: Store,
+  found: { id: string }[],
+  begin: (removal: AccountStore['change']['removal']) => Statement[],
+): Promise<number> {
+  let begun = 0
+  for (const { id } of found) {
     const account = accountStore(store, id)
     try {
-      await account.write(account.change.unclaimed.remove(until, now))
-      removed++
+      await account.write(begin(account.change.removal))
+      begun++
     } catch (error) {
-      // The account was claimed, joined, or removed by another process.
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
     }
   }
-  return removed
+  return begun
+}
+
+/** One unit of an account whose rows are removed: messages, then the other tables in their order, then the rest. */
+async function removeAccount(store: Store): Promise<number> {
+  const [found] = await store.global.retention.removing(1)
+  if (!found) return 0
+  const account = accountStore(store, found.id)
+  const messages = await removeOldest(account, Number.MAX_SAFE_INTEGER)
+  if (messages > 0) return messages
+  for (const drain of account.change.removal.drains(maxRows)) {
+    const [removed] = await account.write([drain])
+    if (removed.length > 0) return removed.length
+  }
+  await account.write(account.change.removal.end())
+  return 1
 }
 
 function accountStore(store: Store, accountId: string) {

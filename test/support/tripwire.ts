@@ -121,6 +121,7 @@ export const allowedCrossAccountQueries = [
   'tokens of totps by key',
   'tokens of totps under other keys',
   'unclaimed accounts',
+  'deleted accounts',
   'unread messages of a recipient',
   'what browsers are to be told of',
   'revocable access of a user',

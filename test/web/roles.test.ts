@@ -17,6 +17,7 @@ import { dump, rows } from '../support/database.ts'
 import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { followLog } from '../../src/worker/threads.ts'
+import { restoreAccount } from '../../src/grid/accounts/deletion.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { following } from '../support/live.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
@@ -29,9 +30,10 @@ import { type SeededSite, seedSite } from '../support/site.ts'
 const endings = [
   /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/)remove)$/,
   /reset-second-factor$/,
-  /((?<!sso\/)remove|withdraw|give-up|delete|held\/:held\/edit)$/,
+  /((?<!sso\/)remove|withdraw|give-up|(?<!account\/)delete|held\/:held\/edit)$/,
   /(leave|account\/second-factor)$/,
   /sso\/(required|remove)$/,
+  /account\/delete$/,
   /hand-over$/,
 ]
 
@@ -220,6 +222,7 @@ test('every form is found on a page, and done for the weakest role that may', as
       const allowed = form.needsDevice ? [200, 204, 303, 400] : [200, 204, 303]
       done.set(route, allowed.includes(answer.status) ? 'done' : `${role}: ${answer.status} ${JSON.stringify(form)}`)
       places.push(answer.headers.get('location') ?? '')
+      if (route.endsWith('/account/delete')) await restoreAccount(grid.acme.store)
     }
     // Later forms are of what is left.
     if ([-1, 0, 2].includes(least)) {

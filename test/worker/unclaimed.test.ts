@@ -26,7 +26,7 @@ onEachDatabase((open) => {
     grid = await open({ ...testProviders(), env: { SIGNUP_PER_HOUR: '1000' } })
   })
 
-  test('after 7 days only ids and the activity log are left, keys are refused, and the alias is free', async () => {
+  test('after 7 days only ids are left, keys are refused, and the alias is free', async () => {
     const one = await signUp('zoe-one', zoe, { description: 'counts beans', skills: ['beans', 'peas'] })
     const two = await signUp('zoe-two', zoe)
     await callTool(grid, one.key, 'send_message', { to: 'zoe-two', message: 'hi', idempotency_key: 'k' })
@@ -63,7 +63,7 @@ onEachDatabase((open) => {
     await sweep(grid.store)
 
     expect([await status(one.key), await status(two.key)]).toEqual([401, 401])
-    expect(await rowCounts(one.home)).toEqual({ agents: 2, agent_numbers: 2, activity: 1 })
+    expect(await rowCounts(one.home)).toEqual({ agents: 2, agent_numbers: 2 })
     expect(await dump(grid, { ...grid.acme, id: one.home })).not.toMatch(/zoe|beans/)
     expect([await dump(grid, grid.acme), await dump(grid, grid.evil)]).toEqual(before)
     await expect(openClaim(grid.store, one.link)).rejects.toMatchObject({ code: 'link_expired' })
@@ -110,7 +110,7 @@ onEachDatabase((open) => {
 
     await claimAgents(grid, signed.link)
     const account = grid.store.account(signed.home, { type: 'system', job: 'retention' })
-    const removal = account.write(account.change.unclaimed.remove(grid.clock.now - 7 * day, grid.clock.now))
+    const removal = account.write(account.change.removal.beginUnclaimed(grid.clock.now - 7 * day, grid.clock.now))
 
     await expect(removal).rejects.toMatchObject({ code: 'write_conflict' })
     expect(await status(signed.key)).toBe(200)
@@ -121,7 +121,7 @@ onEachDatabase((open) => {
     const signed = await signUp('zoe-one', zoe)
     const at = grid.clock.now
     const account = grid.store.account(signed.home, { type: 'system', job: 'retention' })
-    const remove = (until: number, now: number) => account.write(account.change.unclaimed.remove(until, now))
+    const remove = (until: number, now: number) => account.write(account.change.removal.beginUnclaimed(until, now))
 
     await expect(remove(at - 1, at + 2 * day)).rejects.toMatchObject({ code: 'write_conflict' })
     await expect(remove(at, at + hour)).rejects.toMatchObject({ code: 'write_conflict' })

@@ -39,7 +39,8 @@ const byHash = crossAccountQuery<Credential>(
       WHERE oauth_grants.account_id = credentials.account_id AND oauth_grants.id = credentials.grant_id
         AND oauth_grants.revoked_at IS NULL AND oauth_grants.expires_at > :at))
     AND (credentials.kind = 'agent_key' AND agents.id IS NOT NULL AND ${whileUserMay('use')}
-      OR credentials.kind = 'admin_key' AND ${whileUserMay('manage')})
+      OR credentials.kind = 'admin_key' AND ${whileUserMay('manage')} AND NOT EXISTS (
+        SELECT 1 FROM accounts WHERE accounts.id = credentials.account_id AND accounts.deleted_at IS NOT NULL))
   LIMIT 1`,
 )
 

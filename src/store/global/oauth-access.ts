@@ -6,9 +6,11 @@ export function roleHas(permission: Permission): string {
   return `memberships.role IN (${permissions[permission].map((role) => `'${role}'`).join(', ')})`
 }
 
-/** Joins the membership of the user who gave the grant. */
+/** Joins the membership of the user who gave the grant, unless the account is deleted. */
 export function joinGrantMembership(grant = 'oauth_grants'): string {
-  return `JOIN memberships ON memberships.account_id = ${grant}.account_id AND memberships.user_id = ${grant}.user_id`
+  return `JOIN memberships ON memberships.account_id = ${grant}.account_id AND memberships.user_id = ${grant}.user_id
+    AND NOT EXISTS (
+      SELECT 1 FROM accounts WHERE accounts.id = ${grant}.account_id AND accounts.deleted_at IS NOT NULL)`
 }
 
 /** Joins the agent of the grant, deleted or not. For display. */

@@ -45,7 +45,8 @@ const due = crossAccountQuery<DueLine>(
     `
   SELECT 'webhook' AS kind, line.account_id, line.id AS agent_id, 'webhook' AS alias, line.id, line.url AS remote_url,
     line.due_at
-  FROM webhooks AS line WHERE ${isDue('line.url')} AND line.paused_at IS NULL`,
+  FROM webhooks AS line WHERE ${isDue('line.url')} AND line.paused_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = line.account_id AND accounts.deleted_at IS NOT NULL)`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
 const ofCallback = 'callback_hash = :hash AND id = :id'

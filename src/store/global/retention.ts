@@ -28,6 +28,16 @@ const unclaimed = crossAccountQuery<{ id: string }>(
   ORDER BY accounts.created_at LIMIT :limit`,
 )
 
+const deletedAccounts = crossAccountQuery<{ id: string }>(
+  'deleted accounts',
+  `
+  SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at <= :until AND state <> 'removing' LIMIT :limit`,
+)
+const removing = crossAccountQuery<{ id: string }>(
+  'deleted accounts',
+  `SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at >= 0 AND state = 'removing' LIMIT :limit`,
+)
+
 /** Removes rows by their age alone. `name` is that of a cross-account statement; `key` the primary key without rowid. */
 const removal = (table: string, isOld: string, { name, key = 'rowid' }: { name?: string; key?: string } = {}) => {
   const text =
@@ -127,5 +137,9 @@ export function retention(db: Db) {
     accountsWithMessages: (until: number, limit: number) => db.all(withMessages, { until, limit }),
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => db.all(unclaimed, { until, at, limit }),
+    /** Accounts that their owners deleted by `until`. */
+    deleted: (until: number, limit: number) => db.all(deletedAccounts, { until, limit }),
+    /** Accounts whose rows are being removed. */
+    removing: (limit: number) => db.all(removing, { limit }),
   }
 }

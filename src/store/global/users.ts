@@ -32,6 +32,8 @@ export interface Membership {
   requiresSecondFactor: boolean
   /** Members must sign in with its provider. */
   requiresProvider: boolean
+  /** When an owner deleted the account; null if none did. */
+  deletedAt: number | null
 }
 
 const userFields = 'id, email, name, password_hash, email_verified_at, created_at, registered_by_shown_link'
@@ -46,7 +48,8 @@ const ofUser = crossAccountQuery<Membership>(
   'memberships of a user',
   `
   SELECT accounts.id, accounts.name, memberships.role, memberships.created_at AS since, accounts.requires_second_factor,
-    coalesce(sso_providers.is_required, 0) AS requires_provider
+    coalesce(sso_providers.is_required, 0) AS requires_provider,
+    accounts.deleted_at
   FROM memberships JOIN accounts ON accounts.id = memberships.account_id
   LEFT JOIN sso_providers ON sso_providers.account_id = memberships.account_id
   WHERE memberships.user_id = :user

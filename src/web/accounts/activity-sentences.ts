@@ -70,6 +70,8 @@ const phrases: Record<string, Phrase> = {
   revoke_agent_key: ['Revoke', 'Revoked', 'one key of {agent}'],
   revoke_own_key: ['Revoke', 'Revoked', 'the key of {agent} that was used'],
   'new-key': ['Replace', 'Replaced', 'the key of {agent}'],
+  delete_account: ['Delete', 'Deleted', 'the account'],
+  restore_account: ['Bring back', 'Brought back', 'the account'],
   erase_words: ['Erase', 'Erased', 'what {agent} has written'],
   admin_delete_agent: ['Delete', 'Deleted', '{agent}'],
   admin_set_agent_skills: ['Set', 'Set', 'the skills of {agent}[ to {skills}]'],

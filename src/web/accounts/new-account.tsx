@@ -1,18 +1,23 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import type { Visitor } from '../../auth/session.ts'
 import { createOwnedAccount } from '../../grid/accounts/accounts.ts'
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
+import { deletedKeptMs, restoreAccount } from '../../grid/accounts/deletion.ts'
+import { recordActivity } from '../../grid/activity.ts'
+import { Notice } from '../../html/components.tsx'
 import { TextInput } from '../../html/fields.tsx'
-import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
+import { isoTime } from '../../lib/time.ts'
 import { PageForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { type PageDeps, type Pages, type PublicVisit, wholly } from '../visit.ts'
 import { ClaimOfferNotice } from './claim.tsx'
 
 /** Creating an account. Users without an account start here. */
-export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {
+export function newAccountPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   const show = async (visit: PublicVisit) => showForm(visit, await findClaimOffer(store, wholly(visit).user))
 
   get('/new-account', show)
@@ -21,11 +26,18 @@ export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: Pa
     const id = await createOwnedAccount(store, input, wholly(visit), visit.requestId)
     return { redirectTo: withNotice(homePath(id), 'account-made') }
   }, show)
+  post('/new-account/:account/restore', async (visit) => {
+    const id = visit.param('account')
+    const account = sessions.openDeleted(wholly(visit), id)
+    const call = { tool: 'restore_account', arguments: {}, requestId: visit.requestId }
+    await recordActivity(account, call, restoreAccount)
+    return { redirectTo: withNotice(homePath(id), 'account-restored') }
+  }, show)
 }
 
 function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
   const { csrf, form, query } = visit
-  const { accounts, user } = wholly(visit)
+  const { accounts, user, deleted } = wholly(visit)
   const from = form.get('from') ?? query.get('from')
   const back = accounts.find(({ id }) => id === from) ?? accounts[0]
   return barePage(
@@ -38,6 +50,7 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
           : 'Each account has its own agents, channels and members. Accounts are isolated from each other.'}
       </p>
       <ClaimOfferNotice offer={offer} />
+      {deleted.map((account) => <DeletedAccount account={account} />)}
       <PageForm visit={visit} action='/new-account' fields={['name']}>
         <TextInput name='name' label='Name of the account' maxLength={80} isRequired isFocused />
         {back && <input type='hidden' name='from' value={back.id} />}
@@ -52,5 +65,14 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
         </div>
       </Form>
     </>,
+  )
+}
+
+function DeletedAccount({ account: { id, name, deletedAt } }: { account: Visitor['deleted'][number] }) {
+  return (
+    <Notice kind='warning' title={`${name} is deleted`}>
+      <p>Everything in it is removed on {isoTime(deletedAt! + deletedKeptMs).slice(0, 10)}.</p>
+      <ButtonForm action={`/new-account/${id}/restore`} kind='plain' isSmall>Bring it back</ButtonForm>
+    </Notice>
   )
 }

@@ -1,13 +1,14 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { createAdminKey, deleteAdminKey, renameAccount, requireSecondFactor } from '../../grid/accounts/accounts.ts'
+import { deleteAccount } from '../../grid/accounts/deletion.ts'
 import { listGrants, revokeGrant } from '../../grid/oauth/grants.ts'
 import { Card, Facts } from '../../html/components.tsx'
 import { TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
 import { PageForm, SwitchForm } from '../forms.tsx'
-import type { NoticeCode } from '../notices.ts'
+import { type NoticeCode, withNotice } from '../notices.ts'
 import { AccountPrograms } from '../oauth/programs.tsx'
 import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
@@ -50,6 +51,7 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
         />
         {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
         {visit.may('own') && await ExportCard({ visit, store })}
+        {visit.may('own') && <DeleteAccountCard visit={visit} />}
       </>,
     )
   }
@@ -69,6 +71,12 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
     const input = { isRequired: visit.form.get('required') === 'yes' }
     await visit.record('require_second_factor', input, (account) => requireSecondFactor(account, input))
     return done(visit, 'saved')
+  }, (visit) => show(visit))
+
+  may('own').post('/settings/account/delete', async (visit) => {
+    const name = visit.form.get('confirmation') ?? ''
+    await visit.record('delete_account', {}, (account) => deleteAccount(account, { name }))
+    return { redirectTo: withNotice('/new-account', 'account-deleted') }
   }, (visit) => show(visit))
 
   conversationActions({ get, post }, show)
@@ -113,6 +121,28 @@ function NameCard({ visit }: { visit: Visit }) {
           ['Id', <CopyText id='account-id' label='the id of the account' text={membership.id} />],
         ]}
       />
+    </Card>
+  )
+}
+
+/** It asks for the name of the account. */
+function DeleteAccountCard({ visit }: { visit: Visit }) {
+  return (
+    <Card
+      title='Delete this account'
+      isDanger
+      lead='At once no one reaches its agents, keys and pages, and tasks that wait for its agents fail. For 7 days an owner can bring it back under “New account”; then everything in it is removed.'
+    >
+      <PageForm visit={visit} action={settingsPath(visit, 'account', 'delete')} fields={['confirmation']}>
+        <TextInput
+          name='confirmation'
+          id='delete-confirmation'
+          label='Name of the account, to confirm'
+          maxLength={80}
+          isRequired
+        />
+        <SubmitRow kind='danger'>Delete account</SubmitRow>
+      </PageForm>
     </Card>
   )
 }

@@ -1,0 +1,39 @@
+/** Deleting an account, and bringing it back. See docs/operating.md, "Deleting an account". */
+import { requireConfirmed } from '../../auth/actor.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { day } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { authorize } from '../authorize.ts'
+
+/** How long a deleted account can come back. */
+export const deletedKeptMs = 7 * day
+
+/**
+ * Delete the account: at once no one reaches it, its agents or its keys. `name` is typed, and must be that of the account.
+ * Resolves to when it will be removed. Fails with `invalid_input`, or for a user with `confirmation_required`.
+ */
+export async function deleteAccount(account: AccountStore, input: { name: string }): Promise<{ removedAt: number }> {
+  const { read, change, waiting, deps } = account
+  const { precondition } = await authorize(account, 'own')
+  requireConfirmed(account.actor, deps.now())
+  if (input.name.trim() !== await read.profile.accountName()) {
+    throw invalidInput('This is not the name of the account.', 'confirmation')
+  }
+  const agents = await read.removal.liveAgents()
+  const at = deps.now()
+  await account.write([...precondition, ...change.removal.delete(at)])
+  // Waiting readers authenticate again, and are refused.
+  waiting.notifier.notify(agents)
+  return { removedAt: at + deletedKeptMs }
+}
+
+/** Bring a deleted account back, with everything but the tasks that waited for its agents. Fails with `not_found`. */
+export async function restoreAccount(account: AccountStore): Promise<void> {
+  const { precondition } = await authorize(account, 'own')
+  try {
+    await account.write([...precondition, ...account.change.removal.restore(account.deps.now() - deletedKeptMs)])
+  } catch (error) {
+    if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+    throw new GridError('not_found', 'The account is not deleted, or it is too late to bring it back.')
+  }
+}

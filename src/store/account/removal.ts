@@ -1,0 +1,105 @@
+/**
+ * Deleting and removing an account: its owner has deleted it, or it was not claimed in time. See docs/operating.md,
+ * "Deleting an account".
+ */
+import type { Row } from '@libsql/client'
+import { type AccountDb, precondition, type Query, query, type Statement, statement } from '../sql.ts'
+
+/** Tables that SQLite stores by their primary keys. */
+const keys: Readonly<Record<string, string>> = {
+  conversation_turns: 'account_id, key',
+  edges: 'account_id, period_ms, source, target, at',
+  thread_agents: 'account_id, agent_id, thread_id',
+  thread_messages: 'account_id, thread_id, seq',
+  usage: 'account_id, day, subject',
+}
+
+/**
+ * What an account has besides its messages, which go first as their retention removes them. The deliveries of messages of
+ * others stay, as what became of them. Referencing rows first, because of the foreign keys. Tasks take their messages, events, results and webhooks along.
+ */
+const tables = `
+  held_messages idempotency_keys blocked_sends verdicts guardrail_counts guardrail_exceptions
+  approval_rules agent_guardrails guardrail_consents guardrails upload_rows uploads tasks contexts webhook_events webhooks
+  slack_people slack_messages slack_channels sso_providers remote_exchanges remote_agents push_notices push_subscriptions
+  mail_digests snoozes seats thread_seen edges thread_agents thread_messages threads leases oauth_tokens oauth_grants
+  credentials trials usage conversation_turns agent_access agent_skills skills channel_members channels invitations
+  memberships activity`.trim().split(/\s+/)
+
+const drains = tables.map((table): Query<Row> => {
+  const key = keys[table] ?? 'rowid'
+  return statement(`
+    DELETE FROM ${table} WHERE ${table}.account_id = :account
+      AND (${key}) IN (SELECT ${key} FROM ${table} WHERE ${table}.account_id = :account LIMIT :limit)
+    RETURNING 1`)
+})
+
+const requireUnclaimed = precondition(`EXISTS (
+  SELECT 1 FROM accounts
+  WHERE accounts.id = :account AND accounts.state = 'provisional' AND accounts.created_at <= :until
+    AND NOT EXISTS (SELECT 1 FROM trials WHERE trials.account_id = :account AND trials.expires_at > :at))`)
+const requireDeleted = precondition(`EXISTS (
+  SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at <= :until AND accounts.state <> 'removing')`)
+const requireKept = precondition(`EXISTS (
+  SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at IS NULL)`)
+
+const requireRestorable = precondition(`EXISTS (
+  SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at > :after AND accounts.state <> 'removing')`)
+
+// Deleted agents are reached by no door, and their aliases stay reserved for the account.
+const hideAgents = statement(`UPDATE agents SET deleted_at = :at WHERE account_id = :account AND deleted_at IS NULL`)
+const hide = statement(`UPDATE accounts SET deleted_at = :at WHERE id = :account AND deleted_at IS NULL`)
+const showAgents = statement(`
+  UPDATE agents SET deleted_at = NULL
+  WHERE account_id = :account AND deleted_at = (SELECT accounts.deleted_at FROM accounts WHERE accounts.id = :account)`)
+const show = statement(`UPDATE accounts SET deleted_at = NULL WHERE id = :account`)
+const begin = statement(`UPDATE accounts SET state = 'removing', join_email = NULL WHERE id = :account`)
+// The row of an agent stays with its number, without its alias: deleting it would make SQLite scan all deliveries for
+// references.
+const end = [
+  `UPDATE agents SET alias = id, description = '', remote_url = NULL, signup_id = NULL WHERE account_id = :account`,
+  `DELETE FROM signups WHERE account_id = :account`,
+  `UPDATE accounts SET state = 'removed', name = '', deleted_at = NULL WHERE id = :account AND state = 'removing'`,
+].map(statement)
+
+const deletion = query<{ deletedAt: number | null }>(`SELECT deleted_at FROM accounts WHERE id = :account`)
+const live = query<{ id: string }>(`SELECT id FROM agents WHERE account_id = :account AND deleted_at IS NULL`)
+
+export const removal = {
+  reads: (account: AccountDb) => ({
+    /** When the account was deleted, in milliseconds since the epoch; undefined if it was not. */
+    deletedAt: async () => (await account.one(deletion))?.deletedAt ?? undefined,
+    liveAgents: async () => (await account.all(live)).map(({ id }) => id),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Delete the account at `at`: until it is removed, `restore` brings all of it back. */
+    delete: (at: number): Statement[] => [
+      account.bind(requireKept, {}),
+      account.bind(hideAgents, { at }),
+      account.bind(hide, { at }),
+    ],
+    /** Fails the unit unless the account was deleted after `after`. */
+    restore: (after: number): Statement[] => [
+      account.bind(requireRestorable, { after }),
+      account.bind(showAgents, {}),
+      account.bind(show, {}),
+    ],
+    /** Begin to remove an account that was deleted by `until`. From then on it cannot come back. */
+    begin: (until: number): Statement[] => [account.bind(requireDeleted, { until }), account.bind(begin, {})],
+    /**
+     * Begin to remove an account that was opened by `until`. Fails the unit if it was claimed, or one of its trials has not
+     * ended at `at`.
+     */
+    beginUnclaimed: (until: number, at: number): Statement[] => [
+      account.bind(requireUnclaimed, { until, at }),
+      account.bind(hideAgents, { at }),
+      account.bind(hide, { at }),
+      account.bind(begin, {}),
+    ],
+    /** For each table a statement that removes up to `limit` rows, and returns one for each. */
+    drains: (limit: number): Statement[] =>
+      drains.map((statement) => ({ ...account.bind(statement, { limit }), rows: limit })),
+    /** Free the aliases. Only the ids of the account and its agents stay. */
+    end: (): Statement[] => end.map((statement) => account.bind(statement, {})),
+  }),
+}

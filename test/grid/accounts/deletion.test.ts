@@ -1,0 +1,81 @@
+/** An account that its owner deletes: hidden at once, kept for 7 days, then removed. */
+import { beforeEach, expect, test } from 'vitest'
+import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deletion.ts'
+import { day } from '../../../src/lib/time.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { dump, rows } from '../../support/database.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool, mcp } from '../../support/mcp.ts'
+import { type Person, person, signedIn } from '../../support/people.ts'
+import { activityOf, postWithToken } from '../../support/roles.ts'
+import { askFor } from '../../support/tasks.ts'
+import { accountTables } from '../../support/tripwire.ts'
+
+let grid: TestGrid
+let owner: Person
+let open: TestAgent
+const settings = () => `/accounts/${grid.acme.id}/settings/account`
+const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
+
+beforeEach(async () => {
+  grid = await testGrid()
+  owner = await person(grid, { role: 'owner', email: 'olga@acme.example' })
+  await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'before' })
+  open = await grid.acme.agent('front-desk', { visibility: 'public' })
+  const sent = await callTool(grid, grid.eve.key, 'send_message', { to: 'front-desk', message: 'from another account' })
+  expect(sent).toMatchObject({ code: undefined })
+  await askFor(storeOf(grid, grid.alice), 'a question')
+  await grid.store.drained()
+})
+
+test('its name is asked for; then no door opens it, and its owner brings it back as it was', async () => {
+  const { acme, alice, eve } = grid
+  const one = await signedIn(grid, owner)
+  const wrong = await postWithToken(one, `${settings()}/delete`, { confirmation: 'Acne' })
+  expect(wrong.text).toContain('not the name of the account')
+  expect(await status(alice.key)).toBe(200)
+
+  const after = await postWithToken(one, `${settings()}/delete`, { confirmation: 'Acme' })
+
+  expect(after.text).toContain('Acme is deleted')
+  expect([await status(alice.key), await status(acme.adminKey)]).toEqual([401, 401])
+  expect((await one.request(settings())).status).toBe(404)
+  const sent = await callTool(grid, eve.key, 'send_message', { to: 'front-desk', message: 'lost?' })
+  expect(sent).toMatchObject({ code: 'recipient_not_found' })
+  const other = await signedIn(grid, await person(grid, { role: 'admin' }))
+  expect((await other.open('/new-account')).text).not.toContain('is deleted')
+
+  const back = await one.submit('/new-account', {}, `/new-account/${acme.id}/restore`)
+  expect(back.text).toContain('The account is back')
+  expect([await status(alice.key), await status(acme.adminKey)]).toEqual([200, 200])
+  expect(JSON.stringify(await callTool(grid, open.key, 'read_messages', {}))).toContain('from another account')
+  expect((await activityOf(grid)).map(({ tool }) => tool)).toEqual(
+    expect.arrayContaining(['delete_account', 'restore_account']),
+  )
+})
+
+test('after 7 days its rows are gone, and only they', async () => {
+  const { acme, evil, alice } = grid
+  // These go by their own age.
+  const aging = ['usage', 'conversation_turns']
+  const before = await dump(grid, evil, aging)
+  await deleteAccount(acme.store, { name: 'Acme' })
+  grid.clock.now += 7 * day - 1
+  await sweep(grid.store)
+  await restoreAccount(acme.store)
+  expect(await status(alice.key)).toBe(200)
+  await deleteAccount(acme.store, { name: 'Acme' })
+  grid.clock.now += 7 * day
+  await sweep(grid.store)
+
+  const left: Record<string, number> = {}
+  for (const table of accountTables) {
+    const { length } = await rows(grid, `SELECT 1 FROM "${table}" WHERE account_id = ?`, [acme.id])
+    if (length > 0) left[table] = length
+  }
+  expect(Object.keys(left).sort()).toEqual(['agent_numbers', 'agents', 'deliveries'])
+  expect(await dump(grid, acme)).not.toMatch(/alice|before|olga/)
+  expect(await dump(grid, evil, aging)).toBe(before)
+  await expect(restoreAccount(acme.store)).rejects.toMatchObject({ code: 'not_found' })
+  expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
+})
