@@ -2,9 +2,9 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "8263a2d93ce56106cc8830d690f8eaaecdd55dc2baed56b4fd8b4b4a1b284156",
+    "hash": "b37d2ba72d23572eec60e74f05f5033cc544e08998a2bd7b44f81795cfe76384",
     "statements": [
-      "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer\n);",
+      "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
       "CREATE INDEX `accounts_deleted` ON `accounts` (`deleted_at`) WHERE deleted_at IS NOT NULL;",
       "CREATE INDEX `accounts_unclaimed` ON `accounts` (`created_at`) WHERE state = 'provisional';",

@@ -51,6 +51,11 @@ export const accounts = sqliteTable('accounts', {
   peopleReadSince: integer('people_read_since'),
   /** When its owner deleted it, or it began to be removed: it is shown to no one else, and comes back within 7 days. */
   deletedAt: integer('deleted_at'),
+  /** Limits of the account; null: those of the settings. */
+  messagesPerDay: integer('messages_per_day'),
+  megabytesPerDay: integer('megabytes_per_day'),
+  maxAgents: integer('max_agents'),
+  retentionDays: integer('retention_days'),
 }, (t) => [
   uniqueIndex('accounts_join_email').on(t.joinEmail),
   index('accounts_deleted').on(t.deletedAt).where(sql`deleted_at IS NOT NULL`),

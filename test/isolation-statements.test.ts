@@ -324,6 +324,7 @@ const others: Record<string, InValue[]> = {
   },
   ...{ unusedSince: [later], neverUsedSince: [later], oldSince: [later], least: [1], level: [1] },
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
+  ...{ megabytesPerDay: [0], retentionDays: [0] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
   ...{

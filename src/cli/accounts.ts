@@ -2,13 +2,14 @@ import { hashPassword } from '../auth/passwords.ts'
 import { createAccount, createAdminKey, deleteAdminKey, openAccount } from '../grid/accounts/accounts.ts'
 import { deleteAccount, restoreAccount } from '../grid/accounts/deletion.ts'
 import { eraseWords, keptElsewhere } from '../grid/accounts/erase-words.ts'
+import { setLimits, usageOf } from '../grid/accounts/limits.ts'
 import { requireProvider } from '../grid/accounts/sso-provider.ts'
 import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
 import { resetSecondFactor } from '../grid/people/second-factor.ts'
 import { readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import { ownCommand } from '../lib/version.ts'
-import { storeCommand } from './command.ts'
+import { storeCommand, usageError } from './command.ts'
 import { accountCommand, accountOption, emailOption } from './store-command.ts'
 import { printList, table } from './tables.ts'
 
@@ -222,4 +223,70 @@ export const restoreAccountCommand = accountCommand({
   change: restoreAccount,
   result: () => ({ restored: true }),
   print: () => 'The account is back.',
+})
+
+/** A whole number, `default` for the setting (null), or undefined. Fails with `usage`. */
+function limitOf(text: string | undefined, option: string, [min, max]: [number, number]): number | null | undefined {
+  if (text === undefined) return undefined
+  if (text === 'default') return null
+  const n = /^\d{1,10}$/.test(text) ? Number(text) : NaN
+  if (n >= min && n <= max) return n
+  throw usageError(`--${option} is a number from ${min} to ${max}, or default.`)
+}
+
+const limit = (description: string) => ({ placeholder: 'N', description: `${description}, or default` })
+
+export const setLimitsCommand = accountCommand({
+  name: 'set-limits',
+  summary: 'Give an account limits of its own, in the place of the settings. Without options it shows them.',
+  options: {
+    'messages-per-day': limit('messages that its agents may send per day; 0 for any number'),
+    'megabytes-per-day': limit('megabytes that they may add per day; 0 for any number'),
+    agents: limit('agents that it may have; 0 for any number'),
+    'retention-days': limit('how long its messages are kept, 1 to 36500; older ones are removed within an hour'),
+  },
+  input: (args) => {
+    const given = {
+      messagesPerDay: limitOf(args['messages-per-day'], 'messages-per-day', [0, 1e9]),
+      megabytesPerDay: limitOf(args['megabytes-per-day'], 'megabytes-per-day', [0, 1e9]),
+      agents: limitOf(args.agents, 'agents', [0, 1e6]),
+      retentionDays: limitOf(args['retention-days'], 'retention-days', [1, 36_500]),
+    }
+    return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  },
+  change: setLimits,
+  result: ({ messagesPerDay, megabytesPerDay, agents, retentionDays }) => ({
+    messages_per_day: messagesPerDay,
+    megabytes_per_day: megabytesPerDay,
+    agents,
+    retention_days: retentionDays,
+  }),
+  print: (limits) => table(Object.entries(limits).map(([name, n]) => [name.replaceAll('_', ' '), String(n)])),
+})
+
+export const usageCommand = storeCommand({
+  name: 'usage',
+  summary: 'Show what an account has sent on each of the last 31 days in UTC, and its limits.',
+  options: { account: accountOption },
+  async run(store, { account: id }) {
+    const account = await openAccount(store, id, { type: 'system', job: 'usage' })
+    const { limits, agents, members, days } = await usageOf(account)
+    return {
+      messages_per_day: limits.messagesPerDay,
+      megabytes_per_day: limits.megabytesPerDay,
+      max_agents: limits.agents,
+      retention_days: limits.retentionDays,
+      agents,
+      members,
+      days,
+    }
+  },
+  print: ({ days, ...others }) =>
+    [
+      table(Object.entries(others).map(([name, n]) => [name.replaceAll('_', ' '), String(n)])),
+      '',
+      printList(['Day', 'Messages', 'Bytes'], days.map(({ day, messages, bytes }) => [day, messages, bytes]), {
+        empty: 'It has sent nothing.',
+      }),
+    ].join('\n'),
 })

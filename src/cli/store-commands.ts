@@ -31,6 +31,8 @@ export const storeCommands: readonly StoreCommand[] = [
   accounts.eraseWordsCommand,
   accounts.deleteAccountCommand,
   accounts.restoreAccountCommand,
+  accounts.setLimitsCommand,
+  accounts.usageCommand,
   keys.rotateSigningKeyCommand,
   keys.rebuildConversationsCommand,
   keys.confirmClockCommand,

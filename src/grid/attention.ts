@@ -1,4 +1,5 @@
 /** What needs a person, as one user sees it, without what they have snoozed. See docs/operating.md, "Attention". */
+import { limitsOf } from './accounts/limits.ts'
 import { allows, callingUser } from '../auth/actor.ts'
 import { invalidInput } from '../errors.ts'
 import type { Presence } from '../lib/presence.ts'
@@ -272,11 +273,12 @@ function conditionOfOffer(offer: ClaimOffer): Condition {
   return { kind: 'claim', subject: offer.provisionalId, since: null, level: offer.agents, of: offer }
 }
 
-async function nearlyUsedQuotas({ read, deps: { config, now } }: AccountStore): Promise<UsedQuota[]> {
-  const { account: { messages, bytes } } = await read.usage.of(startOfDay(now()), null)
+async function nearlyUsedQuotas(account: AccountStore): Promise<UsedQuota[]> {
+  const { messagesPerDay, megabytesPerDay } = await limitsOf(account)
+  const { account: { messages, bytes } } = await account.read.usage.of(startOfDay(account.deps.now()), null)
   const quotas: UsedQuota[] = [
-    { quota: 'messages', used: messages, max: config.messagesPerDay },
-    { quota: 'megabytes', used: Math.ceil(bytes / megabyte), max: config.megabytesPerDay },
+    { quota: 'messages', used: messages, max: messagesPerDay },
+    { quota: 'megabytes', used: Math.ceil(bytes / megabyte), max: megabytesPerDay },
   ]
   // 0 stands for no quota.
   return quotas.filter(({ used, max }) => max > 0 && used >= nearlyUsed * max)

@@ -10,6 +10,7 @@ import { openApiDocument } from './openapi.ts'
 import { partRoutes } from './parts.ts'
 import type { Route } from './route.ts'
 import { signupRoute } from './signup.ts'
+import { usageRoute } from './usage.ts'
 import { wakeStreamRoute } from './wake-stream.ts'
 
 const openApiRoute: Route = {
@@ -35,5 +36,6 @@ export const restRoutes: readonly Route[] = [
   ...guardrailRoutes,
   ...approvalRuleRoutes,
   ...agentKeyRoutes,
+  usageRoute,
   openApiRoute,
 ]

@@ -19,6 +19,7 @@ import { guardrails } from './account/guardrails.ts'
 import { held } from './account/held.ts'
 import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
+import { limits } from './account/limits.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
@@ -67,6 +68,7 @@ const tables = {
   inbox,
   keys,
   leases,
+  limits,
   messageStatus,
   messages,
   names,

@@ -1,6 +1,7 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { deletedKeptMs } from '../grid/accounts/deletion.ts'
+import { usageDays } from '../grid/accounts/limits.ts'
 import { expireHeld } from '../grid/approvals/end-held.ts'
 import { keyLifetimeMs } from '../grid/messaging/sent-message.ts'
 import { uploadLifetimeMs } from '../grid/messaging/uploads.ts'
@@ -39,8 +40,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     snoozes: 0,
     'counts of hours': edgesKeptMs[hour],
     'counts of days': edgesKeptMs[day],
-    // Only today is needed. The rest is for clocks that differ, and for operators who ask what happened.
-    usage: 7 * day,
+    usage: usageDays * day,
     // Only the last hour is needed. The rest is for who sent last.
     'turns of conversations': day,
     // It tells from where its user signs in.
@@ -59,7 +59,7 @@ function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<
   const kept = Object.entries(keptMs(store)) as [OldRows, number][]
   return [
     ['idempotency keys', (now) => removeKeys(store, now - keyLifetimeMs)],
-    ['messages', (now) => removeMessages(store, now - store.deps.config.retentionDays * day)],
+    ['messages', (now) => removeMessages(store, now)],
     ...kept.map(([old, ms]): ReturnType<typeof sweepsOf>[number] => [
       old,
       (now) => remove(store, [retention.remove(old, now - ms, maxRows)]),
@@ -110,9 +110,10 @@ async function removeKeys(store: Store, until: number): Promise<number> {
 }
 
 /** Removes messages whose retention has ended, read or not. */
-async function removeMessages(store: Store, until: number): Promise<number> {
+async function removeMessages(store: Store, now: number): Promise<number> {
+  const kept = store.deps.config.retentionDays * day
   let removed = 0
-  for (const { id } of await store.global.retention.accountsWithMessages(until, maxAccounts)) {
+  for (const { id, until } of await store.global.retention.accountsWithMessages(now, kept, maxAccounts)) {
     removed += await removeOldest(accountStore(store, id), until)
   }
   return removed

@@ -33,7 +33,7 @@ onEachDatabase((open) => {
     await store.write([inbox.markRead(grid.bob.id, [first], 2), inbox.markUnread(grid.bob.id, [second])])
     expect(await counts()).toEqual([0, 5])
 
-    await expect(store.write([leases.parkUnread(grid.bob.id, 1), store.change.agents.requireAtMost(0)])).rejects
+    await expect(store.write([leases.parkUnread(grid.bob.id, 1), store.change.agents.requireAtMost(1)])).rejects
       .toMatchObject({ code: 'write_conflict' })
     expect(await counts()).toEqual([0, 5])
     await store.write([leases.parkUnread(grid.bob.id, 1)])

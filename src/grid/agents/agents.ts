@@ -1,4 +1,5 @@
 /** Agents: create and delete them, and check what is stored of them. */
+import { limitsOf } from '../accounts/limits.ts'
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -151,18 +152,17 @@ export async function refuseTakenAlias(
 
 /** Fails with `agent_limit_reached`. */
 export async function refuseTooManyAgents(account: AccountStore): Promise<void> {
-  const { agentsPerAccount } = account.deps.config
-  if (agentsPerAccount === 0 || await account.read.agents.programs() < agentsPerAccount) return
+  const { agents: max } = await limitsOf(account)
+  if (max === 0 || await account.read.agents.programs() < max) return
   throw new GridError(
     'agent_limit_reached',
-    `The account has ${agentsPerAccount.toLocaleString('en')} agents, and no more are allowed. Delete one first.`,
+    `The account has ${max.toLocaleString('en')} agents, and no more are allowed. Delete one first.`,
   )
 }
 
 /** Fails the unit if the account has too many agents when it runs: others may be created at the same time. */
 export function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
-  const { agentsPerAccount } = deps.config
-  return agentsPerAccount === 0 ? [] : [change.agents.requireAtMost(agentsPerAccount)]
+  return [change.agents.requireAtMost(deps.config.agentsPerAccount)]
 }
 
 /** A description as stored, without invisible characters. Fails with `invalid_input`. */

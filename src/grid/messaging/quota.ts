@@ -1,4 +1,5 @@
 /** What an account may send on a day, and how full an inbox may be. See docs/operating.md, "Quotas". */
+import { limitsOf } from '../accounts/limits.ts'
 import { Buffer } from 'node:buffer'
 import { GridError, limitReached } from '../../errors.ts'
 import { day, hour, minute, second, startOfDay } from '../../lib/time.ts'
@@ -34,16 +35,16 @@ export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxA
 }
 
 export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }: Target): Promise<void> {
-  const { deps: { config, now }, read } = account
-  const quotas = quotasOf(account, inbox)
+  const { deps: { now }, read } = account
+  const quotas = { ...quotasOf(account, inbox), ...await limitsOf(account) }
   const { account: { messages, bytes }, toStranger } = await read.usage.of(quotas.day, quotas.receiver)
   if (isReached(messages, quotas.messagesPerDay)) {
     const { messagesPerDay } = quotas
     const what = `This account has sent ${count(messagesPerDay, 'message')} today, its daily limit.`
     throw exceeded('messages_per_day', messagesPerDay, secondsToTomorrow(now()), what)
   }
-  if (isReached(bytes, quotas.bytesPerDay)) {
-    const { megabytesPerDay } = config
+  const { megabytesPerDay } = quotas
+  if (isReached(bytes, megabytesPerDay * megabyte)) {
     const what = `The messages of this account took ${megabytesPerDay} MB today, the daily limit.`
     throw exceeded('megabytes_per_day', megabytesPerDay, secondsToTomorrow(now()), what)
   }

@@ -1,4 +1,5 @@
 /** Files that are too large for a call: uploaded in pieces, then named by one message. docs/protocol/rest.md, "Uploads". */
+import { limitsOf } from '../accounts/limits.ts'
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput, limitReached } from '../../errors.ts'
@@ -62,7 +63,7 @@ export async function beginUpload(
   const ofTrial = await read.uploads.trialBytes(agentId)
   const [quota, limit] = ofTrial !== undefined && ofTrial + bytes > trialUploadBytes
     ? ['trial_upload_bytes', trialUploadBytes]
-    : ['megabytes_per_day', config.megabytesPerDay]
+    : ['megabytes_per_day', (await limitsOf(account)).megabytesPerDay]
   const message = `This file would exceed a limit: ${limit} ${quota.replaceAll('_', ' ')}.`
   const reached = { name: quota.replaceAll('_', '-'), quota: limit }
   throw limitReached('quota_exceeded', message, reached, hour / second, { info: { quota, limit: String(limit) } })

@@ -1,3 +1,4 @@
+import { ownLimit } from './limits.ts'
 import type { agents as table } from '../../../db/schema.ts'
 import { type AccountDb, boolean, insertedToken, precondition, query, sealedColumns, statement } from '../sql.ts'
 import { agentColumns, foundAgentColumns, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
@@ -113,7 +114,9 @@ const softDelete = statement(`UPDATE agents SET deleted_at = :at WHERE ${isLive}
 const requireLive = precondition(`
   (SELECT count(*) FROM agents WHERE ${isLive} AND agents.id IN (SELECT value FROM json_each(:ids)))
     = json_array_length(:ids)`)
-const requireAtMost = precondition(`(${livePrograms}) <= :max`)
+const requireAtMost = precondition(
+  `${ownLimit('agents', ':max')} = 0 OR (${livePrograms}) <= ${ownLimit('agents', ':max')}`,
+)
 const markSeen = statement(`UPDATE agents SET last_seen_at = :at WHERE account_id = :account AND id = :id`)
 
 export const agents = {
@@ -151,6 +154,7 @@ export const agents = {
     }),
     softDelete: (id: string, at: number) => account.bind(softDelete, { id, at }),
     requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
+    /** `max`: of an account without a limit of its own; 0 for any number. */
     requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
     /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
     endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),

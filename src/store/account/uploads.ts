@@ -1,4 +1,5 @@
 /** Files that agents upload in pieces, until a message names them. See docs/protocol/rest.md, "Uploads". */
+import { ownLimit } from './limits.ts'
 import { type AccountDb, type Decoder, precondition, type Query, query, type Statement, statement } from '../sql.ts'
 import type { Row } from '@libsql/client'
 import type { NewMessage } from './new-message.ts'
@@ -65,7 +66,7 @@ const add = statement(`
   WHERE agents.account_id = :account AND agents.id = :agent AND agents.deleted_at IS NULL
     AND (SELECT count(*) FROM uploads WHERE ${isOpen}) < ${maxUnfinished}
     AND NOT EXISTS (SELECT 1 FROM usage WHERE usage.account_id = :account AND usage.day = :day AND usage.subject = ''
-      AND :bytesPerDay BETWEEN 1 AND usage.bytes + :bytes - 1)
+      AND ${ownLimit('megabytesPerDay', ':bytesPerDay')} BETWEEN 1 AND usage.bytes + :bytes - 1)
     AND NOT EXISTS (SELECT 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :agent
       AND ${trialUploadBytes} < :bytes + (SELECT coalesce(sum(uploads.bytes), 0) FROM uploads
         WHERE uploads.account_id = :account AND uploads.agent_id = :agent))

@@ -1,4 +1,5 @@
 /** What the agents of the account have sent on a day, and how full inboxes are. */
+import { ownLimit } from './limits.ts'
 import { unreadOf } from './inbox-message.ts'
 import { type AccountDb, crossAccountQuery, query, type Statement, statement } from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'
@@ -24,12 +25,15 @@ const ofDay = `usage.account_id = :account AND usage.day = :day AND usage.subjec
 
 export const isWithinDay = `NOT EXISTS (
   SELECT 1 FROM usage WHERE ${ofDay} AND iif(usage.subject = '',
-    :messagesPerDay BETWEEN 1 AND usage.messages OR :bytesPerDay BETWEEN 1 AND usage.bytes,
+    ${ownLimit('messagesPerDay', ':messagesPerDay')} BETWEEN 1 AND usage.messages
+      OR ${ownLimit('megabytesPerDay', ':bytesPerDay')} BETWEEN 1 AND usage.bytes,
     :strangerMessagesPerDay BETWEEN 1 AND usage.messages))`
 
 export const hasRoom = `NOT :maxUnread BETWEEN 1 AND ${unreadOf(':to', ':toAccount')}`
 
 const used = query<Used & { subject: string }>(`SELECT subject, messages, bytes FROM usage WHERE ${ofDay}`)
+const ofDays = query<Used & { day: number }>(`
+  SELECT day, messages, bytes FROM usage WHERE account_id = :account AND day >= :since AND subject = '' ORDER BY day DESC`)
 const unread = crossAccountQuery<{ unread: number }>(
   'unread messages of a recipient',
   `SELECT ${unreadOf(':to', ':toAccount')} AS unread`,
@@ -50,6 +54,8 @@ export const usage = {
     }
     return {
       of,
+      /** What was sent on each day from `since` on, newest first. */
+      days: (since: number) => account.all(ofDays, { since }),
       unread: async ({ agentId, home }: InboxAddress): Promise<number> => {
         const toAccount = home ?? account.accountId
         return (await account.one(unread, { toAccount, to: agentId }))!.unread

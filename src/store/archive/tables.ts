@@ -215,6 +215,10 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
   'of the grid where it happened': [
     'accounts.state',
     'accounts.deleted_at',
+    'accounts.messages_per_day',
+    'accounts.megabytes_per_day',
+    'accounts.max_agents',
+    'accounts.retention_days',
     'accounts.join_email',
     'accounts.claimed_at',
     'agents.moved_to',

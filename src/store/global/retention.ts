@@ -10,12 +10,12 @@ const keys = crossAccountQuery<{ accountId: string; messageId: string }>(
   ORDER BY created_at LIMIT :limit`,
 )
 // Ids of messages sort by time, so the first of an account is its oldest.
-const withMessages = crossAccountQuery<{ id: string }>(
+const withMessages = crossAccountQuery<{ id: string; until: number }>(
   'accounts with old messages',
   `
-  SELECT id FROM accounts
+  SELECT id, :now - coalesce(retention_days * ${day}, :kept) AS until FROM accounts
   WHERE (SELECT messages.created_at FROM messages WHERE messages.account_id = accounts.id
-    ORDER BY messages.id LIMIT 1) <= :until
+    ORDER BY messages.id LIMIT 1) <= :now - coalesce(retention_days * ${day}, :kept)
     AND NOT EXISTS (SELECT 1 FROM store_facts WHERE store_facts.key = 'import:' || accounts.id)
   LIMIT :limit`,
 )
@@ -134,7 +134,8 @@ export function retention(db: Db) {
     }),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => db.all(keys, { until, limit }),
-    accountsWithMessages: (until: number, limit: number) => db.all(withMessages, { until, limit }),
+    /** Accounts with messages that were stored by `until`: `kept` ms before `now`, or as long as the account keeps them. */
+    accountsWithMessages: (now: number, kept: number, limit: number) => db.all(withMessages, { now, kept, limit }),
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => db.all(unclaimed, { until, at, limit }),
     /** Accounts that their owners deleted by `until`. */

@@ -70,6 +70,8 @@ const phrases: Record<string, Phrase> = {
   revoke_agent_key: ['Revoke', 'Revoked', 'one key of {agent}'],
   revoke_own_key: ['Revoke', 'Revoked', 'the key of {agent} that was used'],
   'new-key': ['Replace', 'Replaced', 'the key of {agent}'],
+  set_limits: ['Set', 'Set', 'the limits of the account'],
+  get_usage: ['See', 'Saw', 'the usage of the account'],
   delete_account: ['Delete', 'Deleted', 'the account'],
   restore_account: ['Bring back', 'Brought back', 'the account'],
   erase_words: ['Erase', 'Erased', 'what {agent} has written'],

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import type { Config } from '../../config.ts'
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
+import { type Limits, limitsOf } from '../../grid/accounts/limits.ts'
 import { megabyte } from '../../grid/messaging/quota.ts'
 import { Meter } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
@@ -86,7 +86,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFaile
           now={account.deps.now()}
         />
         <div class='stack'>
-          <Usage used={figures.used.account} config={account.deps.config} />
+          <Usage used={figures.used.account} limits={await limitsOf(account)} />
           <Guarded counts={figures.guarded} path={path} />
         </div>
       </div>
@@ -155,11 +155,11 @@ const verdictWords = {
 } as const
 
 /** What was sent today, of what the quotas allow. */
-function Usage({ used, config }: { used: Used; config: Config }) {
+function Usage({ used, limits }: { used: Used; limits: Limits }) {
   return (
     <Card title='Usage today' lead='Since midnight UTC'>
-      <Meter label='Messages' used={used.messages} quota={config.messagesPerDay} unit='messages' />
-      <Meter label='Size' used={Math.ceil(used.bytes / megabyte)} quota={config.megabytesPerDay} unit='MB' />
+      <Meter label='Messages' used={used.messages} quota={limits.messagesPerDay} unit='messages' />
+      <Meter label='Size' used={Math.ceil(used.bytes / megabyte)} quota={limits.megabytesPerDay} unit='MB' />
     </Card>
   )
 }

@@ -1,0 +1,55 @@
+/** What an account may use, and what it uses. See docs/operating.md, "Quotas". */
+import { day, isoTime, startOfDay } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Limits, OwnLimits } from '../../store/account/limits.ts'
+
+export type { Limits }
+
+/** How many days of usage are kept. */
+export const usageDays = 31
+
+/** The limits that hold for the account: its own ones, and those of the settings. */
+export async function limitsOf({ read, deps: { config } }: AccountStore): Promise<Limits> {
+  const own = await read.limits.own()
+  return {
+    messagesPerDay: own.messagesPerDay ?? config.messagesPerDay,
+    megabytesPerDay: own.megabytesPerDay ?? config.megabytesPerDay,
+    agents: own.agents ?? config.agentsPerAccount,
+    retentionDays: own.retentionDays ?? config.retentionDays,
+  }
+}
+
+/** Set limits of the account; null takes one back. What is not named stays. Resolves to those that hold then. */
+export async function setLimits(account: AccountStore, changes: Partial<OwnLimits>): Promise<Limits> {
+  const own = await account.read.limits.own()
+  const next = { ...own, ...changes }
+  account.changed(own, next)
+  await account.write([account.change.limits.set(next)])
+  return await limitsOf(account)
+}
+
+export interface AccountUsage {
+  limits: Limits
+  agents: number
+  members: number
+  /** Newest first; days without messages are left out. */
+  days: { day: string; messages: number; bytes: number }[]
+}
+
+/** What the account has and has sent on the last days, in UTC. */
+export async function usageOf(account: AccountStore): Promise<AccountUsage> {
+  const { read, deps } = account
+  const since = startOfDay(deps.now()) - (usageDays - 1) * day
+  const [limits, agents, members, days] = await Promise.all([
+    limitsOf(account),
+    read.agents.programs(),
+    read.team.members(),
+    read.usage.days(since),
+  ])
+  return {
+    limits,
+    agents,
+    members: members.length,
+    days: days.map(({ day: at, messages, bytes }) => ({ day: isoTime(at).slice(0, 10), messages, bytes })),
+  }
+}

@@ -1,0 +1,80 @@
+/** Limits of one account, in the place of those of the settings, and what it uses. */
+import { beforeEach, expect, test } from 'vitest'
+import { setLimits, usageOf } from '../../../src/grid/accounts/limits.ts'
+import { createAgent } from '../../../src/grid/agents/agents.ts'
+import { day } from '../../../src/lib/time.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { callRest } from '../../support/rest.ts'
+
+let grid: TestGrid
+const send = (text = 'hi') => callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: text })
+
+beforeEach(async () => {
+  grid = await testGrid({ env: { MESSAGES_PER_DAY: '2', AGENTS_PER_ACCOUNT: '0' } })
+})
+
+test('an account may have more messages a day than the settings say, or fewer, and again as many', async () => {
+  const { store } = grid.acme
+  await send()
+  await send()
+  expect(await send()).toMatchObject({ code: 'quota_exceeded' })
+  await setLimits(store, { messagesPerDay: 3 })
+  expect((await send()).code).toBeUndefined()
+  expect(await send()).toMatchObject({
+    code: 'quota_exceeded',
+    message: expect.stringContaining('sent 3 messages today'),
+  })
+  await setLimits(store, { messagesPerDay: 0 })
+  expect((await send()).code).toBeUndefined()
+  await setLimits(store, { messagesPerDay: null })
+  expect(await send()).toMatchObject({ message: expect.stringContaining('sent 2 messages today') })
+})
+
+test('its megabytes and agents are limited, and those of others are not', async () => {
+  const { acme, evil } = grid
+  await setLimits(acme.store, { megabytesPerDay: 1, agents: 2, messagesPerDay: 0 })
+  await send('a'.repeat(99_000))
+  for (let n = 0; n < 110; n++) await send('b'.repeat(9_500))
+  expect(await send()).toMatchObject({ code: 'quota_exceeded', message: expect.stringContaining('took 1 MB today') })
+  const input = { alias: 'one-more', type: 'mcp', visibility: 'private' } as const
+  await expect(createAgent(acme.store, input)).rejects.toMatchObject({ code: 'agent_limit_reached' })
+  await createAgent(evil.store, input)
+})
+
+test('its messages are kept as long as it says, and those of others as long as the settings say', async () => {
+  await setLimits(grid.acme.store, { retentionDays: 3 })
+  await send()
+  await callTool(grid, grid.eve.key, 'send_message', { to: 'eve', message: 'a note' })
+  await grid.store.drained()
+  const messages = async (id: string) => (await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [id])).length
+  const ofEvil = await messages(grid.evil.id)
+
+  grid.clock.now += 3 * day - 1
+  await sweep(grid.store)
+  expect(await messages(grid.acme.id)).toBe(1)
+  grid.clock.now += 1
+  await sweep(grid.store)
+
+  expect([await messages(grid.acme.id), await messages(grid.evil.id)]).toEqual([0, ofEvil])
+})
+
+test('usage says what was sent on which day, to an admin key over REST, too', async () => {
+  await send()
+  grid.clock.now += day
+  await send()
+  await setLimits(grid.acme.store, { agents: 7 })
+  const used = await usageOf(grid.acme.store)
+  expect(used).toMatchObject({
+    limits: { messagesPerDay: 2, agents: 7 },
+    agents: 2,
+    days: [{ messages: 1 }, { messages: 1 }],
+  })
+  expect(used.days[0].day > used.days[1].day).toBe(true)
+
+  const of = async (key: string) => await callRest(grid, key, 'GET /api/v1/usage')
+  expect((await of(grid.acme.adminKey)).body).toEqual(used)
+  expect((await of(grid.alice.key)).status).toBe(403)
+})
