@@ -546,6 +546,8 @@ export const messages = sqliteTable('messages', {
   sharedWith: text('shared_with'),
   /** A person who decided on it changed its text. */
   edited: flag('edited').notNull().default(false),
+  /** The span that sent it, while the process sends traces. @see W3C Trace Context §3.2 */
+  traceparent: text('traceparent'),
   // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
   body: text('body').notNull(),
   /** The A2A fields of a message received over A2A, without the large `parts`. */
@@ -1008,11 +1010,15 @@ export const webhooks = sqliteTable('webhooks', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   url: text('url').notNull(),
+  /** Of the URL. People may allow it to have their texts: see `guardrailConsents`. */
+  host: text('host').notNull(),
   events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
   /** JSON: the secret, and the one before it while both sign. */
   ...sealedToken(),
   /** Up to this message, events are recorded. A projection that is made again records none a second time. */
   messageSeq: integer('message_seq').notNull().default(0),
+  /** JSON: the levels of the conditions of Attention that it was told of, by kind and subject. */
+  told: text('told').notNull().default('{}'),
   /** What was answered last, the newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
   createdAt: integer('created_at').notNull(),

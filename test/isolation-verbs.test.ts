@@ -29,6 +29,14 @@ import { requeueMessages } from '../src/grid/messaging/parked.ts'
 import { resumeConversation, setAutomated } from '../src/grid/messaging/turns.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { listGrantsOfAgent, revokeGrant } from '../src/grid/oauth/grants.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  pauseWebhook,
+  resumeWebhook,
+  rotateWebhook,
+  testWebhook,
+} from '../src/grid/webhooks/webhooks.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
@@ -38,7 +46,7 @@ import { sendMessage } from './support/messaging.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
 import { seated } from './support/seats.ts'
 
-type Probe = [verb: string, as: 'admin' | 'person', form: Form | 'grant id', Verb]
+type Probe = [verb: string, as: 'admin' | 'person', form: Form | 'grant id' | 'webhook id', Verb]
 type Verb = (account: AccountStore, value: string) => Promise<unknown>
 
 const requestId = { requestId: null }
@@ -96,6 +104,11 @@ const probes: Probe[] = [
   ['revokeKey', 'admin', 'credential id', (account, key) => revokeKey(account, { agent: 'mate', key })],
   ['deleteAdminKey', 'admin', 'credential id', deleteAdminKey],
   ['revokeGrant', 'admin', 'grant id', revokeGrant],
+  ['rotateWebhook', 'admin', 'webhook id', rotateWebhook],
+  ['testWebhook', 'admin', 'webhook id', testWebhook],
+  ['pauseWebhook', 'admin', 'webhook id', pauseWebhook],
+  ['resumeWebhook', 'admin', 'webhook id', resumeWebhook],
+  ['deleteWebhook', 'admin', 'webhook id', deleteWebhook],
   ['listThreads', 'admin', 'agent id', (account, agentId) => listThreads(account, { agentId })],
   ['findMessage', 'admin', 'message id', (account, id) => findMessage(account, { id })],
   ['listGrantsOfAgent', 'admin', 'agent id', listGrantsOfAgent],
@@ -110,7 +123,8 @@ describe('a name of another account', async () => {
   const world = await isolatedAccounts()
   const { grid, owner, caller, foreign } = world
   const { grantId } = await accessTokenFor(grid, foreign['user id'], owner.id)
-  const values = { ...foreign, 'grant id': grantId }
+  const webhook = await createWebhook(owner.store, { url: 'https://acme.example/events', events: ['message'] })
+  const values = { ...foreign, 'grant id': grantId, 'webhook id': webhook.id }
   const callers = { admin: caller.store, person: (await seated(grid, 'emma', { account: caller })).account }
   const before = await world.dumpOwner()
 

@@ -176,8 +176,8 @@ export type Condition =
 export type ConditionKind = Condition['kind']
 type Of<Kind extends ConditionKind> = Extract<Condition, { kind: Kind }>['of']
 
-/** Whether something is so much worse than it was that a snooze ends: twice as much, or paused once more. */
-function isWorse({ kind, level }: Condition, before: number): boolean {
+/** Whether something is so much worse than it was that it is told again: twice as much, or paused once more. */
+export function isWorse({ kind, level }: Condition, before: number): boolean {
   return kind === 'paused' ? level > before : level >= 2 * before
 }
 

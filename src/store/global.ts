@@ -12,6 +12,7 @@ import { notifications, turns } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
 import { figures } from './global/figures.ts'
 import { remoteLines } from './global/remote-lines.ts'
+import { webhooks } from './global/webhooks.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
 import { searchIndex } from './global/search-index.ts'
@@ -44,6 +45,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     publicAgents: publicAgents(db),
     figures: figures(db),
     remoteLines: remoteLines(db),
+    webhooks: webhooks(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),
     searchIndex: searchIndex(db),

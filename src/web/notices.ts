@@ -65,8 +65,8 @@ const notices = {
   'alias-chosen': 'Agents can write to you at this alias.',
   'alias-given-up':
     'You have given up your alias. Messages to it are refused, and those that you had not read are parked.',
-  'service-allowed': 'Guardrails may send your messages there from now on.',
-  'service-disallowed': 'Guardrails no longer send your messages there.',
+  'service-allowed': 'Your messages may be sent there from now on.',
+  'service-disallowed': 'Your messages are no longer sent there.',
   'theme-chosen': 'The colours of this browser have been changed.',
   'name-changed': 'Your name has been changed.',
   'password-changed': 'Your password has been changed. All your other sessions have ended.',

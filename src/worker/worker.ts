@@ -9,6 +9,7 @@ import { sendDigests, tellOfPauses } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
 import { type LineAttempts, RemoteLines } from './remote-lines.ts'
+import { tellWebhooks } from './webhooks.ts'
 import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
@@ -39,6 +40,7 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
     every(5 * second, () => tellOfPauses(store)),
     every(2 * second, () => notifier.run()),
     every(second, () => remoteLines.run(), 0),
+    every(minute, () => tellWebhooks(store)),
     every(minute, () => sendDigests(store, stopping.signal)),
     every(2 * second, () => failTasks(store, stopping.signal)),
     every(second, () => expireMessages(store, stopping.signal)),

@@ -57,15 +57,15 @@ async function send(
   event: WaitingEvent,
   signal: AbortSignal,
 ): Promise<WebhookAnswer & { error?: Error }> {
-  const { deps: { now, safeFetch } } = account
+  const { deps: { now, safeFetch }, trace: { spans } } = account
   const at = now()
-  const body = await bodyOf(account, event)
+  const body = await bodyOf(account, url, event)
   const startedAt = performance.now()
   const said = { at, type: event.type }
   const ms = () => Math.round(performance.now() - startedAt)
   try {
     const headers = webhookHeaders(secrets, event.id, at, body)
-    const { status, text } = await safeFetch(url, { body, headers, timeoutMs, signal })
+    const { status, text } = await safeFetch(url, { body, headers, timeoutMs, signal, spans })
     return { ...said, status, ms: ms(), text: text.slice(0, shownCharacters).toWellFormed() }
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error
@@ -74,8 +74,8 @@ async function send(
   }
 }
 
-async function bodyOf(account: AccountStore, { type, at, data }: WaitingEvent): Promise<string> {
+async function bodyOf(account: AccountStore, url: string, { type, at, data }: WaitingEvent): Promise<string> {
   const told = JSON.parse(data)
-  const text = type === 'message' ? await account.read.webhooks.text(told.message_id) : undefined
+  const text = type === 'message' ? await account.read.webhooks.text(told.message_id, new URL(url).host) : undefined
   return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: { ...told, text } })
 }

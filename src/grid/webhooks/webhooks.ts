@@ -6,9 +6,11 @@ import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { newWebhookSecret } from '../../lib/outbound/webhook-signature.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { maxWebhooks, type WebhookAnswer, type WebhookRow } from '../../store/account/webhooks.ts'
+import { eventsProvider, maxWebhooks, type WebhookAnswer, type WebhookRow } from '../../store/account/webhooks.ts'
 
-export const webhookEvents = ['message', 'task', 'held'] as const
+export { eventsProvider }
+
+export const webhookEvents = ['message', 'task', 'held', 'attention', 'backup'] as const
 
 export interface Webhook extends Omit<WebhookRow, 'events' | 'answers'> {
   events: string[]

@@ -1,7 +1,17 @@
 /** The webhooks of the account, and what they have not been told yet. See docs/protocol/webhooks.md. */
 import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { type AccountDb, insertedToken, query, sealedColumns, type Statement, statement, updatedToken } from '../sql.ts'
+import { hearsConditions } from '../global/webhooks.ts'
+import {
+  type AccountDb,
+  insertedToken,
+  precondition,
+  query,
+  sealedColumns,
+  type Statement,
+  statement,
+  updatedToken,
+} from '../sql.ts'
 import type { HeldLine } from './remote-agents.ts'
 
 export type WebhookAnswer = (typeof table.$inferSelect)['answers'][number]
@@ -29,6 +39,22 @@ export interface WaitingEvent {
   data: string
 }
 
+/** An event about to be recorded. */
+export interface WebhookEvent {
+  id: string
+  type: string
+  data: object
+}
+
+/** Which conditions of Attention a webhook was told of: JSON of their levels. */
+interface Told {
+  before: string
+  after: string
+}
+
+/** The provider in `guardrail_consents` for which people let webhooks of a host have their texts. */
+export const eventsProvider = 'events'
+
 export const maxWebhooks = 10
 
 const list = query<WebhookRow>(`
@@ -46,25 +72,34 @@ const failing = query<Pick<WebhookRow, 'id' | 'url' | 'pausedAt' | 'error' | 'fa
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (failing_since <= :until OR (paused_at IS NOT NULL AND error IS NOT NULL))
   ORDER BY coalesce(paused_at, failing_since)`)
-// Nothing of which a guardrail took words from a recipient. A post in a channel; or what an agent wrote to an agent of the account since people may read it. Never a person's words.
+const withConditions = query<{ id: string; events: string; told: string }>(`
+  SELECT id, events, told FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
+// Nothing of which a guardrail took words from a recipient. A post in a channel; or what was written within the account
+// since people may read it, and since each person who wrote it or got it allows the host.
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
     AND NOT EXISTS (SELECT 1 FROM deliveries
       WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id AND deliveries.body IS NOT NULL)
     AND (
     messages.channel_id IS NOT NULL
-    OR (messages.type = 'agent'
+    OR (messages.type IN ('agent', 'human')
       AND messages.created_at >= (SELECT people_read_since FROM accounts WHERE accounts.id = :account)
       AND EXISTS (
-        SELECT 1 FROM deliveries JOIN agents
-          ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id
-        WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id AND agents.type <> 'human')
-      AND EXISTS (
-        SELECT 1 FROM agents AS sender WHERE sender.account_id = :account AND sender.id = messages.from_agent_id
-          AND sender.type <> 'human')))`)
+        SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id)
+      AND NOT EXISTS (
+        SELECT 1 FROM agents AS person
+        WHERE person.account_id = :account AND person.type = 'human'
+          AND (person.id = messages.from_agent_id OR person.id IN (
+            SELECT deliveries.agent_id FROM deliveries
+            WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id))
+          AND NOT EXISTS (
+            SELECT 1 FROM guardrail_consents AS consent
+            WHERE consent.account_id = :account AND consent.agent_id = person.id
+              AND consent.provider = '${eventsProvider}' AND consent.host = :host
+              AND consent.created_at <= messages.created_at))))`)
 const add = statement(`
-  INSERT INTO webhooks (account_id, id, url, events, ${sealedColumns}, created_at)
-  SELECT :account, :id, :url, :events, ${insertedToken}, :at
+  INSERT INTO webhooks (account_id, id, url, host, events, ${sealedColumns}, created_at)
+  SELECT :account, :id, :url, :host, :events, ${insertedToken}, :at
   WHERE ${maxWebhooks} > (SELECT count(*) FROM webhooks WHERE webhooks.account_id = :account)
   ON CONFLICT (account_id, id) DO NOTHING RETURNING id`)
 const remove = statement('DELETE FROM webhooks WHERE account_id = :account AND id = :id')
@@ -81,6 +116,12 @@ const tell = statement(`
   INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
   SELECT :account, webhooks.id, :event, 'test', :at, '{}' FROM webhooks
   WHERE webhooks.account_id = :account AND webhooks.id = :id`)
+const requireTold = precondition(`EXISTS (SELECT 1 FROM webhooks
+  WHERE account_id = :account AND id = :id AND told = :before AND paused_at IS NULL)`)
+const record = statement(`
+  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
+  VALUES (:account, :webhook, :id, :type, :at, :data)`)
+const setTold = statement('UPDATE webhooks SET told = :after WHERE account_id = :account AND id = :id')
 const isHeld = 'webhooks.account_id = :account AND webhooks.id = :id AND webhooks.held_by = :hold'
 const taken = statement(`
   DELETE FROM webhook_events WHERE account_id = :account AND webhook_id = :id AND seq = :seq
@@ -99,19 +140,29 @@ export const webhooks = {
     /** Those that have failed since `until` or before, and those that were paused for it. */
     failing: (until: number) => account.all(failing, { until }),
     next: (id: string) => account.one(next, { id }),
-    /** The text of a message, if webhooks may have it. */
-    text: async (message: string) => (await account.one(text, { message }))?.body,
+    /** The text of a message, if webhooks of this host may have it. */
+    text: async (message: string, host: string) => (await account.one(text, { message, host }))?.body,
+    /** Those that are told what needs a person. */
+    withConditions: () => account.all(withConditions, {}),
   }),
   changes: (account: AccountDb) => ({
     /** Returns a row, or none if there are too many. */
     add: (id: string, url: string, events: readonly string[], secrets: SealedToken, at: number): Statement =>
-      account.bind(add, { ...secrets, id, url, events: JSON.stringify(events), at }),
+      account.bind(add, { ...secrets, id, url, host: new URL(url).host, events: JSON.stringify(events), at }),
     remove: (id: string): Statement => account.bind(remove, { id }),
     rotate: (id: string, secrets: SealedToken): Statement => account.bind(rotate, { ...secrets, id }),
     pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
     resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
     /** An event of the type `test`. */
     tell: (id: string, event: string, at: number): Statement => account.bind(tell, { id, event, at }),
+    /** Record events of conditions. Fails with `write_conflict` if what it was told of has changed, or it is paused. */
+    tellConditions: (webhook: string, { before, after }: Told, events: readonly WebhookEvent[], at: number) => [
+      account.bind(requireTold, { id: webhook, before }),
+      ...events.map(({ id, type, data }) =>
+        account.bind(record, { webhook, id, type, at, data: JSON.stringify(data) })
+      ),
+      account.bind(setTold, { id: webhook, after }),
+    ],
     taken: ({ id, hold }: HeldLine, seq: number): Statement => account.bind(taken, { id, hold, seq }),
     /** Returns a row if the line is still held. */
     answered: ({ id, hold }: HeldLine, answers: readonly WebhookAnswer[]): Statement =>

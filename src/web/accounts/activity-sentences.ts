@@ -127,8 +127,8 @@ const phrases: Record<string, Phrase> = {
   list_approval_rules: ['List', 'Listed', 'the approval rules'],
   try_guardrail: ['Try', 'Tried', '{guardrail}'],
   allow_text: ['Allow', 'Allowed', 'a text that {guardrail} had objected to'],
-  allow_service: ['Allow', 'Allowed', 'guardrails to send their messages to {host}'],
-  disallow_service: ['Stop allowing', 'Stopped allowing', 'guardrails to send their messages to {host}'],
+  allow_service: ['Allow', 'Allowed', 'that their messages are sent to {host}'],
+  disallow_service: ['Stop allowing', 'Stopped allowing', 'that their messages are sent to {host}'],
   disallow_text: ['Stop allowing', 'Stopped allowing', 'a text that {guardrail} had objected to'],
 
   create_account: ['Create', 'Created', 'the account[ {name}]'],

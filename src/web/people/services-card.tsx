@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { allowService, approvalConsent, disallowService } from '../../grid/guardrails/consents.ts'
+import { eventsProvider } from '../../grid/webhooks/webhooks.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
@@ -58,19 +59,19 @@ export function ServicesCard({ visit, services }: { visit: Visit; services: Text
   return (
     <Card
       id='services'
-      title='Services that check your messages'
-      lead='Guardrails of the account can send what you write and receive to these services. Admins can attach such a guardrail to your alias only if you allow it here. Others see on a message that its text was sent there.'
+      title='Services that get your messages'
+      lead='Guardrails and webhooks of the account can send what you write and receive to these services, only if you allow it here. Others see on a message that a guardrail sent its text there.'
     >
       <Table
         id='my-services'
-        caption='Services that check your messages'
+        caption='Services that get your messages'
         rows={services.filter(({ provider }) => provider !== approvalConsent.provider)}
         columns={[
           {
             title: 'Service',
             cell: ({ provider, host }) => (
               <>
-                <Name text={host} /> <span class='soft'>by {provider}</span>
+                <Name text={host} /> <span class='soft'>by {provider === eventsProvider ? 'webhook' : provider}</span>
               </>
             ),
           },

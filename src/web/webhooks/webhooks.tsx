@@ -23,12 +23,14 @@ import { ManagersOnlyNote, pluralize } from '../listing.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { AccountPages, Visit } from '../visit.ts'
 
-const lead = 'Servers that this grid tells of messages, tasks and held messages. Each request is signed.'
+const lead = 'Servers that this grid tells of what happens in the account. Each request is signed.'
 
 const titles = {
   message: 'messages that are delivered',
   task: 'tasks that begin or change their state',
   held: 'messages that wait for a decision',
+  attention: 'what needs a person (Attention)',
+  backup: 'failed backups of the grid',
 } as const
 
 export function webhookPages({ get, post }: AccountPages): void {

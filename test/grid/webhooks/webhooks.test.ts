@@ -4,17 +4,22 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   createWebhook,
   listWebhooks,
+  pauseWebhook,
   resumeWebhook,
   rotateWebhook,
   testWebhook,
 } from '../../../src/grid/webhooks/webhooks.ts'
+import { allowService, disallowService } from '../../../src/grid/guardrails/consents.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { day, hour, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'
+import { tellWebhooks } from '../../../src/worker/webhooks.ts'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
+import { seated } from '../../support/seats.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startWebhook, type TakenNotice, type Webhook, type WebhookAnswer } from '../../support/webhook.ts'
 
@@ -172,4 +177,85 @@ test('neither another address nor an eleventh webhook is taken', async () => {
   for (let n = 0; n < 10; n++) await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
 
   await expect(createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })).rejects.toThrow('at most 10')
+})
+
+test('what needs a person is told once, again when it is much worse, and once more when it comes back', async () => {
+  const { hook } = await webhook(() => 204, ['attention'])
+  const told = () => hook.taken.map(({ body }) => body)
+  const waits = async (unread: number) => {
+    for (let n = 0; n < unread; n++) await send('canary of a text')
+    grid.clock.now += 2 * hour
+    await tellWebhooks(grid.store)
+    await step()
+  }
+  await waits(1)
+  await Promise.all([tellWebhooks(grid.store), tellWebhooks(grid.store)])
+  await step()
+  expect(told()).toMatchObject([
+    { type: 'attention', data: { kind: 'unread', subject: grid.bob.id, agents: ['@bob'], level: 1 } },
+  ])
+  expect(hook.taken[0].text).not.toContain('canary')
+
+  await waits(1)
+  await callTool(grid, grid.bob.key, 'read_messages')
+  await waits(0)
+  await waits(1)
+
+  expect(told().map(({ data }) => [data.kind, data.level])).toEqual([['unread', 1], ['unread', 2], ['unread', 1]])
+})
+
+test('a failed backup is told once to webhooks that want it, and to no others', async () => {
+  const { hook } = await webhook(() => 204, ['backup'])
+  const { hook: other } = await webhook(() => 204, ['message', 'attention'])
+  const at = grid.clock.now
+  const tell = async (failed?: { at: number; reason: string }) => {
+    grid.store.backups = { made: undefined, failed }
+    await tellWebhooks(grid.store)
+    await step(second)
+  }
+  await tell()
+  await tell({ at, reason: 'a path of the operator' })
+  await tell({ at, reason: 'a path of the operator' })
+  await tell({ at: at + hour, reason: 'a path of the operator' })
+
+  expect(hook.taken.map(({ body }) => [body.type, body.data])).toEqual([
+    ['backup', { failed_at: at }],
+    ['backup', { failed_at: at + hour }],
+  ])
+  expect(other.taken).toEqual([])
+})
+
+test('a paused webhook is told of no condition', async () => {
+  const { hook, id } = await webhook(() => 204, ['attention'])
+  await send('hello')
+  await pauseWebhook(acme, id)
+  grid.clock.now += 2 * hour
+  await tellWebhooks(grid.store)
+  await resumeWebhook(acme, id)
+  await step()
+
+  expect(hook.taken).toEqual([])
+})
+
+test('what a person writes and gets goes to a host only since they allow it, and both of two people must', async () => {
+  await readSince(grid.clock.now)
+  const ann = await seated(grid, 'ann')
+  const ben = await seated(grid, 'ben')
+  const { hook } = await webhook()
+  const service = { provider: 'events', host: new URL(hook.url).host }
+  const said = async () => {
+    grid.clock.now += second
+    await send('of an agent', '@ann')
+    await sendMessage(ann.account, ann.seat, { to: '@ben', text: 'of ann' })
+    await step()
+    return hook.taken.splice(0).map(({ body }) => body.data.text)
+  }
+
+  expect(await said()).toEqual([undefined, undefined])
+  await allowService(ann.account, service)
+  expect(await said()).toEqual(['of an agent', undefined])
+  await allowService(ben.account, service)
+  expect(await said()).toEqual(['of an agent', 'of ann'])
+  await disallowService(ann.account, service)
+  expect(await said()).toEqual([undefined, undefined])
 })

@@ -20,7 +20,7 @@ test('a person allows a service and withdraws it; the log, the alias and the mes
   const { person: ann } = await seated(grid, 'ann', { name: 'Ann Smith' })
   const annsBrowser = await signedIn(grid, ann)
   const admin = await signedIn(grid, await person(grid, { role: 'admin' }))
-  expect((await annsBrowser.open(profile)).text).not.toContain('Services that check your messages')
+  expect((await annsBrowser.open(profile)).text).not.toContain('Services that get your messages')
   const id = await make(grid.acme, {
     ...{ name: 'reviewer', provider: 'webhook', config: { url: 'https://guard.example/x' }, token: signingSecret },
   })
@@ -33,7 +33,7 @@ test('a person allows a service and withdraws it; the log, the alias and the mes
   expect(refused.text).toContain(note)
 
   const allowed = await annsBrowser.submit(profile, {}, `${profile}/services`)
-  expect(allowed.text).toContain('Guardrails may send your messages there from now on.')
+  expect(allowed.text).toContain('Your messages may be sent there from now on.')
   expect((await attach()).text).not.toContain(note)
   await callTool(grid, grid.alice.key, 'send_message', { to: '@ann', message: 'hello' })
   await followLog(grid.store)
@@ -42,9 +42,9 @@ test('a person allows a service and withdraws it; the log, the alias and the mes
   expect((await annsBrowser.open(`${account}/${thread}`)).text).toContain('text was sent to guard.example')
 
   const withdrawn = await annsBrowser.submit(profile, {}, `${profile}/services`)
-  expect(withdrawn.text).toContain('Guardrails no longer send your messages there.')
+  expect(withdrawn.text).toContain('Your messages are no longer sent there.')
   expect((await admin.open(settings)).text).toContain(note)
   expect((await admin.open(`${account}/activity`)).text).toMatch(
-    /Stopped allowing guardrails to send their messages to guard.example .*Allowed guardrails to send their messages to guard.example /,
+    /Stopped allowing that their messages are sent to guard.example .*Allowed that their messages are sent to guard.example /,
   )
 })
