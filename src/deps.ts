@@ -8,6 +8,7 @@ import type { Metrics } from './lib/metrics.ts'
 import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 import type { SafeStream } from './lib/outbound/safe-stream.ts'
+import type { Traces } from './lib/traces.ts'
 
 /** Why an email is sent. Each kind has one subject. */
 type EmailKind =
@@ -73,6 +74,8 @@ export interface Deps {
   readonly overload: Overload
   /** Undefined if the process counts nothing. */
   readonly metrics?: Metrics
+  /** Undefined if the process sends no traces. */
+  readonly traces?: Traces
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */
   readonly stopping?: AbortSignal
 }

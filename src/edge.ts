@@ -30,15 +30,16 @@ export function servedOrigins(config: Config): string[] {
 }
 
 /**
- * Counts each call for metrics, and logs one that was refused, and one that took long, apart from its waits for messages. It comes before all others, so
+ * Counts each call for metrics, makes its spans, and logs one that was refused, and one that took long, apart from its waits for messages. It comes before all others, so
  * that it sees what they refuse. See docs/operating.md, "Logs".
  */
-export function createCallLog({ log, now, metrics }: Deps): MiddlewareHandler<AppEnv> {
+export function createCallLog({ log, now, metrics, traces }: Deps): MiddlewareHandler<AppEnv> {
   const lines = new TokenBuckets(linesPerReason)
 
   return async function callLog(c, next) {
     const startedAt = now()
-    const trace = new CallTrace(log)
+    const isProbe = probes.includes(c.req.path)
+    const trace = new CallTrace(log, isProbe ? undefined : traces?.request(() => c.req.raw.headers.get('traceparent')))
     c.set('trace', trace)
     await next()
     const { method, path } = c.req
@@ -51,6 +52,7 @@ export function createCallLog({ log, now, metrics }: Deps): MiddlewareHandler<Ap
       const { account, code, tool } = trace
       const ms = now() - startedAt - (account?.waitingMs ?? 0)
       metrics?.call({ door: doorOf(path), verb: tool ?? routePath(c), code, ms })
+      trace.spans?.end(() => ({ method, route: routePath(c), status: c.res.status, code }))
       if (code === undefined && ms <= slowMs) return
       // Callers without a credential share one bucket: they could be any number.
       const reason = `${account?.account} ${account?.agent} ${code}`

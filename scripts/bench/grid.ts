@@ -1,6 +1,7 @@
 /** Starts the service under test: `agent-grid serve` on a database with agents. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import process from 'node:process'
 import { promisify } from 'node:util'
 import { startSqld } from '../../test/support/sqld.ts'
 import type { BenchAgents, Population } from './agents.ts'
@@ -28,6 +29,9 @@ const unreachableLimits = {
   WAITS_PER_ACCOUNT: '10000',
 }
 
+/** Settings whose cost can be measured: a bench with them is compared with one without. */
+const measured = ['METRICS_TOKEN', 'OTEL_EXPORTER_OTLP_ENDPOINT']
+
 /** The settings for a database, and its agents. */
 export interface BenchDatabase {
   env: Record<string, string>
@@ -41,11 +45,15 @@ export interface BenchGrid {
 
 /** Create a database with agents and their history. */
 export async function createDatabase(database: Database, population: Population): Promise<BenchDatabase> {
-  const env = {
+  const env: Record<string, string> = {
     DATABASE_URL: await newDatabase(database),
     DURABILITY: 'full',
     LOG_LEVEL: 'warn',
     ...unreachableLimits,
+  }
+  for (const name of measured) {
+    const value = process.env[name]
+    if (value !== undefined) env[name] = value
   }
   return { env, agents: await populate(env, population) }
 }

@@ -20,7 +20,7 @@ export function pushAttempt(store: Store): LineAttempt {
   const signer = new Signer(store)
   const { config: { baseUrl }, now, safeStream } = store.deps
 
-  const send: SendNotice = async ({ signal }, notice) => {
+  const send: SendNotice = async ({ account, signal }, notice) => {
     const { config: { id, url, version }, event, token } = notice
     const is03 = version === '0.3'
     const body = JSON.stringify(
@@ -41,6 +41,7 @@ export function pushAttempt(store: Store): LineAttempt {
       },
       timeoutMs,
       signal,
+      spans: account.trace.spans,
       // What it answers is not read.
       maxBytes: Infinity,
     })

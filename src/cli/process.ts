@@ -10,7 +10,6 @@ import { GuardrailChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
 import { CallerHints } from '../lib/http/client-address.ts'
-import type { Metrics } from '../lib/metrics.ts'
 import { Overload } from '../lib/limits/overload.ts'
 import type { Log } from '../lib/log.ts'
 import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
@@ -66,13 +65,6 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     overload: new Overload(log),
     stopping,
   }
-}
-
-/** The counters of a server, if a setting asks for them. The library takes 25 ms to load. */
-export async function openMetrics({ metricsToken, metricsPort }: Config): Promise<Metrics | undefined> {
-  if (metricsToken === undefined && metricsPort === undefined) return undefined
-  const { Metrics } = await import('../lib/metrics.ts')
-  return new Metrics()
 }
 
 /** Aborts on SIGTERM or SIGINT. A second signal ends the process at once, and so do 15 s. */
@@ -151,6 +143,7 @@ export async function stopServer({ store, worker, listeners, stopWatch }: Server
   await worker.stop()
   await store.deps.email.close(emailGraceMs)
   await store.close()
+  await store.deps.traces?.close()
 }
 
 async function listenOrFail(

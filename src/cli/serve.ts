@@ -4,6 +4,7 @@ import { isStorageFull } from '../errors.ts'
 import { findLockedOutUser } from '../grid/people/operator.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
 import { clientCommand, connectCommand } from '../lib/client-snippets.ts'
+import { openTelemetry } from '../lib/telemetry.ts'
 import { ownCommand } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
@@ -13,7 +14,6 @@ import { findNearMisses } from './doctor/settings.ts'
 import {
   aborted,
   exitOnUncaughtError,
-  openMetrics,
   processDeps,
   readServerConfig,
   shutdownSignal,
@@ -32,7 +32,8 @@ export const serve: ProcessCommand = {
   async start(json) {
     const config = await readServerConfig(process.env)
     const stopping = shutdownSignal()
-    const deps = { ...processDeps(config, stopping), metrics: await openMetrics(config) }
+    const basic = processDeps(config, stopping)
+    const deps = { ...basic, ...await openTelemetry(config, basic.log) }
     exitOnUncaughtError(deps.log)
     const mixed = describeMixedAddresses(config)
     if (mixed) deps.log.warn(mixed)

@@ -1,6 +1,9 @@
 /** What the log says of a call that was refused or slow. See docs/operating.md, "Logs". */
 import { GridError } from '../errors.ts'
 import type { Log } from './log.ts'
+import type { CallSpans } from './traces.ts'
+
+const steps = { waitingMs: 'wait', guardrailsMs: 'guardrails', commitMs: 'commit' } as const
 
 /** Who calls, by id, and where the time of the call went. The `AccountStore` of the call has it. */
 export class AccountTrace {
@@ -11,6 +14,7 @@ export class AccountTrace {
   guardrailsMs = 0
   commitMs = 0
   readonly #now: () => number
+  #spans: CallSpans | undefined
 
   constructor(account: string, agent: string | undefined, now: () => number) {
     this.account = account
@@ -18,12 +22,23 @@ export class AccountTrace {
     this.#now = now
   }
 
-  async time<T>(part: 'waitingMs' | 'guardrailsMs' | 'commitMs', run: () => Promise<T>): Promise<T> {
+  /** Undefined if the process sends no traces. The log does not have them. */
+  get spans(): CallSpans | undefined {
+    return this.#spans
+  }
+
+  set spans(spans: CallSpans | undefined) {
+    this.#spans = spans
+  }
+
+  async time<T>(part: keyof typeof steps, run: () => Promise<T>): Promise<T> {
     const since = this.#now()
+    const end = this.#spans?.step(steps[part])
     try {
       return await run()
     } finally {
       this[part] += this.#now() - since
+      end?.()
     }
   }
 }
@@ -32,17 +47,39 @@ export class AccountTrace {
 export class CallTrace {
   /** A fifth of the cost of `newId`; request ids need no order. */
   readonly requestId: string = crypto.randomUUID()
-  account?: AccountTrace
-  /** The tool or method, if one route has several. */
-  tool?: string
+  readonly spans: CallSpans | undefined
   /** The code of the error that refused the call: of the grid, or of JSON-RPC. */
   code?: string
   /** Settles when the call has ended, if that is after the response has begun. */
   ended?: Promise<unknown>
   readonly #log: Log
+  #account: AccountTrace | undefined
+  #tool: string | undefined
 
-  constructor(log: Log) {
+  constructor(log: Log, spans?: CallSpans) {
     this.#log = log
+    this.spans = spans
+  }
+
+  get account(): AccountTrace | undefined {
+    return this.#account
+  }
+
+  /** To be set once the caller is known. */
+  set account(account: AccountTrace) {
+    this.#account = account
+    account.spans = this.spans
+    this.spans?.trustCaller()
+  }
+
+  /** The tool or method, if one route has several. */
+  get tool(): string | undefined {
+    return this.#tool
+  }
+
+  set tool(name: string) {
+    this.#tool = name
+    this.spans?.verb(name)
   }
 
   /** The error that refuses the call: a `GridError` unchanged. Any other is logged, and is `internal` without its details. */

@@ -129,11 +129,14 @@ export class RemoteLines {
   async #attempt({ kind, accountId, agentId, alias, id }: DueLine): Promise<boolean | undefined> {
     const make = this.#attempts[kind]
     if (!make) return undefined
-    const { instanceId, deps: { now } } = this.#store
+    const { instanceId, deps: { now, traces } } = this.#store
+    const spans = traces?.attempt()
     const system = this.#store.account(accountId, { type: 'system', job: 'remote-agents' })
     // What answers weigh is counted by credential.
     const credentialId = `remote-agent ${accountId}`
     const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId })
+    system.trace.spans = spans
+    account.trace.spans = spans
     const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
     const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
     if (held.length === 0) return undefined
@@ -144,8 +147,11 @@ export class RemoteLines {
       number: Number(attempts) + 1,
     }
     try {
-      return await make(attempt)
+      const isReached = await make(attempt)
+      spans?.endAttempt(`deliver ${kind}`, isReached)
+      return isReached
     } catch (error) {
+      spans?.endAttempt(`deliver ${kind}`, false)
       // The database did not take what became of the attempt. Otherwise the line would be held until the process ends.
       const at = now()
       const failure = { error: 'The grid itself failed.', dueAt: at + firstPauseMs, isUnsent: false }

@@ -13,10 +13,10 @@ import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import { Bodies } from '../../src/lib/http/body.ts'
 import { CallerHints } from '../../src/lib/http/client-address.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
-import { Metrics } from '../../src/lib/metrics.ts'
 import { Overload } from '../../src/lib/limits/overload.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
 import { createSafeStream } from '../../src/lib/outbound/safe-stream.ts'
+import { openTelemetry } from '../../src/lib/telemetry.ts'
 import { createLog } from '../../src/log.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
@@ -153,7 +153,7 @@ async function openGrid(
     guardrailChecks: guardrailChecks ?? new GuardrailChecks(),
     readClientPackage: () => Promise.resolve(undefined),
     overload: new Overload(log),
-    metrics: config.metricsToken === undefined ? undefined : new Metrics(),
+    ...await openTelemetry(config, log),
     stopping,
   }
   const store = await openStore(deps, {
@@ -191,6 +191,7 @@ async function openGrid(
     /** Tests need not close it. */
     close: closing(async () => {
       await store.close()
+      await deps.traces?.close()
       rmSync(folder, { recursive: true, force: true })
     }),
   }

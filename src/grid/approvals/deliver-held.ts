@@ -67,6 +67,8 @@ function outgoingOf(
     ...{ id, from: fromAgentId, type, recipient, body: cleaned, replyToMessageId, conversationId, hops, flagged },
     ...{ sanitized, sharedWith, key: null, keysSince: 0, replyFrom: null, at },
     ...{ contextId: later.contextId, taskId: later.taskId, expiresAt: later.expiresAt },
+    // What is stored stays.
+    traceparent: null,
     isInTaskAlone: later.isInTaskAlone,
     a2a: split ? JSON.stringify(split.inline) : a2a,
     largeParts: partsAsJson(split ? split.apart : parts),

@@ -9,6 +9,7 @@ import {
   type Verdict,
 } from '../../guardrails/provider.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
+import type { SafeFetch } from '../../lib/outbound/safe-fetch.ts'
 import { NoTurn } from '../../lib/shared-thread.ts'
 import type { Guarding } from '../../store/account.ts'
 import type { ActiveGuardrail } from '../../store/account/guarding.ts'
@@ -106,12 +107,14 @@ function findingOf(
 
 /** A guardrail that fails has no answer, whatever the reason: its log has it, without anything of the text. */
 async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): PossibleAnswer {
-  const { deps: { guardrailChecks, safeFetch: fetch, now, metrics }, guarding, deadline } = asking
+  const { deps: { guardrailChecks, safeFetch, now, metrics }, guarding, deadline } = asking
   const since = performance.now()
   const count = (outcome: 'passed' | 'objected' | 'failed') =>
     metrics?.check(guardrail.provider, outcome, performance.now() - since)
   const toolsOf = async () => {
     const token = guardrail.token ? await guarding.openToken(guardrail.id, guardrail.token) : undefined
+    const { spans } = guarding.trace
+    const fetch: SafeFetch = (url, request) => safeFetch(url, { ...request, spans })
     return { fetch, now, signal: deadline(), token }
   }
   try {

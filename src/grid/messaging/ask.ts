@@ -68,6 +68,7 @@ async function answerTo(
   try {
     note = isNew ? await whyInVain(account, sent) : undefined
     const answer = note === undefined ? await waitForAnswer(account, sent.id, isNew, options) : undefined
+    if (answer) account.trace.spans?.follow(answer)
     const messages = answer ? shown(answer) : []
     if (messages.length > 0) {
       return { messages, unread: await inbox.unread(agentId), lease: leaseOf(account, sent.id) }

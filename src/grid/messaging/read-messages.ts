@@ -187,6 +187,7 @@ export async function claimed(
   const { agentId, alias } = callingAgent(account.actor)
   const { deps, read: { inbox, leases }, waiting: { notifier } } = account
   const leased = leases.messages(rows)
+  for (const message of leased.messages) account.trace.spans?.follow(message)
   const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
     return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
   })

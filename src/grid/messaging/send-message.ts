@@ -152,7 +152,9 @@ async function compose(
     throw new GridError('invalid_input', 'The conversation id has characters that are not visible, or no Unicode.')
   }
   const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
-  const type = messageTypes[account.actor.type]
+  const { actor, trace: { spans } } = account
+  if (repliedTo) spans?.follow(repliedTo)
+  const type = messageTypes[actor.type]
   const at = account.deps.now()
   const id = newId()
   const details = input.a2a && splitDetails(id, { ...input.a2a })
@@ -177,6 +179,7 @@ async function compose(
     taskId: null,
     isInTaskAlone: false,
     expiresAt: input.expiresInSeconds === undefined ? null : at + input.expiresInSeconds * second,
+    traceparent: spans?.traceparent ?? null,
     at,
   }
   return { composed, repliedTo }
@@ -220,6 +223,8 @@ interface RepliedTo {
   type?: MessageType
   hops: number
   taskId?: string | null
+  traceparent: string | null
+  isExternal: number
 }
 
 async function messageRepliedTo(

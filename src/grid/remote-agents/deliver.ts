@@ -29,6 +29,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
     await write([remoteAgents.accepted(line, deps.now())])
     return true
   }
+  attempt.account.trace.spans?.follow(message)
   // Two remote agents would tell each other of their failures without end.
   if (message.type === 'system') {
     await write([inbox.markRead(actor.agentId, [message.id], deps.now()), remoteAgents.accepted(line, deps.now())])
@@ -82,6 +83,7 @@ export async function followExchange(attempt: Attempt): Promise<boolean> {
     if (exchange) await put({ state: 'ended' })
     return true
   }
+  attempt.account.trace.spans?.follow(message)
   const { taskId } = exchange
   const giveUp = async (told: string, said?: string) => {
     const reason = await tellOfFailure(attempt, message, told, said)

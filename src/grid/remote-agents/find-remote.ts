@@ -17,8 +17,8 @@ export async function addressOf(account: AccountStore, agentId: string, row: Rem
 }
 
 /** Requests of an attempt, which end with it. */
-export function streamOf({ account: { deps }, signal }: Attempt): typeof deps.safeStream {
-  return (url, init) => deps.safeStream(url, { ...init, signal })
+export function streamOf({ account: { deps, trace: { spans } }, signal }: Attempt): typeof deps.safeStream {
+  return (url, init) => deps.safeStream(url, { ...init, signal, spans, passesTrace: true })
 }
 
 /** Where the agent is, and its card, which is read again after an hour. */

@@ -53,9 +53,7 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
       await addressOf(account, agentId, row),
       'chat.postMessage',
       { body },
-      {
-        signal,
-      },
+      { signal, spans: account.trace.spans },
     )
     const place = { ts: String(ts), threadTs: first?.threadTs ?? String(ts), messageId: message.id }
     await write([change.slack.addMessage(slack.id, place), ...done()])

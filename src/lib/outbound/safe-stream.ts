@@ -15,6 +15,7 @@ import { hostnameOf, isAllowedAddress, isIpAddress, isLocalAddress, parseAllowed
 import type { Log } from '../log.ts'
 import { asRemoteError, RemoteError } from './remote-error.ts'
 import { safeConnect } from './safe-connect.ts'
+import type { CallSpans } from '../traces.ts'
 import { version } from '../version.ts'
 
 export interface RequestLimits {
@@ -25,6 +26,10 @@ export interface RequestLimits {
   signal?: AbortSignal
   /** The request only checks whether the server can be reached, so a failure is not logged as a warning. */
   isProbe?: boolean
+  /** The spans of the call that sends the request. */
+  spans?: CallSpans
+  /** The server is told the trace: it belongs to an agent of the account. */
+  passesTrace?: boolean
 }
 
 export interface SafeInit extends RequestLimits {
@@ -68,6 +73,7 @@ export function createSafeStream(options: SafeStreamOptions): SafeStream {
   return async (address, init) => {
     const url = parseAllowedUrl(address, options.config)
     const deadline = new Deadline(init)
+    const span = init.spans?.sending(init.method)
     let socket: Socket | undefined
     const end = () => {
       deadline.clear()
@@ -79,12 +85,15 @@ export function createSafeStream(options: SafeStreamOptions): SafeStream {
     }
     try {
       if (!url) throw new RemoteError('refused', 'The URL is not allowed')
-      const headers = requestHeaders(url, init)
+      const traceparent = init.passesTrace && span && { traceparent: span.traceparent }
+      const headers = { ...requestHeaders(url, init), ...traceparent }
       const addresses = await checkedAddresses(url, options, deadline.signal)
       socket = await connect(url, addresses, options, deadline.signal)
       const incoming = await deadline.unlessIdle(sendRequest(socket, url, headers, init))
+      span?.end(incoming.statusCode)
       return asResponse(incoming, deadline, init.maxBytes ?? defaultMaxBytes, { end, failed })
     } catch (error) {
+      span?.end()
       throw failed(error)
     }
   }

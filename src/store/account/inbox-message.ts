@@ -61,6 +61,7 @@ export interface InboxMessage {
   senderState: 'provisional' | 'claimed' | 'removed'
   /** 0 or 1: the sender belongs to another account than the recipient. */
   isExternal: number
+  traceparent: string | null
 }
 
 /** Nothing is decoded: one damaged row must not hide the others, and a unit of the write queue returns raw rows. */
@@ -91,6 +92,7 @@ const fields: Record<keyof InboxMessage, string> = {
   senderSkills: skillNamesAsJson(maxSenderSkills),
   senderState: 'accounts.state',
   isExternal: 'deliveries.sender_account_id <> deliveries.account_id',
+  traceparent: 'messages.traceparent',
 }
 
 const names = Object.keys(fields) as (keyof InboxMessage)[]

@@ -103,6 +103,8 @@ interface ReceivedMessage {
   type: MessageType
   hops: number
   taskId: string | null
+  traceparent: string | null
+  isExternal: number
 }
 
 // Another account could say any number of hops, so its message counts as one answer to ours.
@@ -111,7 +113,7 @@ const received = query<ReceivedMessage>(`
     iif(messages.account_id = :account, messages.hops, min(messages.hops, 1 + coalesce((
       SELECT answered.hops FROM messages AS answered
       WHERE answered.account_id = :account AND answered.id = messages.reply_to_message_id), 0))) AS hops,
-    deliveries.task_id
+    deliveries.task_id, messages.traceparent, messages.account_id <> :account AS is_external
   FROM deliveries ${joinMessages}
   WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :id`)
 

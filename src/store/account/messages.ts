@@ -31,11 +31,11 @@ const add = (channel: string, condition: string) =>
   // People write only as themselves, and programs never as people.
   statement(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
-      conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, body, a2a)
+      conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, traceparent, body, a2a)
     SELECT sender.account_id, :id, sender.id, sender.alias, :type, :recipient, ${channel}, :replyToMessageId,
       :conversationId, :flagged, :at,
       (SELECT trials.used + 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :from),
-      :sanitized, :hops, :sharedWith, :body, :a2a
+      :sanitized, :hops, :sharedWith, :traceparent, :body, :a2a
     FROM agents AS sender
     WHERE sender.account_id = :account AND sender.id = :from AND sender.deleted_at IS NULL
       AND (sender.type = 'human') = (:type = 'human')
@@ -85,8 +85,10 @@ const sentAt = `coalesce((SELECT min(held.sent_at) FROM held_messages AS held
   WHERE held.sender_account_id = messages.account_id AND held.message_id = messages.id), messages.created_at)`
 const sentColumns =
   `messages.id, messages.recipient, messages.conversation_id, ${sentAt} AS created_at, messages.sanitized, messages.hops`
-const sent = query<SentRow & { fromAlias: string; sharedWith: string | null }>(
-  `SELECT ${sentColumns}, messages.from_alias, messages.shared_with FROM messages WHERE ${isStored} AND messages.from_agent_id = :from`,
+const sent = query<
+  SentRow & { fromAlias: string; sharedWith: string | null; traceparent: string | null; isExternal: number }
+>(
+  `SELECT ${sentColumns}, messages.from_alias, messages.shared_with, messages.traceparent, 0 AS is_external FROM messages WHERE ${isStored} AND messages.from_agent_id = :from`,
   { sanitized: boolean },
 )
 const byKey = query<

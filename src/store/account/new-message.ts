@@ -33,6 +33,8 @@ export interface NewMessage {
   taskId: string | null
   isInTaskAlone: boolean
   expiresAt: number | null
+  /** The span that sends it; null without traces. */
+  traceparent: string | null
   at: number
 }
 

@@ -1,0 +1,247 @@
+/** Spans of one process, sent over OTLP. No attribute names an account, an agent or a text. See docs/operating.md, "Traces". */
+import {
+  type Attributes,
+  type Context,
+  isSpanContextValid,
+  type Link,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api'
+import { parseTraceParent, setGlobalErrorHandler } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import { AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
+import { setTimeout } from 'node:timers/promises'
+import { TokenBuckets } from './limits/call-limits.ts'
+import type { Log } from './log.ts'
+import { minute, second } from './time.ts'
+import { version } from './version.ts'
+
+/** A read of many messages links to some of the traces that they belong to. */
+const maxLinks = 10
+/** New traces. A span costs as much as a small statement, so what goes beyond this is left out. */
+const tracesRecorded = { perSecond: 20, burst: 50 }
+/** How long the last spans may take to be sent when the process stops. */
+const closeMs = 3 * second
+
+/** What a call was, once it has ended. */
+export interface EndedCall {
+  method: string
+  /** The pattern, never the path. */
+  route: string
+  status: number
+  /** The code of the error that refused it. */
+  code?: string
+}
+
+export class Traces {
+  readonly #provider: TracerProvider
+  readonly #recorded = new TokenBuckets(tracesRecorded)
+  readonly #tracer: Tracer
+  readonly #warn: (error: unknown) => void
+
+  /** `endpoint` is that of the collector, to which `/v1/traces` is added. */
+  constructor(endpoint: string, log: Log) {
+    const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`
+    let warnedAt = -Infinity
+    this.#warn = (error) => {
+      if (performance.now() - warnedAt < minute) return
+      warnedAt = performance.now()
+      log.warn('Traces could not be sent', { error })
+    }
+    setGlobalErrorHandler(this.#warn)
+    const own = resourceFromAttributes({ 'service.name': 'agent-grid', 'service.version': version })
+    this.#provider = new TracerProvider({
+      resource: own.merge(detectResources({ detectors: [envDetector] })),
+      sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+      spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
+    })
+    this.#tracer = this.#provider.getTracer('agent-grid')
+  }
+
+  /** `traceparent` is what the request says. It counts once the caller is known. */
+  request(traceparent: () => string | null): CallSpans {
+    return new CallSpans(this.#tracer, this.#recorded, SpanKind.SERVER, traceparent)
+  }
+
+  /** An attempt of the process itself to reach a server. */
+  attempt(): CallSpans {
+    return new CallSpans(this.#tracer, this.#recorded, SpanKind.INTERNAL, () => null)
+  }
+
+  /** Send the last spans, for a few seconds at most. */
+  async close(): Promise<void> {
+    await Promise.race([this.#provider.shutdown().catch(this.#warn), setTimeout(closeMs, undefined, { ref: false })])
+  }
+}
+
+interface Step {
+  name: string
+  since: number
+  until: number
+}
+
+/**
+ * The spans of one call. What the call reads or answers decides whose trace it continues, so its own span is made only
+ * when its id is asked for, or at its end. Times are milliseconds since the epoch, with fractions.
+ */
+export class CallSpans {
+  readonly #tracer: Tracer
+  readonly #recorded: TokenBuckets
+  readonly #kind: SpanKind
+  readonly #since = clock()
+  readonly #given: () => string | null
+  #parent: SpanContext | undefined
+  readonly #links: Link[] = []
+  readonly #steps: Step[] = []
+  #verb: Omit<Step, 'until'> | undefined
+  /** It began a trace that is beyond the rate. */
+  #isLeftOut: boolean | undefined
+  #made: { span: Span; context: Context } | undefined
+
+  constructor(tracer: Tracer, recorded: TokenBuckets, kind: SpanKind, given: () => string | null) {
+    this.#tracer = tracer
+    this.#recorded = recorded
+    this.#kind = kind
+    this.#given = given
+  }
+
+  /** The caller is known: the call continues the trace that its request names. */
+  trustCaller(): void {
+    this.#continue(this.#given())
+  }
+
+  /**
+   * The call reads or answers a message. It continues the trace of the message, if it has no other yet and the message
+   * is of the same account. Otherwise it links to it.
+   */
+  follow(message: { traceparent: string | null; isExternal: number }): void {
+    if (message.isExternal === 0) this.#continue(message.traceparent)
+    else this.#link(contextOf(message.traceparent))
+  }
+
+  #continue(traceparent: string | null): void {
+    const context = contextOf(traceparent)
+    if (this.#parent || this.#made) return this.#link(context)
+    this.#parent = context
+  }
+
+  #link(context: SpanContext | undefined): void {
+    if (!context) return
+    const own = this.#made?.span.spanContext() ?? this.#parent
+    const isKnown = [own, ...this.#links.map((link) => link.context)].some((known) =>
+      known?.traceId === context.traceId
+    )
+    if (isKnown || this.#links.length >= maxLinks) return
+    this.#links.push({ context })
+    this.#made?.span.addLink({ context })
+  }
+
+  /** What to pass on as `traceparent`; null if the trace is not recorded. From here on that is decided. @see W3C Trace Context §3.2 */
+  get traceparent(): string | null {
+    return this.#isRecorded ? traceparentOf(this.#own.span) : null
+  }
+
+  get #own(): { span: Span; context: Context } {
+    if (this.#made) return this.#made
+    const parent = this.#parent ? trace.setSpanContext(ROOT_CONTEXT, this.#parent) : ROOT_CONTEXT
+    const span = this.#tracer.startSpan(
+      'call',
+      { kind: this.#kind, startTime: this.#since, links: this.#links },
+      parent,
+    )
+    return this.#made = { span, context: trace.setSpan(ROOT_CONTEXT, span) }
+  }
+
+  /** The call turns out to be of this tool or method. Of two, the later one is the more precise. */
+  verb(name: string): void {
+    this.#verb = { name, since: clock() }
+  }
+
+  /** Returns the function that ends a step of the call. */
+  step(name: string): () => void {
+    const since = clock()
+    return () => void this.#steps.push({ name, since, until: clock() })
+  }
+
+  /** A request that the call sends; undefined if the trace is not recorded. `end` gets the status of the response, or nothing if there was none. */
+  sending(method: string): { traceparent: string; end(status?: number): void } | undefined {
+    if (!this.#isRecorded) return undefined
+    const attributes = { 'http.request.method': method }
+    const span = this.#tracer.startSpan(
+      method,
+      { kind: SpanKind.CLIENT, startTime: clock(), attributes },
+      this.#own.context,
+    )
+    return {
+      traceparent: traceparentOf(span),
+      end(status) {
+        if (status !== undefined) span.setAttribute('http.response.status_code', status)
+        if (status === undefined || status >= 400) span.setStatus({ code: SpanStatusCode.ERROR })
+        span.end(clock())
+      },
+    }
+  }
+
+  /** The request has been answered. Most traces are not recorded under load, so what it was is asked for only then. */
+  end(ended: () => EndedCall): void {
+    if (!this.#isRecorded) return
+    const { method, route, status, code } = ended()
+    const isFault = status >= 500 || code === 'internal'
+    this.#finish(`${method} ${route}`, isFault, {
+      'http.request.method': method,
+      'http.route': route,
+      'http.response.status_code': status,
+      ...(code !== undefined && { 'error.type': code }),
+    })
+  }
+
+  /** The attempt has ended. */
+  endAttempt(name: string, isReached: boolean): void {
+    if (this.#isRecorded) this.#finish(name, !isReached, {})
+  }
+
+  get #isRecorded(): boolean {
+    if (!this.#made && !this.#parent) {
+      this.#isLeftOut ??= this.#recorded.take('', performance.now()) > 0
+      if (this.#isLeftOut) return false
+    }
+    return this.#own.span.isRecording()
+  }
+
+  #finish(name: string, isFault: boolean, attributes: Attributes): void {
+    const { span, context } = this.#own
+    span.updateName(name)
+    span.setAttributes(attributes)
+    if (isFault) span.setStatus({ code: SpanStatusCode.ERROR })
+    const until = clock()
+    const verb = this.#verb && this.#tracer.startSpan(this.#verb.name, { startTime: this.#verb.since }, context)
+    const inner = verb ? trace.setSpan(ROOT_CONTEXT, verb) : context
+    for (const step of this.#steps) {
+      this.#tracer.startSpan(step.name, { startTime: step.since }, inner).end(step.until)
+    }
+    verb?.end(until)
+    span.end(until)
+  }
+}
+
+const { timeOrigin } = performance
+
+function clock(): number {
+  return timeOrigin + performance.now()
+}
+
+function contextOf(traceparent: string | null): SpanContext | undefined {
+  const context = traceparent === null ? null : parseTraceParent(traceparent)
+  return context && isSpanContextValid(context) ? { ...context, isRemote: true } : undefined
+}
+
+function traceparentOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext()
+  return `00-${traceId}-${spanId}-0${traceFlags & 1}`
+}

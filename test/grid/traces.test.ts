@@ -1,0 +1,200 @@
+/** What the spans of calls say, and whose trace they continue. See docs/operating.md, "Traces". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { RemoteLines } from '../../src/worker/remote-lines.ts'
+import { type CollectedSpan, type Collector, startCollector, treeOf } from '../support/collector.ts'
+import { rows } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { guard } from '../support/guarded.ts'
+import { answering, remoteProviders } from '../support/guardrail-services.ts'
+import { callTool, gridPath, wireRequest } from '../support/mcp.ts'
+import { messageResult, remoteAgent } from '../support/remote-agent.ts'
+
+const given = { trace: '0af7651916cd43dd8448eb211c80319c', parent: 'b7ad6b7169203331' }
+const traceparent = `00-${given.trace}-${given.parent}-01`
+
+let collector: Collector
+let grid: TestGrid
+beforeEach(async () => {
+  collector = await startCollector()
+  grid = await testGrid({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, ALLOW_PRIVATE_TARGETS: '1' } })
+})
+afterEach(async () => {
+  await grid.close()
+  await collector.close()
+})
+
+/** All spans of the grid so far, which ends with it. */
+async function spansSent(): Promise<CollectedSpan[]> {
+  await grid.deps.traces!.close()
+  return collector.spans
+}
+
+const send = async (key: string, to: string, message: string, more: object = {}): Promise<string> => {
+  const { text } = await callTool(grid, key, 'send_message', { to, message, ...more })
+  if (text.error) throw new Error(text.error.message)
+  return text.message_id
+}
+const read = async (key: string) => (await callTool(grid, key, 'read_messages')).text
+const named = (spans: CollectedSpan[], name: string) => spans.filter((span) => span.name === name)
+const callOf = (spans: CollectedSpan[], verb: CollectedSpan) =>
+  spans.find(({ spanId }) => spanId === verb.parentSpanId)!
+
+test('a message, its reading and the answer are one trace, with the request, the verb and the commit of each', async () => {
+  const question = await send(grid.alice.key, 'bob', 'canary-text')
+  await read(grid.bob.key)
+  await send(grid.bob.key, 'alice', 'canary-answer', { reply_to_message_id: question })
+  await read(grid.alice.key)
+  const spans = await spansSent()
+
+  const [{ traceId }] = named(spans, 'send_message')
+  expect(treeOf(spans, traceId)).toBe(
+    [
+      'POST /mcp/v1/grid',
+      '  send_message',
+      '    commit',
+      '  POST /mcp/v1/grid',
+      '    read_messages',
+      '      commit',
+      '  POST /mcp/v1/grid',
+      '    send_message',
+      '      commit',
+      '    POST /mcp/v1/grid',
+      '      read_messages',
+      '        commit',
+    ].join('\n').replaceAll('/mcp/v1/grid', gridPath),
+  )
+  expect(spans.every((span) => span.traceId === traceId)).toBe(true)
+  const { acme, alice, bob } = grid
+  for (const word of ['canary', 'alice', 'bob', acme.id, alice.id, bob.id, question]) {
+    expect(collector.text()).not.toContain(word)
+  }
+})
+
+test('a call of a known caller continues the trace of its request, and what it reads is linked', async () => {
+  const first = await send(grid.bob.key, 'alice', 'of another trace')
+  const { headers, body } = wireRequest('legacy', 'tools/call', { name: 'read_messages', arguments: {} })
+  const post = (key: string) => grid.post(gridPath, body, { ...headers, traceparent, Authorization: `Bearer ${key}` })
+  expect(await (await post(grid.alice.key)).text()).toContain(first)
+  expect((await post('no such key')).status).toBe(401)
+  await grid.request('/healthz', { headers: { traceparent } })
+  const spans = await spansSent()
+
+  const [sent] = named(spans, 'send_message')
+  const [reading] = named(spans, 'read_messages')
+  const call = callOf(spans, reading)
+  expect(call).toMatchObject({ traceId: given.trace, parentSpanId: given.parent })
+  expect(call.links).toMatchObject([{ traceId: sent.traceId, spanId: callOf(spans, sent).spanId }])
+  const anonymous = spans.find(({ attributes }) => JSON.stringify(attributes).includes('unauthenticated'))!
+  expect(anonymous.traceId).not.toBe(given.trace)
+  expect(anonymous.parentSpanId).toBeUndefined()
+  expect(spans.filter(({ name }) => name.includes('healthz'))).toEqual([])
+})
+
+test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${given.parent}-01`, `ff-${given.trace}-${given.parent}-01`])(
+  'a traceparent "%s" is ignored',
+  async (traceparent) => {
+    const { headers, body } = wireRequest('legacy', 'tools/call', { name: 'read_messages', arguments: {} })
+    await grid.post(gridPath, body, { ...headers, traceparent, Authorization: `Bearer ${grid.alice.key}` })
+    const spans = await spansSent()
+
+    expect(callOf(spans, named(spans, 'read_messages')[0]).parentSpanId).toBeUndefined()
+  },
+)
+
+test('between accounts a message is linked: neither continues the trace of the other', async () => {
+  const desk = await grid.evil.agent('desk', { visibility: 'public' })
+  const question = await send(grid.alice.key, 'desk', 'hello')
+  await read(desk.key)
+  await send(desk.key, 'alice', 'hello to you', { reply_to_message_id: question })
+  const spans = await spansSent()
+
+  const [asked, answered] = named(spans, 'send_message').map((verb) => callOf(spans, verb))
+  const reading = callOf(spans, named(spans, 'read_messages')[0])
+  expect(new Set([asked, answered, reading].map(({ traceId }) => traceId)).size).toBe(3)
+  for (const call of [reading, answered]) {
+    expect(call.parentSpanId).toBeUndefined()
+    expect(call.links).toMatchObject([{ traceId: asked.traceId, spanId: asked.spanId }])
+  }
+})
+
+test('a remote agent of the account is told the trace, and its answer goes on with it', async () => {
+  const remote = await remoteAgent(() => messageResult('42'))
+  const lines = new RemoteLines(grid.store)
+  const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
+  await send(grid.alice.key, 'robot', 'What is 6 times 7?')
+  await lines.run()
+  await lines.settled()
+  await read(grid.alice.key)
+  await lines.stop()
+  await remote.close()
+  const spans = await spansSent()
+
+  const [{ traceId }] = named(spans, 'send_message')
+  const [, told] = String(remote.calls[0].headers.traceparent).match(/^00-([0-9a-f]{32})-([0-9a-f]{16})-01$/)!
+  expect(told).toBe(traceId)
+  expect(treeOf(spans, traceId).split('\n').map((line) => line.trim())).toEqual([
+    ...[`POST ${gridPath}`, 'send_message', 'commit', 'deliver inbox'],
+    // It takes the line, sends, stores the answer, and lets the line go.
+    ...['commit', 'POST', 'commit', 'commit'],
+    ...[`POST ${gridPath}`, 'read_messages', 'commit'],
+  ])
+})
+
+test('a guardrail that asks a service is told nothing of the trace, and has a span', async () => {
+  const { webhook } = remoteProviders
+  const service = await answering(webhook.harmless)
+  const { token } = webhook
+  await guard(grid.acme, 'alice', {
+    direction: 'outbound',
+    provider: 'webhook',
+    config: webhook.config(service.url),
+    token,
+  })
+  await send(grid.alice.key, 'bob', 'hello')
+  await service.close()
+  const spans = await spansSent()
+
+  expect(service.requests[0].headers.traceparent).toBeUndefined()
+  const [verb] = named(spans, 'send_message')
+  expect(named(spans, 'guardrails')).toMatchObject([{ traceId: verb.traceId, parentSpanId: verb.spanId }])
+  expect(named(spans, 'POST')).toMatchObject([{ traceId: verb.traceId, kind: 3 }])
+})
+
+test('an answer that refuses says the code, and only a fault of the grid is an error', async () => {
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'nobody', message: 'hello' })
+  const { messages } = grid.store.account(grid.acme.id, { type: 'system', job: 'test' }).read
+  messages.byKey = () => Promise.reject(new Error('canary of a fault'))
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hello', idempotency_key: 'k' })
+  const spans = await spansSent()
+
+  const calls = named(spans, 'send_message').map((verb) => callOf(spans, verb))
+  const codeOf = ({ attributes }: CollectedSpan) =>
+    attributes.find(({ key }) => key === 'error.type')?.value.stringValue
+  expect(calls.map((call) => [codeOf(call), call.status.code])).toEqual([['recipient_not_found', 0], ['internal', 2]])
+  expect(collector.text()).not.toContain('canary')
+})
+
+test('without the setting nothing is stored and nothing is passed on', async () => {
+  const ofAcme = 'SELECT traceparent FROM messages WHERE account_id = ?'
+  const silent = await testGrid()
+  await callTool(silent, silent.alice.key, 'send_message', { to: 'bob', message: 'hello' })
+  expect(await rows(silent, ofAcme, [silent.acme.id])).toEqual([{ traceparent: null }])
+  await silent.close()
+
+  await send(grid.alice.key, 'bob', 'hello')
+  expect(await rows(grid, ofAcme, [grid.acme.id])).toMatchObject([
+    { traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/) },
+  ])
+})
+
+test('a collector that refuses is logged, and calls go on', async () => {
+  const refusing = await startCollector(400)
+  const other = await testGrid({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: refusing.url } })
+  await callTool(other, other.alice.key, 'send_message', { to: 'bob', message: 'hello' })
+  await other.deps.traces!.close()
+
+  expect(other.logs.filter((line) => line.includes('Traces could not be sent'))).toHaveLength(1)
+  await other.close()
+  await refusing.close()
+})

@@ -1,0 +1,58 @@
+/** A collector of OpenTelemetry that keeps the spans it gets. @see https://opentelemetry.io/docs/specs/otlp/#otlphttp */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface CollectedSpan {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind: number
+  startTimeUnixNano: string
+  endTimeUnixNano: string
+  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[]
+  links: { traceId: string; spanId: string }[]
+  status: { code: number }
+}
+
+export type Collector = Awaited<ReturnType<typeof startCollector>>
+
+/** Listens on a free port. `status` is what it answers. */
+export async function startCollector(status = 200) {
+  const spans: CollectedSpan[] = []
+  const bodies: string[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (chunk) => text += chunk).on('end', () => {
+      bodies.push(text)
+      for (const { scopeSpans } of JSON.parse(text).resourceSpans) {
+        for (const scope of scopeSpans) spans.push(...scope.spans)
+      }
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    /** All that was sent, as JSON. */
+    text: () => bodies.join('\n'),
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** The spans of a trace as lines, each below its parent, in the order in which they began. */
+export function treeOf(spans: readonly CollectedSpan[], traceId: string): string {
+  const ofTrace = spans.filter((span) => span.traceId === traceId)
+    .sort((a, b) => Number(BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano)))
+  const below = (parent: string | undefined, depth: number): string[] =>
+    ofTrace.filter((span) => (span.parentSpanId || undefined) === parent).flatMap((span) => [
+      `${'  '.repeat(depth)}${span.name}`,
+      ...below(span.spanId, depth + 1),
+    ])
+  return below(undefined, 0).join('\n')
+}
