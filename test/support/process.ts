@@ -71,6 +71,16 @@ export function runCommand(runner: Runner, words: string[], env: Record<string, 
   return watch(startCommand(runner, words, env)).ended
 }
 
+/** Start a command of agent-grid, which may be killed before it ends. */
+export function beginCommand(
+  runner: Runner,
+  words: string[],
+  env: Record<string, string>,
+): { kill(): void; ended: Promise<ProcessResult> } {
+  const child = startCommand(runner, words, env)
+  return { kill: () => void child.kill('SIGKILL'), ended: watch(child).ended }
+}
+
 /** Run another program, by its path in the repository. `onOutput` gets all output so far whenever there is more. */
 export function runScript(
   runtime: Runtime,

@@ -10,7 +10,7 @@ export const deletedKeptMs = 7 * day
 
 /**
  * Delete the account: at once no one reaches it, its agents or its keys. `name` is typed, and must be that of the account.
- * Resolves to when it will be removed. Fails with `invalid_input`, or for a user with `confirmation_required`.
+ * Resolves to when it will be removed: a half import at once. Fails with `invalid_input`, or for a user with `confirmation_required`.
  */
 export async function deleteAccount(account: AccountStore, input: { name: string }): Promise<{ removedAt: number }> {
   const { read, change, waiting, deps } = account
@@ -19,8 +19,12 @@ export async function deleteAccount(account: AccountStore, input: { name: string
   if (input.name.trim() !== await read.profile.accountName()) {
     throw invalidInput('This is not the name of the account.', 'confirmation')
   }
-  const agents = await read.removal.liveAgents()
   const at = deps.now()
+  if (await read.removal.isImporting()) {
+    await account.write([...precondition, ...change.removal.beginImporting(at)])
+    return { removedAt: at }
+  }
+  const agents = await read.removal.liveAgents()
   await account.write([...precondition, ...change.removal.delete(at)])
   // Waiting readers authenticate again, and are refused.
   waiting.notifier.notify(agents)

@@ -62,6 +62,11 @@ const end = [
   `UPDATE accounts SET state = 'removed', name = '', deleted_at = NULL WHERE id = :account AND state = 'removing'`,
 ].map(statement)
 
+const requireImporting = precondition(`EXISTS (
+  SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.state = 'importing')`)
+const forgetImport = statement(`DELETE FROM store_facts WHERE key = 'import:' || :account`)
+const importing = query<{ one: number }>(`SELECT 1 AS one FROM accounts WHERE id = :account AND state = 'importing'`)
+
 const deletion = query<{ deletedAt: number | null }>(`SELECT deleted_at FROM accounts WHERE id = :account`)
 const live = query<{ id: string }>(`SELECT id FROM agents WHERE account_id = :account AND deleted_at IS NULL`)
 
@@ -69,6 +74,7 @@ export const removal = {
   reads: (account: AccountDb) => ({
     /** When the account was deleted, in milliseconds since the epoch; undefined if it was not. */
     deletedAt: async () => (await account.one(deletion))?.deletedAt ?? undefined,
+    isImporting: async () => await account.one(importing) !== undefined,
     liveAgents: async () => (await account.all(live)).map(({ id }) => id),
   }),
   changes: (account: AccountDb) => ({
@@ -92,6 +98,14 @@ export const removal = {
      */
     beginUnclaimed: (until: number, at: number): Statement[] => [
       account.bind(requireUnclaimed, { until, at }),
+      account.bind(hideAgents, { at }),
+      account.bind(hide, { at }),
+      account.bind(begin, {}),
+    ],
+    /** Begin to remove an account whose import has not ended. */
+    beginImporting: (at: number): Statement[] => [
+      account.bind(requireImporting, {}),
+      account.bind(forgetImport, {}),
       account.bind(hideAgents, { at }),
       account.bind(hide, { at }),
       account.bind(begin, {}),

@@ -1,6 +1,7 @@
 /** Export and import of an account. */
 import { expect, test } from 'vitest'
 import type { SignedInUser } from '../../../src/auth/actor.ts'
+import { deleteAccountCommand } from '../../../src/cli/accounts.ts'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { noteExport } from '../../../src/grid/accounts/archive.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
@@ -11,6 +12,7 @@ import { mintKey } from '../../../src/lib/secrets.ts'
 import { day } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { followLog } from '../../../src/worker/threads.ts'
+import { postA2a, request } from '../../support/a2a.ts'
 import { archiveOf, check, importInto, rowsOf, textOf } from '../../support/archives.ts'
 import { emptyGrid, storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { hold } from '../../support/held.ts'
@@ -77,6 +79,7 @@ test('each agent reads, finds and lists in the new grid what it did in the old o
       const [before, after] = [await callTool(grid, old, tool, args), await callTool(target, api_key, tool, args)]
       expect(withoutPresence(after.text), `${tool} of ${alias}`).toEqual(withoutPresence(before.text))
     }
+    expect(await tasksOf(target as TestGrid, api_key)).toEqual(await tasksOf(grid, old))
   }
 })
 
@@ -190,6 +193,27 @@ test('an import that ends early shows nothing, and is repeated', async () => {
   }
 })
 
+test('a half import whose archive is lost is removed, and its aliases are free', async () => {
+  const target = await emptyGrid()
+  const stop = new Error('killed')
+  const killed = importInto(target.store, archive, {
+    beforeUnit: (n) => {
+      if (n === 3) throw stop
+    },
+  })
+  await expect(killed).rejects.toBe(stop)
+  const { name } = (await target.store.global.accounts.byId(owner.id))!
+
+  await deleteAccountCommand.run(target.store, { account: owner.id, name })
+  await sweep(target.store)
+
+  expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'removed' })
+  expect(await target.store.global.imports.begun(owner.id)).toBeUndefined()
+  const system = { type: 'system', job: 'test' } as const
+  const { id } = await createAccount(target.store, { name: 'Other', ownerEmail: 'ann@other.example' }, system)
+  await createAgent(target.store.account(id, system), { alias: 'alice' })
+})
+
 test('names that are taken stop an import before it writes, and agents can get other aliases', async () => {
   const target = await emptyGrid()
   const system = { type: 'system', job: 'test' } as const
@@ -228,6 +252,17 @@ test('a person becomes an invitation, and is again who they were when they accep
 function withoutPresence(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer, (name, value) => name === 'presence' ? undefined : value))
 }
+
+/** The archived tasks of a client as `ListTasks` and `GetTask` tell of them. */
+async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
+  const call = async (method: string, params: object) =>
+    (await postA2a(grid, key, request(method, params), version)).body.result
+  const { tasks: found } = await call('ListTasks', {})
+  const tasks = found.filter(({ id }: { id: string }) => exported.tasks.some((task) => task.id === id))
+  return [tasks, ...await Promise.all(tasks.map(({ id }: { id: string }) => call('GetTask', { id })))]
+}
+
+const version = { 'A2A-Version': '1.0' }
 
 /** A key of the agent in the old grid. */
 async function newKeyOf(alias: string): Promise<string> {
