@@ -62,6 +62,8 @@ export async function startSlack() {
     return fetch(url.replace('https://slack.com/', origin), request)
   }
   return {
+    /** Instead of `https://slack.com/api/`. */
+    api: `${origin}api/`,
     safeFetch,
     posts,
     troubles,

@@ -12,6 +12,7 @@ import { agentPage } from '../lists.ts'
 import { authorize } from '../authorize.ts'
 import { callingSeat } from '../people/seats.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { endMirror } from '../slack/end-mirror.ts'
 
 /** Most members of a channel. One write stores a message for all of them. */
 export const maxMembers = 500
@@ -108,6 +109,7 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
     const { channels } = account.change
     await account.write([
       channels.requireLive(id),
+      ...await endMirror(account, id),
       channels.removeOtherMembers(id, []),
       channels.softDelete(id, account.deps.now()),
     ])

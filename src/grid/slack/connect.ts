@@ -14,6 +14,7 @@ import { authorize } from '../authorize.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { callingSeat } from '../people/seats.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { endMirror } from './end-mirror.ts'
 
 /** Where Slack sends the events of a mirrored channel. */
 export function slackEventsPath(id: string): string {
@@ -140,17 +141,8 @@ export async function disconnectSlack(account: AccountStore, channel: string): P
   requireAdmin(account.actor)
   await retryOnConflict(async () => {
     const { id } = await channelOf(account, channel)
-    const slack = await account.read.slack.ofChannel(id)
-    if (!slack) return
-    const at = account.deps.now()
-    const { agents, channels, leases, slack: changes } = account.change
-    await account.write([
-      agents.requireLive([slack.agentId]),
-      channels.removeAgent(slack.agentId),
-      leases.parkUnread(slack.agentId, at),
-      agents.softDelete(slack.agentId, at),
-      ...changes.disconnect(id),
-    ])
+    const statements = await endMirror(account, id)
+    if (statements.length > 0) await account.write(statements)
   })
 }
 

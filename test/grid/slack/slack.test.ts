@@ -1,6 +1,6 @@
 /** A channel that is mirrored with one of Slack, over the doors, against a local server that speaks Slack's API. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
+import { createChannel, deleteChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { askToLinkSlack, connectSlack, disconnectSlack, tellOfSlack } from '../../../src/grid/slack/connect.ts'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -225,6 +225,14 @@ test('once it has ended, nothing goes in either direction', async () => {
     externalIntegrationType: null,
     externalChannelName: null,
   })
+})
+
+test('a channel that is deleted takes the agent of the integration along', async () => {
+  await deleteChannel(grid.acme.store, channel)
+
+  expect(await grid.acme.store.read.agents.byAlias('slack-general')).toBeUndefined()
+  expect(await rows(grid, 'SELECT id FROM slack_channels WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  expect(await arrive(said('hello'))).toBe(404)
 })
 
 test.each([
