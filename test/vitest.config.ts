@@ -22,10 +22,10 @@ export default defineConfig({
   test: {
     // `npm run mutants` chooses its tests.
     include: process.env.MUTANT_TESTS?.split(' ') ?? ['test/**/*.test.{ts,tsx}'],
-    // Two processes run all files, so what these import is loaded twice, and not once for each. No file may leave
-    // anything behind in its process.
+    // A few processes run all files, so what these import is loaded a few times, and not once for each. No file may leave
+    // anything behind in its process. One more than there are processors in CI: many tests wait for a child.
     isolate: false,
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: patienceMs,
     hookTimeout: patienceMs,
     teardownTimeout: patienceMs,

@@ -4,7 +4,6 @@
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -42,9 +41,10 @@ test(
 
     for (let n = 0; n < kills; n++) {
       const importing = beginCommand('node', words, { DATABASE_URL: target.url })
-      const ended = importing.ended.then(() => true)
+      let hasEnded = false
+      void importing.ended.then(() => hasEnded = true)
       const enough = emptyBytes + wholeBytes * (n + 1) / (kills * 3)
-      while (bytesOf(target) < enough && !await Promise.race([ended, setTimeout(1, false)]));
+      await waitFor('a part of the account', () => hasEnded || bytesOf(target) >= enough)
       const isOfServer = n % 2 === 1
       if (isOfServer) server.signal('SIGKILL')
       else importing.kill()
