@@ -33,7 +33,7 @@ export const serve: ProcessCommand = {
     const config = await readServerConfig(process.env)
     const stopping = shutdownSignal()
     const basic = processDeps(config, stopping)
-    const deps = { ...basic, ...await openTelemetry(config, basic.log) }
+    const deps = { ...basic, ...await openTelemetry(basic) }
     exitOnUncaughtError(deps.log)
     const mixed = describeMixedAddresses(config)
     if (mixed) deps.log.warn(mixed)

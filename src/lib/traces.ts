@@ -24,6 +24,10 @@ import { version } from './version.ts'
 
 /** A read of many messages links to some of the traces that they belong to. */
 const maxLinks = 10
+/** A stream that waits for hours has no end of steps. */
+const maxSteps = 50
+/** Others are made up by the caller. @see OpenTelemetry, semantic conventions of HTTP */
+const knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** New traces. A span costs as much as a small statement, so what goes beyond this is left out. */
 const tracesRecorded = { perSecond: 20, burst: 50 }
 /** How long the last spans may take to be sent when the process stops. */
@@ -43,10 +47,12 @@ export class Traces {
   readonly #provider: TracerProvider
   readonly #recorded = new TokenBuckets(tracesRecorded)
   readonly #tracer: Tracer
+  readonly #now: () => number
   readonly #warn: (error: unknown) => void
 
   /** `endpoint` is that of the collector, to which `/v1/traces` is added. */
-  constructor(endpoint: string, log: Log) {
+  constructor(endpoint: string, { log, now }: { log: Log; now: () => number }) {
+    this.#now = now
     const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`
     let warnedAt = -Infinity
     this.#warn = (error) => {
@@ -66,12 +72,12 @@ export class Traces {
 
   /** `traceparent` is what the request says. It counts once the caller is known. */
   request(traceparent: () => string | null): CallSpans {
-    return new CallSpans(this.#tracer, this.#recorded, SpanKind.SERVER, traceparent)
+    return new CallSpans(this.#tracer, this.#recorded, this.#now(), SpanKind.SERVER, traceparent)
   }
 
   /** An attempt of the process itself to reach a server. */
   attempt(): CallSpans {
-    return new CallSpans(this.#tracer, this.#recorded, SpanKind.INTERNAL, () => null)
+    return new CallSpans(this.#tracer, this.#recorded, this.#now(), SpanKind.INTERNAL, () => null)
   }
 
   /** Send the last spans, for a few seconds at most. */
@@ -94,7 +100,9 @@ export class CallSpans {
   readonly #tracer: Tracer
   readonly #recorded: TokenBuckets
   readonly #kind: SpanKind
-  readonly #since = clock()
+  /** The clock of the day may be set; that of steps may not. */
+  readonly #epoch: number
+  readonly #since: number
   readonly #given: () => string | null
   #parent: SpanContext | undefined
   readonly #links: Link[] = []
@@ -104,7 +112,15 @@ export class CallSpans {
   #isLeftOut: boolean | undefined
   #made: { span: Span; context: Context } | undefined
 
-  constructor(tracer: Tracer, recorded: TokenBuckets, kind: SpanKind, given: () => string | null) {
+  constructor(
+    tracer: Tracer,
+    recorded: TokenBuckets,
+    at: number,
+    kind: SpanKind,
+    given: () => string | null,
+  ) {
+    this.#epoch = at - performance.now()
+    this.#since = at
     this.#tracer = tracer
     this.#recorded = recorded
     this.#kind = kind
@@ -160,13 +176,15 @@ export class CallSpans {
 
   /** The call turns out to be of this tool or method. Of two, the later one is the more precise. */
   verb(name: string): void {
-    this.#verb = { name, since: clock() }
+    this.#verb = { name, since: this.#clock() }
   }
 
   /** Returns the function that ends a step of the call. */
   step(name: string): () => void {
-    const since = clock()
-    return () => void this.#steps.push({ name, since, until: clock() })
+    const since = this.#clock()
+    return () => {
+      if (this.#steps.length < maxSteps) this.#steps.push({ name, since, until: this.#clock() })
+    }
   }
 
   /** A request that the call sends; undefined if the trace is not recorded. `end` gets the status of the response, or nothing if there was none. */
@@ -175,15 +193,15 @@ export class CallSpans {
     const attributes = { 'http.request.method': method }
     const span = this.#tracer.startSpan(
       method,
-      { kind: SpanKind.CLIENT, startTime: clock(), attributes },
+      { kind: SpanKind.CLIENT, startTime: this.#clock(), attributes },
       this.#own.context,
     )
     return {
       traceparent: traceparentOf(span),
-      end(status) {
+      end: (status) => {
         if (status !== undefined) span.setAttribute('http.response.status_code', status)
         if (status === undefined || status >= 400) span.setStatus({ code: SpanStatusCode.ERROR })
-        span.end(clock())
+        span.end(this.#clock())
       },
     }
   }
@@ -191,7 +209,8 @@ export class CallSpans {
   /** The request has been answered. Most traces are not recorded under load, so what it was is asked for only then. */
   end(ended: () => EndedCall): void {
     if (!this.#isRecorded) return
-    const { method, route, status, code } = ended()
+    const { method: given, route, status, code } = ended()
+    const method = knownMethods.includes(given) ? given : '_OTHER'
     const isFault = status >= 500 || code === 'internal'
     this.#finish(`${method} ${route}`, isFault, {
       'http.request.method': method,
@@ -214,12 +233,16 @@ export class CallSpans {
     return this.#own.span.isRecording()
   }
 
+  #clock(): number {
+    return this.#epoch + performance.now()
+  }
+
   #finish(name: string, isFault: boolean, attributes: Attributes): void {
     const { span, context } = this.#own
     span.updateName(name)
     span.setAttributes(attributes)
     if (isFault) span.setStatus({ code: SpanStatusCode.ERROR })
-    const until = clock()
+    const until = this.#clock()
     const verb = this.#verb && this.#tracer.startSpan(this.#verb.name, { startTime: this.#verb.since }, context)
     const inner = verb ? trace.setSpan(ROOT_CONTEXT, verb) : context
     for (const step of this.#steps) {
@@ -228,12 +251,6 @@ export class CallSpans {
     verb?.end(until)
     span.end(until)
   }
-}
-
-const { timeOrigin } = performance
-
-function clock(): number {
-  return timeOrigin + performance.now()
 }
 
 function contextOf(traceparent: string | null): SpanContext | undefined {

@@ -1,5 +1,6 @@
 /** What the spans of calls say, and whose trace they continue. See docs/operating.md, "Traces". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minute, second } from '../../src/lib/time.ts'
 import { RemoteLines } from '../../src/worker/remote-lines.ts'
 import { type CollectedSpan, type Collector, startCollector, treeOf } from '../support/collector.ts'
 import { rows } from '../support/database.ts'
@@ -30,11 +31,15 @@ async function spansSent(): Promise<CollectedSpan[]> {
 }
 
 const send = async (key: string, to: string, message: string, more: object = {}): Promise<string> => {
+  grid.clock.now += minute
   const { text } = await callTool(grid, key, 'send_message', { to, message, ...more })
   if (text.error) throw new Error(text.error.message)
   return text.message_id
 }
-const read = async (key: string) => (await callTool(grid, key, 'read_messages')).text
+const read = async (key: string) => {
+  grid.clock.now += minute
+  return (await callTool(grid, key, 'read_messages')).text
+}
 const named = (spans: CollectedSpan[], name: string) => spans.filter((span) => span.name === name)
 const callOf = (spans: CollectedSpan[], verb: CollectedSpan) =>
   spans.find(({ spanId }) => spanId === verb.parentSpanId)!
@@ -77,6 +82,7 @@ test('a call of a known caller continues the trace of its request, and what it r
   expect(await (await post(grid.alice.key)).text()).toContain(first)
   expect((await post('no such key')).status).toBe(401)
   await grid.request('/healthz', { headers: { traceparent } })
+  await grid.request('/canary-path', { method: 'CANARY' })
   const spans = await spansSent()
 
   const [sent] = named(spans, 'send_message')
@@ -88,6 +94,7 @@ test('a call of a known caller continues the trace of its request, and what it r
   expect(anonymous.traceId).not.toBe(given.trace)
   expect(anonymous.parentSpanId).toBeUndefined()
   expect(spans.filter(({ name }) => name.includes('healthz'))).toEqual([])
+  expect(collector.text().toLowerCase()).not.toContain('canary')
 })
 
 test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${given.parent}-01`, `ff-${given.trace}-${given.parent}-01`])(
@@ -123,6 +130,7 @@ test('a remote agent of the account is told the trace, and its answer goes on wi
   const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
   await send(grid.alice.key, 'robot', 'What is 6 times 7?')
+  grid.clock.now += second
   await lines.run()
   await lines.settled()
   await read(grid.alice.key)

@@ -153,7 +153,7 @@ async function openGrid(
     guardrailChecks: guardrailChecks ?? new GuardrailChecks(),
     readClientPackage: () => Promise.resolve(undefined),
     overload: new Overload(log),
-    ...await openTelemetry(config, log),
+    ...await openTelemetry({ config, log, now: () => clock.now }),
     stopping,
   }
   const store = await openStore(deps, {
