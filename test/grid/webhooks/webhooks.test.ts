@@ -185,23 +185,27 @@ test('what needs a person is told once, again when it is much worse, and once mo
   const waits = async (unread: number) => {
     for (let n = 0; n < unread; n++) await send('canary of a text')
     grid.clock.now += 2 * hour
-    await tellWebhooks(grid.store)
+    // Two processes look at the same time.
+    await Promise.all([tellWebhooks(grid.store), tellWebhooks(grid.store)])
     await step()
   }
   await waits(1)
-  await Promise.all([tellWebhooks(grid.store), tellWebhooks(grid.store)])
-  await step()
   expect(told()).toMatchObject([
     { type: 'attention', data: { kind: 'unread', subject: grid.bob.id, agents: ['@bob'], level: 1 } },
   ])
   expect(hook.taken[0].text).not.toContain('canary')
 
   await waits(1)
+  await waits(1)
+  await waits(1)
   await callTool(grid, grid.bob.key, 'read_messages')
   await waits(0)
   await waits(1)
 
-  expect(told().map(({ data }) => [data.kind, data.level])).toEqual([['unread', 1], ['unread', 2], ['unread', 1]])
+  expect(told().map(({ data }) => [data.kind, data.level])).toEqual([
+    ...[['unread', 1], ['unread', 2], ['unread', 4]],
+    ['unread', 1],
+  ])
 })
 
 test('a failed backup is told once to webhooks that want it, and to no others', async () => {
@@ -242,6 +246,7 @@ test('what a person writes and gets goes to a host only since they allow it, and
   const ann = await seated(grid, 'ann')
   const ben = await seated(grid, 'ben')
   const { hook } = await webhook()
+  const { hook: elsewhere } = await webhook()
   const service = { provider: 'events', host: new URL(hook.url).host }
   const said = async () => {
     grid.clock.now += second
@@ -252,10 +257,16 @@ test('what a person writes and gets goes to a host only since they allow it, and
   }
 
   expect(await said()).toEqual([undefined, undefined])
+  await send('of an agent, before', '@ann')
+  grid.clock.now += second
   await allowService(ann.account, service)
+  await step()
+  expect(hook.taken.splice(0).map(({ body }) => body.data.text)).toEqual([undefined])
   expect(await said()).toEqual(['of an agent', undefined])
   await allowService(ben.account, service)
   expect(await said()).toEqual(['of an agent', 'of ann'])
   await disallowService(ann.account, service)
   expect(await said()).toEqual([undefined, undefined])
+  expect(elsewhere.taken.length).toBeGreaterThan(8)
+  expect(elsewhere.taken.every(({ body }) => body.data.text === undefined)).toBe(true)
 })
