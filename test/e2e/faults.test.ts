@@ -14,12 +14,13 @@ test(
   'kills, a full disk, EIO on fsync and on write, and clock jumps: nothing lost, nothing twice, in order',
   async () => {
     console.log(`Seed ${seed}: npm run faults -- --rounds ${rounds} --seed ${seed} --runtime ${runtime}`)
-    const { found, exits, database, figures } = await faults({ seed, rounds, runtime })
+    const { found, exits, database, differences, figures } = await faults({ seed, rounds, runtime })
     console.log(JSON.stringify(figures))
 
     expect(found).toEqual(noFaults)
     expect(exits).toEqual([])
     expect(database).toEqual(['ok'])
+    expect(differences).toEqual([])
     expect(figures.acknowledged).toBeGreaterThan(10)
   },
   120_000 + rounds * 20_000,

@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { recount } from '../../scripts/recount/recount.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { setSkills } from '../../src/grid/agents/skills.ts'
@@ -66,6 +67,8 @@ test(
       expect(await everythingOf(server, String(keyOf.get(alias)))).toEqual(before)
     }
     await Promise.all([old.stop(), server.stop()])
+    // Traffic and usage are not in an archive.
+    expect(await recount({ url: target.url }, { withHistory: false })).toEqual([])
     target.remove()
   },
   isLong ? 600_000 : undefined,

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
+import { recount } from '../../scripts/recount/recount.ts'
 import { runtimeCommand } from '../../scripts/runtime.ts'
 import { rebuildConversationsCommand } from '../../src/cli/keys.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -60,6 +61,7 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
     try {
       await works[work](grid)
       expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
+      expect(await recount({ url }, { withHistory: work !== 'claims' })).toEqual([])
     } finally {
       await grid.close()
       await server?.stop()

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { recount } from '../../scripts/recount/recount.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { connectSlack } from '../../src/grid/slack/connect.ts'
 import { isLong } from '../support/long.ts'
@@ -56,6 +57,7 @@ test.each(runtimes)(
     expect(texts).toEqual(Array.from({ length: total }, (_, n) => `Ann: event ${n}`))
     expect(slack.posts).toMatchObject([{ username: '@alice', text: 'of the grid' }])
     await server.stop()
+    expect(await recount({ url: env.DATABASE_URL })).toEqual([])
     await slack.close()
   },
   isLong ? 300_000 : undefined,

@@ -1,6 +1,7 @@
 /** A server is killed (SIGKILL) while it tells webhooks of messages. The long form sends 1,000 and kills five times. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { recount } from '../../scripts/recount/recount.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { createWebhook } from '../../src/grid/webhooks/webhooks.ts'
 import { testGrid } from '../support/grid.ts'
@@ -47,6 +48,7 @@ test(
     await waitFor('all messages to be told', () => told().length >= messages)
     await server.stop()
 
+    expect(await recount({ url: `file:${join(prepared.folder, 'grid.db')}` })).toEqual([])
     expect(told()).toEqual(sent)
     const idOf = new Map(taking.taken.map(({ body, headers }) => [body.data.message_id, headers['webhook-id']]))
     expect(taking.taken.filter(({ body, headers }) => idOf.get(body.data.message_id) !== headers['webhook-id']))

@@ -2,6 +2,7 @@
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import { type Cluster, startCluster } from '../../../scripts/cluster/cluster.ts'
+import { recount } from '../../../scripts/recount/recount.ts'
 import { type Runtime, temporaryDatabase } from '../../support/process.ts'
 import { runJson } from '../../support/seed-agents.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -170,17 +171,14 @@ async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promi
   return killed
 }
 
-/** Check the database file of a stopped libsql-server, and the counts of the trials in it. */
+/** Check the database file of a stopped libsql-server, with all that is derived in it. */
 async function inspect(file: string) {
   const client = createClient({ url: `file:${file}` })
   const all = async (sql: string) => (await client.execute(sql)).rows.map((row) => ({ ...row }))
   const found = {
     integrity: await all('PRAGMA integrity_check'),
     foreignKeys: await all('PRAGMA foreign_key_check'),
-    trials: await all(
-      `SELECT used FROM trials WHERE used <> (SELECT count(*) FROM messages
-        WHERE messages.account_id = trials.account_id AND from_agent_id = agent_id)`,
-    ),
+    differences: await recount({ url: `file:${file}` }),
   }
   client.close()
   return found
@@ -189,6 +187,6 @@ async function inspect(file: string) {
 export const soundDatabase = {
   integrity: [{ integrity_check: 'ok' }],
   foreignKeys: [],
-  trials: [],
+  differences: [],
 }
 export const fullTrials = trialSenders.map(() => trialMessages)

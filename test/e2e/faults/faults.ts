@@ -3,6 +3,7 @@ import { createClient } from '@libsql/client'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { recount } from '../../../scripts/recount/recount.ts'
 import { freePort } from '../../../src/lib/free-port.ts'
 import { day } from '../../../src/lib/time.ts'
 import type { FaultySettings } from '../../support/faulty-server.ts'
@@ -162,6 +163,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
       found,
       exits: exits.filter((code) => code !== 0),
       database: await integrity(path),
+      differences: await recount({ url: `file:${path}` }, { withHistory: false }),
       figures: {
         seed,
         rounds: done,

@@ -1,0 +1,203 @@
+/**
+ * What the derived tables and counters must say, computed anew from the tables that they are derived from. Each count is
+ * SQL of its own, so that it does not repeat a fault of the product.
+ */
+
+/**
+ * A derived table. Both texts select `what`, which names a row, and `value`, the row as text. `stored` is what the database
+ * says; `counted` is what follows from the raw tables.
+ */
+export interface Count {
+  name: string
+  stored: string
+  counted: string
+  /** It counts what happened, also of messages that were blocked, removed or moved to another account since. */
+  countsHistory?: true
+}
+
+const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'threads')`
+
+/** The two ends of each direct message, once for each account that shows it. */
+const direct = `
+  SELECT m.seq, m.created_at AS at, m.type, m.reply_to_message_id, m.conversation_id, m.account_id AS home,
+    m.account_id, m.from_agent_id AS source, m.from_agent_id AS writer,
+    iif(d.account_id = m.account_id, d.agent_id, m.recipient) AS target,
+    iif(d.account_id = m.account_id, '', d.agent_id) AS external,
+    min(m.from_agent_id, d.agent_id) || ' ' || max(m.from_agent_id, d.agent_id) AS pair,
+    iif(d.account_id = m.account_id, d.agent_id, NULL) AS reader, d.seq AS delivery_seq
+  FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+  WHERE m.channel_id IS NULL AND m.seq BETWEEN 1 AND ${position}
+  UNION ALL
+  SELECT m.seq, m.created_at, m.type, m.reply_to_message_id, m.conversation_id, m.account_id,
+    d.account_id, '@' || m.from_alias, NULL, d.agent_id, m.from_agent_id,
+    min(m.from_agent_id, d.agent_id) || ' ' || max(m.from_agent_id, d.agent_id), d.agent_id, d.seq
+  FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+  WHERE m.channel_id IS NULL AND d.account_id <> m.account_id AND m.seq BETWEEN 1 AND ${position}`
+const threadOf = `iif(conversation_id IS NULL, 'pair ' || pair, 'conversation ' || external || '/' || conversation_id)`
+const placed = `
+  SELECT account_id, home, ${threadOf} AS thread, seq, at, type, source, target, reply_to_message_id FROM (${direct})
+  UNION ALL
+  SELECT account_id, account_id, 'channel ' || channel_id, seq, created_at, type, from_agent_id, channel_id,
+    reply_to_message_id
+  FROM messages WHERE channel_id IS NOT NULL AND seq BETWEEN 1 AND ${position}`
+const storedThread = `threads.kind || ' ' || threads.key`
+
+// A message whose parent is gone keeps the root that it had: nothing is left that says which.
+const parent = (place: string) =>
+  `coalesce(
+  (SELECT seq FROM messages WHERE account_id = ${place}.home AND id = ${place}.reply_to_message_id),
+  (SELECT messages.seq FROM messages WHERE id = ${place}.reply_to_message_id))`
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const newestAt = `(SELECT created_at FROM messages WHERE seq = (SELECT max(seq) FROM messages))`
+const recent = `(period_ms = ${hourMs} AND at > ${newestAt} - ${dayMs} OR period_ms = ${dayMs} AND at > ${newestAt} - ${
+  7 * dayMs
+})`
+
+const sizeOf = (text: string) =>
+  `octet_length(${text}) + 40 * (2 * length(${text}) - length(replace(${text}, '{', '')) - length(replace(${text}, '[', '')))`
+
+export const counts: readonly Count[] = [
+  {
+    name: 'unread messages of inboxes',
+    stored: `SELECT n AS what, unread AS value FROM agent_numbers`,
+    counted: `SELECT n AS what, count(deliveries.seq) AS value FROM agent_numbers
+      LEFT JOIN deliveries ON deliveries.inbox = n AND state = 'unread' GROUP BY n`,
+  },
+  {
+    name: 'threads',
+    stored:
+      `SELECT account_id || ' ' || ${storedThread} AS what, messages || ' to ' || last_seq || ' at ' || last_at AS value
+      FROM threads`,
+    // SQLite takes the time of the row that has the newest number.
+    counted: `SELECT account_id || ' ' || thread AS what, n || ' to ' || newest || ' at ' || at AS value
+      FROM (SELECT account_id, thread, count(*) AS n, max(seq) AS newest, at FROM (${placed}) GROUP BY account_id, thread)`,
+  },
+  {
+    name: 'messages of threads',
+    stored: `SELECT thread_messages.account_id || ' ' || seq AS what, ${storedThread} AS value
+      FROM thread_messages JOIN threads ON threads.id = thread_id`,
+    counted: `SELECT account_id || ' ' || seq AS what, thread AS value FROM (${placed})`,
+  },
+  {
+    name: 'roots of chains',
+    stored: `SELECT account_id || ' ' || seq AS what, root_seq AS value FROM thread_messages`,
+    counted: `SELECT place.account_id || ' ' || place.seq AS what,
+        CASE WHEN place.reply_to_message_id IS NULL THEN place.seq
+          WHEN parent.seq IS NULL THEN own.root_seq ELSE parent.root_seq END AS value
+      FROM (${placed}) AS place
+      JOIN thread_messages AS own ON own.account_id = place.account_id AND own.seq = place.seq
+      LEFT JOIN thread_messages AS parent ON parent.account_id = place.account_id AND parent.seq < place.seq
+        AND parent.seq = ${parent('place')}`,
+  },
+  {
+    name: 'agents of threads',
+    countsHistory: true,
+    stored: `SELECT thread_agents.account_id || ' ' || ${storedThread} || ' ' || agent_id AS what,
+        delivery_seq || ' ' || answered_seq AS value
+      FROM thread_agents JOIN threads ON threads.id = thread_id`,
+    counted: `SELECT account_id || ' ' || thread || ' ' || agent AS what,
+        max(delivery_seq) || ' ' || max(answered_seq) AS value
+      FROM (
+        SELECT account_id, ${threadOf} AS thread, writer AS agent, 0 AS delivery_seq,
+          iif(type = 'human', seq, 0) AS answered_seq
+        FROM (${direct}) WHERE writer IS NOT NULL
+        UNION ALL
+        SELECT account_id, ${threadOf}, reader, delivery_seq, 0 FROM (${direct}) WHERE reader IS NOT NULL)
+      GROUP BY account_id, thread, agent`,
+  },
+  {
+    name: 'traffic',
+    countsHistory: true,
+    stored: `SELECT account_id || ' ' || source || ' ' || target || ' ' || period_ms || ' ' || at AS what,
+        messages || ' ' || answers || ' ' || answer_ms || ' ' || last_at AS value
+      FROM edges WHERE ${recent}`,
+    counted: `SELECT account_id || ' ' || source || ' ' || target || ' ' || period_ms || ' ' || at AS what,
+        count(*) || ' ' || count(asked_at) || ' ' || coalesce(sum(max(0, sent_at - asked_at)), 0) || ' ' || max(sent_at)
+          AS value
+      FROM (
+        SELECT place.account_id, place.source, place.target, period.value AS period_ms,
+          place.at / period.value * period.value AS at, place.at AS sent_at, asked.created_at AS asked_at
+        FROM (${placed}) AS place JOIN json_each('[${hourMs}, ${dayMs}]') AS period
+        LEFT JOIN messages AS asked ON asked.account_id = place.home AND asked.id = place.reply_to_message_id
+        WHERE place.type <> 'system')
+      WHERE ${recent} GROUP BY account_id, source, target, period_ms, at`,
+  },
+  {
+    name: 'states and numbers of events of tasks',
+    stored: `SELECT account_id || ' ' || id AS what, generation || ' ' || state AS value FROM tasks`,
+    counted: `SELECT tasks.account_id || ' ' || tasks.id AS what,
+        (SELECT count(*) FROM task_events AS e WHERE e.account_id = tasks.account_id AND e.task_id = tasks.id) || ' ' ||
+        (SELECT state FROM task_events AS e WHERE e.account_id = tasks.account_id AND e.task_id = tasks.id
+          AND state IS NOT NULL ORDER BY n DESC LIMIT 1) AS value FROM tasks`,
+  },
+  {
+    name: 'order of events of tasks',
+    stored: `SELECT account_id || ' ' || task_id || ' ' || seq AS what, n AS value FROM task_events`,
+    counted: `SELECT account_id || ' ' || task_id || ' ' || seq AS what,
+        row_number() OVER (PARTITION BY account_id, task_id ORDER BY seq) AS value FROM task_events`,
+  },
+  {
+    name: 'bytes of tasks',
+    countsHistory: true,
+    stored: `SELECT account_id || ' ' || id AS what, bytes AS value FROM tasks`,
+    counted: `SELECT tasks.account_id || ' ' || tasks.id AS what,
+        coalesce((SELECT sum(octet_length(m.body) + coalesce(octet_length(m.a2a), 0)
+            + coalesce((SELECT sum(iif(p.media_type LIKE '%json%', ${sizeOf('p.content')}, octet_length(p.content)))
+              FROM parts AS p WHERE p.account_id = m.account_id AND p.message_id = m.id), 0))
+          FROM task_messages AS t JOIN messages AS m ON m.account_id = t.sender_account_id AND m.id = t.message_id
+          WHERE t.account_id = tasks.account_id AND t.task_id = tasks.id), 0)
+        + coalesce((SELECT sum(octet_length(a.artifact_id) + coalesce(octet_length(a.name), 0)
+            + coalesce(${sizeOf('a.parts')}, 0))
+          FROM artifacts AS a WHERE a.account_id = tasks.account_id AND a.task_id = tasks.id), 0) AS value
+      FROM tasks`,
+  },
+  {
+    name: 'bytes of uploads that have come',
+    stored: `SELECT account_id || ' ' || id AS what, received AS value FROM uploads`,
+    counted: `SELECT uploads.account_id || ' ' || id AS what, coalesce(sum(length(content)), 0) AS value FROM uploads
+      LEFT JOIN upload_rows ON upload_rows.account_id = uploads.account_id AND upload_id = id
+      GROUP BY uploads.account_id, id`,
+  },
+  {
+    name: 'messages that are held',
+    stored: `SELECT account_id || ' ' || id AS what,
+        iif(seq < 0, 'held', 'not held') || iif(EXISTS (SELECT 1 FROM deliveries AS d
+          WHERE d.sender_account_id = messages.account_id AND d.message_id = messages.id), ', delivered', '') AS value
+      FROM messages WHERE seq < 0 OR EXISTS (SELECT 1 FROM held_messages AS h
+        WHERE h.sender_account_id = messages.account_id AND h.message_id = messages.id AND h.state = 'held')`,
+    counted: `SELECT DISTINCT sender_account_id || ' ' || message_id AS what, 'held' AS value FROM held_messages
+      WHERE state IN ('held', 'refused', 'expired', 'retracted', 'joined')
+        AND EXISTS (SELECT 1 FROM messages AS m WHERE m.account_id = sender_account_id AND m.id = message_id AND m.seq < 0)
+      UNION SELECT sender_account_id || ' ' || message_id, 'held' FROM held_messages WHERE state = 'held'`,
+  },
+  {
+    name: 'messages of trials',
+    countsHistory: true,
+    stored: `SELECT account_id || ' ' || agent_id AS what, used AS value FROM trials`,
+    counted: `SELECT trials.account_id || ' ' || agent_id AS what,
+        coalesce(max(trial_number), 0) AS value FROM trials
+      LEFT JOIN messages ON messages.account_id = trials.account_id AND from_agent_id = agent_id
+      GROUP BY trials.account_id, agent_id`,
+  },
+  {
+    name: 'usage of days',
+    countsHistory: true,
+    stored:
+      `SELECT account_id || ' ' || day || ' ' || subject AS what, messages AS value FROM usage WHERE messages > 0`,
+    // A chunk of an artifact costs as much as a message.
+    counted: `SELECT account_id || ' ' || day || ' ' || subject AS what, sum(n) AS value FROM (
+        SELECT account_id, created_at / ${dayMs} * ${dayMs} AS day, '' AS subject, 1 AS n FROM messages WHERE type <> 'system'
+        UNION ALL
+        SELECT tasks.recipient_account_id, e.at / ${dayMs} * ${dayMs}, '', 1 FROM artifacts
+        JOIN tasks ON tasks.account_id = artifacts.account_id AND tasks.id = artifacts.task_id
+        JOIN task_events AS e ON e.account_id = artifacts.account_id AND e.task_id = artifacts.task_id AND e.n = artifacts.n
+        WHERE artifacts.parts IS NOT NULL
+        UNION ALL
+        SELECT m.account_id, m.created_at / ${dayMs} * ${dayMs}, d.agent_id, 1 FROM messages AS m
+        JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+        WHERE d.account_id <> m.account_id AND m.channel_id IS NULL AND m.type <> 'system')
+      GROUP BY account_id, day, subject`,
+  },
+]

@@ -1,0 +1,60 @@
+/** The recount of derived tables agrees with a filled grid, and names each planted difference. */
+import { createClient } from '@libsql/client'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { counts } from '../../scripts/recount/counts.ts'
+import { recount } from '../../scripts/recount/recount.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { hold } from '../support/held.ts'
+import { storeOf, type TestGrid } from '../support/grid.ts'
+import { isolatedAccounts } from '../support/isolated-accounts.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { signUpAs } from '../support/signup.ts'
+
+let grid: TestGrid
+let url: string
+beforeEach(async () => {
+  ;({ grid } = await isolatedAccounts())
+  const alice = storeOf(grid, grid.alice)
+  const asked = await sendMessage(alice, { to: '@bob', text: 'one' })
+  const answer = await sendMessage(storeOf(grid, grid.bob), { to: '@alice', text: 'two', replyToMessageId: asked.id })
+  await sendMessage(alice, { to: '@bob', text: 'three', replyToMessageId: answer.id })
+  await signUpAs(grid, 'tom@trial.example', 'on-trial')
+  await hold(grid.acme.store)
+  await sendMessage(alice, { to: '@bob', text: 'held' })
+  await followLog(grid.store)
+  await grid.store.drained()
+  url = `file:${join(grid.folder, 'grid.db')}`
+})
+
+test('what the product has counted is what follows from the raw tables', async () => {
+  expect(await recount({ url })).toEqual([])
+})
+
+const faults: Record<string, string> = {
+  'unread messages of inboxes': 'UPDATE agent_numbers SET unread = unread + 1 WHERE n = 1',
+  'threads': 'UPDATE threads SET messages = messages + 1 WHERE id = 1',
+  'messages of threads':
+    'UPDATE thread_messages SET thread_id = (SELECT max(thread_id) FROM thread_messages AS t WHERE t.account_id = thread_messages.account_id) WHERE seq = 1',
+  'roots of chains': 'UPDATE thread_messages SET root_seq = seq WHERE root_seq <> seq',
+  'agents of threads': 'UPDATE thread_agents SET delivery_seq = 0',
+  'traffic': 'UPDATE edges SET messages = messages + 1',
+  'states and numbers of events of tasks': 'UPDATE tasks SET generation = generation + 1',
+  'order of events of tasks': 'UPDATE task_events SET n = n + 5',
+  'bytes of tasks': 'UPDATE tasks SET bytes = bytes + 1',
+  'bytes of uploads that have come': 'UPDATE uploads SET received = received + 1',
+  'messages that are held':
+    "UPDATE held_messages SET state = 'approved' WHERE state = 'held'; UPDATE messages SET seq = 1000000 WHERE seq < 0; UPDATE held_messages SET state = 'held' WHERE state = 'approved'",
+  'messages of trials': 'UPDATE trials SET used = used + 1',
+  'usage of days': 'UPDATE usage SET messages = messages + 1',
+}
+
+test('every count has a fault', () => expect(Object.keys(faults)).toEqual(counts.map(({ name }) => name)))
+
+test.for(Object.entries(faults))('%s: a wrong value is named', async ([name, sql]) => {
+  const client = createClient({ url })
+  await client.executeMultiple(sql)
+  client.close()
+
+  expect((await recount({ url })).map((line) => line.split(':')[0])).toContain(name)
+})
