@@ -4,6 +4,7 @@
  */
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/http/body.ts'
+import { second } from '../lib/time.ts'
 import { isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { listen, type Listener } from '../listen.ts'
 import type { FileOwner } from '../store/driver/local-file.ts'
@@ -15,13 +16,18 @@ import {
   type CommandResult,
   type StoreCommand,
 } from './command.ts'
-import { httpRequest } from './http-request.ts'
+import { httpRequest, SilenceError } from './http-request.ts'
+import { printError } from './output.ts'
 
 type CommandServerAddress = NonNullable<FileOwner['control']>
+/** The last line of a response. The lines before it are empty objects: the command is running. */
 type CommandResponse = { result: CommandResult } | { error: { code: string; message: string } }
 
 const host = '127.0.0.1'
 const path = '/commands'
+const lineMs = 5 * second
+/** When the user first hears that the command is running, and how often after that. */
+const progressMs = 10 * second
 /** Rows of an import may have a large part. Only the owner of the file can send any. */
 const limits = { maxBytes: 16 * 2 ** 20, maxDepth: 8, maxTokens: 500 }
 
@@ -35,24 +41,60 @@ export async function serveCommands(store: Store, commands: readonly StoreComman
 }
 
 /**
- * Run a command in the server that holds the file. Fails as the command does. Resolves to undefined if there is no
- * server at that address, or not the expected one.
+ * Run a command in the server that holds the file, and wait as long as it takes. Fails as the command does, with
+ * `server_busy` if the server is silent, and with `server_ended` if it ends before the command does. Resolves to undefined
+ * if there is no server at that address, or not the expected one.
  */
 export async function runOnServer(
   { url, token }: CommandServerAddress,
   command: StoreCommand,
   args: CommandArguments,
+  silenceMs = 30 * second,
 ): Promise<CommandResult | undefined> {
+  const startedAt = performance.now()
+  let nextProgress = progressMs
+  let hasBegun = false
   const response = await httpRequest(url, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}` },
     body: { command: command.name, arguments: args },
-  }).catch(() => undefined)
+    timeoutMs: silenceMs,
+    onData() {
+      hasBegun = true
+      const elapsedMs = performance.now() - startedAt
+      if (elapsedMs < nextProgress) return
+      nextProgress += progressMs
+      printError(`The running server works on ${command.name}: ${Math.round(elapsedMs / second)} s.`)
+    },
+  }).catch((error) => {
+    if (error instanceof SilenceError) throw busy(command, silenceMs)
+    if (hasBegun) throw ended(command)
+  })
   if (response?.status !== 200) return undefined
 
-  const body = JSON.parse(response.text) as CommandResponse
+  const last = response.text.trimEnd().split('\n').at(-1)!
+  // A server that dies can also end its response as if it were whole.
+  if (last === runningLine.trim()) throw ended(command)
+  const body = JSON.parse(last) as CommandResponse
   if ('error' in body) throw new CommandError(body.error.code, body.error.message)
   return body.result
+}
+
+const runningLine = '{}\n'
+
+function busy({ name }: StoreCommand, silenceMs: number): CommandError {
+  return new CommandError(
+    'server_busy',
+    `The running server has said nothing for ${silenceMs / second} seconds. It may still run ${name}. ` +
+      'Look at its log, and check whether the command was done before you run it again.',
+  )
+}
+
+function ended({ name }: StoreCommand): CommandError {
+  return new CommandError(
+    'server_ended',
+    `The server ended while it ran ${name}. Check whether the command was done before you run it again.`,
+  )
 }
 
 async function handleRequest(
@@ -67,15 +109,51 @@ async function handleRequest(
   const bearer = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? ''
   if (!isSameSecret(bearer, token)) return new Response(null, { status: 401 })
 
+  // The body is read before the response begins: not every runtime reads it afterwards.
+  const text = store.deps.bodies.readText(request, limits)
+  await text.catch(() => {})
+  return new Response(linesOf(answer(store, commands, request, text)), {
+    headers: { 'Content-Type': 'application/x-ndjson' },
+  })
+}
+
+async function answer(
+  store: Store,
+  commands: readonly StoreCommand[],
+  request: Request,
+  text: Promise<string>,
+): Promise<CommandResponse> {
   const { bodies } = store.deps
   try {
-    const body = parseBody(await bodies.readText(request, limits), limits)
-    return Response.json({ result: await run(store, commands, body) } satisfies CommandResponse)
+    const body = parseBody(await text, limits)
+    return { result: await run(store, commands, body) }
   } catch (error) {
-    return Response.json({ error: describeError(store, error) } satisfies CommandResponse)
+    return { error: describeError(store, error) }
   } finally {
     bodies.release(request)
   }
+}
+
+/** A line at once and every few seconds, then the response. The command goes on if nobody reads it. */
+function linesOf(response: Promise<CommandResponse>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let timer: ReturnType<typeof setInterval> | undefined
+  return new ReadableStream({
+    async start(controller) {
+      const say = (line: string) => controller.enqueue(encoder.encode(line))
+      say(runningLine)
+      timer = setInterval(() => say(runningLine), lineMs)
+      const last = await response
+      if (timer === undefined) return
+      clearInterval(timer)
+      say(`${JSON.stringify(last)}\n`)
+      controller.close()
+    },
+    cancel() {
+      clearInterval(timer)
+      timer = undefined
+    },
+  })
 }
 
 function run(store: Store, commands: readonly StoreCommand[], body: unknown): Promise<CommandResult> {

@@ -4,11 +4,17 @@ export interface HttpRequestOptions {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: unknown
+  /** How long there may be silence. */
   timeoutMs?: number
+  /** Called with each piece of a response with the status 200. */
+  onData?(): void
 }
 
+/** The server was silent for too long. */
+export class SilenceError extends Error {}
+
 /**
- * Send an HTTP request. Not `fetch`: it cannot set `Host`, and on some runtimes it uses
+ * Send an HTTP request. Fails with a `SilenceError`, and with an error of the connection. Not `fetch`: it cannot set `Host`, and on some runtimes it uses
  * the proxy variables of the environment.
  */
 export async function httpRequest(
@@ -17,7 +23,7 @@ export async function httpRequest(
 ): Promise<{ status: number; text: string }> {
   // Loaded only if needed: most requests stay on this machine.
   const { request } = url.startsWith('https:') ? await import('node:https') : http
-  const { method = 'GET', headers = {}, body, timeoutMs = 30_000 } = options
+  const { method = 'GET', headers = {}, body, timeoutMs = 30_000, onData } = options
   const text = body === undefined ? undefined : JSON.stringify(body)
   return await new Promise((resolve, reject) => {
     const outgoing = request(url, {
@@ -26,12 +32,15 @@ export async function httpRequest(
       timeout: timeoutMs,
     }, (incoming) => {
       const chunks: Uint8Array[] = []
-      incoming.on('data', (chunk) => chunks.push(chunk))
+      incoming.on('data', (chunk) => {
+        chunks.push(chunk)
+        if (incoming.statusCode === 200) onData?.()
+      })
       incoming.on('error', reject)
       incoming.on('end', () => resolve({ status: incoming.statusCode!, text: Buffer.concat(chunks).toString('utf8') }))
     })
     outgoing.on('error', reject)
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`No response from ${url} within ${timeoutMs} ms`)))
+    outgoing.on('timeout', () => outgoing.destroy(new SilenceError(`No response from ${url} within ${timeoutMs} ms`)))
     outgoing.end(text)
   })
 }

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { runOnServer, serveCommands } from '../../src/cli/command-server.ts'
 import type { StoreCommand } from '../../src/cli/command.ts'
 import { findCommand } from '../../src/cli/commands.ts'
@@ -38,6 +41,54 @@ test('an internal error is logged and its message is not shown', async () => {
     message: 'The command failed. See the log of the server.',
   })
   expect(grid.logs.join('\n')).toContain('SQLITE_SECRET')
+})
+
+test('a command may take long: its user hears of it, and waits for the result', async () => {
+  await listener.stop(1_000)
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+  try {
+    const slow: StoreCommand = {
+      ...createAgent,
+      options: {},
+      async run() {
+        for (let ms = 0; ms < 60_000; ms += 5_000) {
+          await vi.advanceTimersByTimeAsync(5_000)
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        return { done: true }
+      },
+    }
+    listener = await serveCommands(grid.store, [slow])
+    address = JSON.parse(readFileSync(ownerFile(), 'utf8')).control
+
+    expect(await runOnServer(address, slow, {})).toEqual({ done: true })
+    expect(said.mock.calls[0]).toEqual(['The running server works on create-agent: 10 s.'])
+  } finally {
+    vi.useRealTimers()
+    said.mockRestore()
+  }
+})
+
+test.each(['end', 'destroy'] as const)('a server that dies (%s) while it runs a command is told apart', async (how) => {
+  const dying = createServer((_, response) => {
+    response.writeHead(200).write('{}\n', () => response[how]())
+  }).listen(0, '127.0.0.1')
+  await once(dying, 'listening')
+  const url = `http://127.0.0.1:${(dying.address() as AddressInfo).port}/commands`
+
+  await expect(runOnServer({ url, token: 'x' }, createAgent, {})).rejects.toMatchObject({ code: 'server_ended' })
+  dying.close()
+})
+
+test('a server that says nothing is told apart', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/commands`
+
+  await expect(runOnServer({ url, token: 'x' }, createAgent, {}, 50)).rejects.toMatchObject({ code: 'server_busy' })
+  silent.closeAllConnections()
+  silent.close()
 })
 
 test('requests without the token are refused', async () => {
