@@ -20,7 +20,7 @@ serve()
 
 /** Create the account Acme with @alice and @bob. The keys are stored in `data/`, which git ignores. */
 function seed(): Keys {
-  const acme = command('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
+  const acme = command('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new')
   const inAcme = ['--account', acme.account_id]
   const alice = command('create-agent', ...inAcme, '--alias', 'alice', '--description', 'Asks questions')
   const bob = command('create-agent', ...inAcme, '--alias', 'bob', '--description', 'Answers them')

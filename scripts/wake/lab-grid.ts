@@ -66,7 +66,7 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
     if (stdout === '' || answer.error) throw new Error(`${words[0]} failed: ${stdout}${stderr}`)
     return answer
   }
-  const account = command('create-account', '--name', 'Lab', '--owner-email', 'lab@example.com').account_id
+  const account = command('create-account', '--name', 'Lab', '--owner-email', 'lab@example.com', '--new').account_id
   const createAgent = (alias: string): LabAgent => ({
     alias: `@${alias}`,
     key: command('create-agent', '--account', account, '--alias', alias).api_key,

@@ -16,7 +16,7 @@ import { printList, table } from './tables.ts'
 export const createAccountCommand = storeCommand({
   name: 'create-account',
   summary: 'Create an account with its owner and a first admin key.',
-  beginsGrid: true,
+  beginsGrid: (args) => args.new !== undefined,
   options: {
     name: { placeholder: 'NAME', description: 'name of the account', required: true },
     'owner-email': { placeholder: 'EMAIL', description: 'email address of the owner', required: true },
@@ -24,6 +24,7 @@ export const createAccountCommand = storeCommand({
       placeholder: 'PASSWORD',
       description: 'password of the owner; without one, a link is printed that signs the owner in once',
     },
+    new: { placeholder: '', description: 'begin a new grid if there is no database yet', flag: true },
   },
   async run(store, args) {
     const passwordHash = args.password === undefined ? undefined : await hashPassword(args.password)

@@ -47,8 +47,8 @@ interface CommandDescription<O extends CommandOptions> {
  */
 export interface StoreCommand<O extends CommandOptions = CommandOptions, R extends CommandResult = CommandResult>
   extends CommandDescription<O> {
-  /** It makes the database if there is none. Other commands are refused: they run in the wrong folder. */
-  readonly beginsGrid?: true
+  /** Whether it makes the database if there is none. Other commands are refused: they run in the wrong folder. */
+  beginsGrid?(args: CommandArguments<O>): boolean
   run(store: Store, args: CommandArguments<O>): Promise<R>
   print(result: R): string
 }

@@ -13,7 +13,7 @@ import { table } from './tables.ts'
 export const applyMigrations = storeCommand({
   name: 'migrate',
   summary: 'Migrate the database to the newest schema.',
-  beginsGrid: true,
+  beginsGrid: () => true,
   options: {},
   run: (store) => Promise.resolve({ applied: store.migrated, schema_version: store.schemaVersion }),
   print: (result) =>

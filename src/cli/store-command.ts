@@ -28,7 +28,7 @@ export async function runStoreCommand(command: StoreCommand, args: CommandArgume
   // Do not wait for the lock: most likely a running server holds it, and runs the command.
   const config: Config = { ...readConfig(process.env), lockWaitSeconds: 0 }
   const path = localPath(config.databaseUrl)
-  if (!command.beginsGrid && path !== undefined && !existsSync(path)) throw noDatabase(path)
+  if (!command.beginsGrid?.(args) && path !== undefined && !existsSync(path)) throw noDatabase(path)
   try {
     return await runInProcess(config, command, args)
   } catch (error) {

@@ -11,6 +11,7 @@ import { connect } from './driver/remote-client.ts'
 import {
   createFile,
   type FileOwner,
+  isEmptied,
   localPath,
   releaseLocalFile,
   removeLeftCopies,
@@ -25,7 +26,7 @@ import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { requireNoCopy, requireNoRestore } from './backup/tables.ts'
 import { migrate } from './migrate.ts'
 import { openKeyRing } from './open-key-ring.ts'
-import { explained } from './start-error.ts'
+import { emptyDatabase, explained } from './start-error.ts'
 
 export interface DatabaseOptions {
   /** Replaces the database client (fault tests). */
@@ -70,6 +71,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     if (path) {
       requireNoRestore(path)
       lock = await lockFile(path, { waitSeconds: config.lockWaitSeconds, now })
+      if (isEmptied(path)) throw emptyDatabase(path)
       createFile(path)
     }
   } catch (error) {

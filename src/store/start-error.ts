@@ -9,6 +9,7 @@ type StartErrorCode =
   | 'copy_running'
   | 'copy_unfinished'
   | 'database_damaged'
+  | 'database_empty'
   | 'database_linked'
   | 'database_not_empty'
   | 'database_not_writable'
@@ -39,7 +40,15 @@ export function noDatabase(path: string): StartError {
   return new StartError(
     'no_database',
     `There is no database at ${path}. Run the command in the folder in which the grid was started, or set DATABASE_URL ` +
-      'to its database. "serve" makes a new grid.',
+      'to its database. "serve", or "create-account --new", begins a new grid.',
+  )
+}
+
+export function emptyDatabase(path: string): StartError {
+  return new StartError(
+    'database_empty',
+    `The database ${path} is empty, but the key ring ${path}.keys next to it is of a grid with data. Restore a backup with ` +
+      '"agent-grid restore". To begin a new grid, move the key ring away.',
   )
 }
 

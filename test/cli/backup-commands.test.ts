@@ -81,7 +81,12 @@ test('backup --verify says whether a backup is whole and opens, and leaves nothi
   expect(readdirSync(temporary)).toEqual([])
 })
 
-test.each([['list-accounts'], ['create-link', '--email', 'ann@acme.example'], ['backup', 'b', '--plain']])(
+test.each([
+  ['list-accounts'],
+  ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example'],
+  ['create-link', '--email', 'ann@acme.example'],
+  ['backup', 'b', '--plain'],
+])(
   'without a grid %s says where it looked, and makes none',
   async (...words) => {
     expect(await refusal(...words)).toMatchObject({

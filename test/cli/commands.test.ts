@@ -32,7 +32,7 @@ describe.each(someRuntimes)('on %s', (runtime) => {
 })
 
 test('a password is hashed before it is stored, and a short one is refused', async () => {
-  const owner = ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--password']
+  const owner = ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new', '--password']
 
   const refused = await run(...owner, 'short', '--json')
   const taken = await run(...owner, 'correct horse battery')

@@ -40,8 +40,9 @@ test.each(isLong ? runtimes : ['node'] as const)(
       for (const file of ['grid.db', 'grid.db.keys']) cpSync(join(database.folder, file), join(folder, file))
       return join(folder, 'grid.db')
     }
-    const [text, damaged, ring, ringFolder, newer, edited, foreign, folder, file] = [
+    const [text, empty, damaged, ring, ringFolder, newer, edited, foreign, folder, file] = [
       'text',
+      'empty',
       'damaged',
       'ring',
       'ring-folder',
@@ -52,6 +53,7 @@ test.each(isLong ? runtimes : ['node'] as const)(
       'file',
     ].map(copy)
     writeFileSync(text, 'This is a letter, and not a database. '.repeat(10))
+    writeFileSync(empty, '')
     writeSync(openSync(damaged, 'r+'), new Uint8Array(3_000).fill(255), 0, 3_000, 100)
     writeFileSync(`${ring}.keys`, 'no ring')
     rmSync(`${ringFolder}.keys`)
@@ -64,6 +66,7 @@ test.each(isLong ? runtimes : ['node'] as const)(
 
     const starts = {
       [`file:${text}`]: ['not_a_database', `${text} is not an SQLite database. Set DATABASE_URL`],
+      [`file:${empty}`]: ['database_empty', `The database ${empty} is empty, but the key ring ${empty}.keys`],
       [`file:${damaged}`]: [
         'database_damaged',
         `The database ${damaged} is damaged. Keep a copy of it and of ${damaged}-wal, and restore`,

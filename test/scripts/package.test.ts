@@ -102,7 +102,7 @@ test('with its dependencies it runs the whole grid, and never prints a command t
   }
 
   const demo = agentGrid('demo')
-  const account = agentGrid('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
+  const account = agentGrid('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new')
 
   expect(demo).toMatchObject({ status: 0, stderr: '' })
   expect(demo.stdout).toContain('All 3 messages arrived. To run your own grid: npx --no -- agent-grid serve\n')

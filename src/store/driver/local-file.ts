@@ -141,6 +141,12 @@ export function readStoredKeyRing(path: string): string | undefined {
   return readFileSync(file, 'utf8').trim()
 }
 
+/** Whether the file has lost its content: a key ring is made after the first tables. */
+export function isEmptied(path: string): boolean {
+  const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size
+  return size(path) === 0 && !size(`${path}-wal`) && existsSync(`${path}.keys`)
+}
+
 /** The start of the names of folders in which copies of the file are made, see `backup/backup-file.ts`. */
 export function workFolderOf(path: string): string {
   return join(dirname(path), `${basename(path)}.copy-`)
