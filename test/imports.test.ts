@@ -121,7 +121,7 @@ const rules: Record<string, Rule> = {
   },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },
   'log.ts': { ours: ['lib/'], types: ['deps.ts'] },
-  'config.ts': { ours: ['config/'], packages: ['zod'] },
+  'config.ts': { ours: ['config/', 'lib/issuers.ts'], packages: ['zod'] },
   'config/': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
   'deps.ts': { ours: [], types: ['guardrails/providers.ts', 'lib/'] },
   'errors.ts': { ours: [] },

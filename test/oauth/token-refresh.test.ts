@@ -80,15 +80,18 @@ test('a third process that comes with the old token, after its successor was use
   const third = await refresh(grid, first.refresh_token)
 
   expect(third.status).toBe(200)
-  for (const { access_token } of [next, last, third.body]) expect(await mcpAccess(grid, access_token)).toBe('admin tools')
+  for (const { access_token } of [next, last, third.body]) {
+    expect(await mcpAccess(grid, access_token)).toBe('admin tools')
+  }
   expect((await refresh(grid, last.refresh_token)).status).toBe(200)
 })
 
 test('a used refresh token gives one more pair a second, and at most five', async () => {
   const first = await obtainTokens(grid)
   const next = (await refresh(grid, first.refresh_token)).body
-  const at = async () => (await Promise.all(Array.from({ length: 20 }, () => refresh(grid, first.refresh_token))))
-    .filter(({ status }) => status === 200).length
+  const at = async () =>
+    (await Promise.all(Array.from({ length: 20 }, () => refresh(grid, first.refresh_token))))
+      .filter(({ status }) => status === 200).length
   const served = []
   for (let n = 0; n < 8; n++, grid.clock.now += second) served.push(await at())
 
