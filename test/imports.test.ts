@@ -154,6 +154,11 @@ const forAll = ['config.ts']
 
 /** Words that belong to one place. `only` lists files or folders of `src`; everywhere else the word is a fault. */
 const words: { word: RegExp; only: string[]; why: string }[] = [
+  {
+    word: /\baddMember\(|INTO memberships/,
+    only: ['grid/people/join.ts', 'store/account/team.ts'],
+    why: 'one function decides who joins an account',
+  },
   { word: /\btransaction\(/, only: [], why: 'there are no interactive transactions: a write is a list of statements' },
   {
     word: /\bclient\.batch\(/,

@@ -30,7 +30,13 @@ const proofs: { [By in Way['by']]: Proof<By> } = {
   provider: async ({ read, change }, user, { provider, said, identity }) => {
     const { domain, name } = provider
     const { email } = said
-    if (email === undefined) throw new SsoRefusal('no_address', `${name} does not tell your email address.`)
+    if (email === undefined) {
+      throw new SsoRefusal(
+        'no_address',
+        `${name} does not tell your email address, so you cannot join. Its administrators can add the claim email; an ` +
+          'owner of the account sees under Settings, Account, which claims came.',
+      )
+    }
     if (domainOf(email) !== domain) {
       throw new SsoRefusal('other_domain', `${name} signs people in only for addresses of ${domain}, not as ${email}.`)
     }
@@ -83,11 +89,12 @@ export async function join(
   { id, role, isByClaim = false }: { id: string; role: Role; isByClaim?: boolean },
   way: Way,
 ): Promise<Statement[]> {
-  const { team } = account.change
+  const { sso, team } = account.change
   return [
     ...await prove(account, id, way),
     team.addMember(id, role, account.deps.now(), isByClaim),
     team.letIn(id),
+    sso.letInSignIns(id),
   ]
 }
 

@@ -253,7 +253,11 @@ async function findProvider(store: Store, id: string, owner?: AccountStore): Pro
       config
     return {
       ...{ id, name, issuer, clientId: config.oidcClientId!, clientSecret: config.oidcClientSecret! },
-      ...{ scopes: config.oidcScopes, wanted: wantedOf(emailClaim), rules: { emailClaim, trustedDomains } },
+      ...{
+        scopes: config.oidcScopes,
+        wanted: [...wanted, emailClaim].filter(Boolean),
+        rules: { emailClaim, trustedDomains },
+      },
       ...{ redirectUri: redirectUriOf(store, id), send: operatorStream, log, now, of: undefined },
     }
   }
@@ -267,7 +271,7 @@ async function providerOf(store: Store, of: SsoProvider): Promise<Provider> {
   const { safeStream: send, log, now } = store.deps
   const clientSecret = await store.account(of.account, { type: 'system', job: 'sso' }).open('sso_providers', id, of)
   return {
-    ...{ id, name, issuer, clientId, clientSecret, scopes, wanted: wantedOf(emailClaim, roleClaim) },
+    ...{ id, name, issuer, clientId, clientSecret, scopes, wanted: [...wanted, emailClaim, roleClaim].filter(Boolean) },
     ...{ rules: { emailClaim, trustedDomains: isTrusted ? [domain] : [] }, redirectUri: redirectUriOf(store, id) },
     ...{ send, log, now, of },
   }
@@ -277,9 +281,8 @@ function redirectUriOf({ deps: { config } }: Store, id: string): string {
   return `${config.appUrl}/sso/${id}/callback`
 }
 
-function wantedOf(...configured: string[]): string[] {
-  return ['email', 'email_verified', 'name', ...configured].filter((name) => name !== '')
-}
+/** The claims that are looked for in each sign-in. */
+const wanted = ['email', 'email_verified', 'name']
 
 /** The user of the identity, or a new one. Never the user of the same email address. Fails with `not_allowed`. */
 async function signIn(

@@ -218,7 +218,7 @@ function ProviderState(
         </Notice>
       )}
       <p>{isRequired ? 'Members must sign in with it.' : 'Members may also sign in in other ways.'}</p>
-      {(verifiedAt !== null || isRequired) && (
+      {((verifiedAt !== null && draft === '') || isRequired) && (
         <SwitchForm
           visit={visit}
           action={action('required')}
