@@ -80,7 +80,18 @@ export const memberships = sqliteTable('memberships', {
   userId: text('user_id').notNull().references(() => users.id),
   role: text('role', { enum: ['owner', 'admin', 'member', 'viewer'] }).notNull(),
   createdAt: integer('created_at').notNull(),
+  /** The role came from the claim of the provider, and not from a person here. */
+  roleByClaim: flag('role_by_claim').notNull().default(false),
 }, (t) => [primaryKey({ columns: [t.accountId, t.userId] }), index('memberships_user').on(t.userId)])
+
+/** Users whom a person removed from the account. They stay out until a person lets them in again. */
+export const removedMembers = sqliteTable('removed_members', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  userId: text('user_id').notNull().references(() => users.id),
+  /** The address of the user at the removal. */
+  email: text('email').notNull(),
+  removedAt: integer('removed_at').notNull(),
+}, (t) => [primaryKey({ columns: [t.accountId, t.userId] }), index('removed_members_user').on(t.userId)])
 
 /** Browser sessions. The cookie holds the token of the session, the table only its SHA-256. */
 export const sessions = sqliteTable('sessions', {
@@ -100,6 +111,9 @@ export const sessions = sqliteTable('sessions', {
   confirmedAt: integer('confirmed_at'),
   /** The account whose provider has signed the user in: the session opens no other. */
   onlyAccount: text('only_account'),
+  /** The identity that has begun the session; null if none has. */
+  ssoIssuer: text('sso_issuer'),
+  ssoSubject: text('sso_subject'),
 }, (t) => [
   uniqueIndex('sessions_token').on(t.tokenHash),
   index('sessions_user').on(t.userId),
@@ -1520,6 +1534,14 @@ export const ssoProviders = sqliteTable('sso_providers', {
   /** The claim that decides about roles, and its values; empty if none does. */
   roleClaim: text('role_claim').notNull().default(''),
   roles: text('roles', { mode: 'json' }).$type<Record<string, 'admin' | 'member' | 'viewer'>>().notNull(),
+  /** The claim with the address where the issuer is trusted; empty for `email`. */
+  emailClaim: text('email_claim').notNull().default(''),
+  /** The owner has said that addresses of the domain count as verified. */
+  isTrusted: flag('is_trusted').notNull().default(false),
+  /** Scopes to ask for besides the usual ones, separated by spaces. */
+  scopes: text('scopes').notNull().default(''),
+  /** Why the provider could not be asked when it was saved; empty if it answered. A draft signs no one in. */
+  draft: text('draft').notNull().default(''),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('sso_providers_account').on(t.accountId),
@@ -1527,6 +1549,38 @@ export const ssoProviders = sqliteTable('sso_providers', {
   uniqueIndex('sso_providers_domain').on(t.domain).where(sql`verified_at IS NOT NULL`),
   index('sso_providers_checked').on(t.checkedAt),
 ])
+
+/** The newest sign-in of each identity with the provider of an account, also a refused one. */
+export const ssoSignIns = sqliteTable('sso_sign_ins', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  issuer: text('issuer').notNull(),
+  subject: text('subject').notNull(),
+  /** Who came, or the removed member for whom the identity was refused; null for others who were refused. */
+  userId: text('user_id'),
+  at: integer('at').notNull(),
+  outcome: text('outcome', { enum: ['ok', 'no_address', 'not_verified', 'other_domain', 'removed', 'address_taken'] })
+    .notNull(),
+  /** What the provider said. */
+  report: text('report', { mode: 'json' }).$type<SignInReport>().notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.issuer, t.subject] }),
+  index('sso_sign_ins_at').on(t.accountId, t.at),
+])
+
+/** What a provider said of a user, for the owners of the account. */
+export interface SignInReport {
+  /** The address of the user, if one was told. */
+  email: string | null
+  isVerified: boolean
+  /** The values of the claim with roles. */
+  roles: string[]
+  /** The names of the claims that came. */
+  claims: string[]
+  /** The names of the claims that were wanted and did not come. */
+  missing: string[]
+  /** Groups are told elsewhere (`_claim_names`); the userinfo endpoint failed. Both change no role. */
+  notes: ('overage' | 'userinfo')[]
+}
 
 /** Who a user is at a provider. Email addresses decide nothing. */
 export const ssoIdentities = sqliteTable('sso_identities', {

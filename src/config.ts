@@ -1,6 +1,7 @@
 /** The configuration: reads and describes the settings, which `config/settings.ts` lists. */
 import * as z from 'zod'
 import { type Setting, settings } from './config/settings.ts'
+import { isOfManyTenants } from './lib/issuers.ts'
 
 type Settings = typeof settings
 
@@ -34,6 +35,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (values.smtpUrl && !env.MAIL_FROM) errors.push(`MAIL_FROM is missing. ${settings.mailFrom.description}`)
   if (values.oidcIssuer && !(values.oidcClientId && values.oidcClientSecret)) {
     errors.push('OIDC_CLIENT_ID or OIDC_CLIENT_SECRET is missing. OIDC_ISSUER needs both.')
+  }
+  if (values.oidcIssuer && values.oidcTrustedDomains.length > 0 && isOfManyTenants(values.oidcIssuer)) {
+    errors.push('OIDC_TRUSTED_DOMAINS does not work with this OIDC_ISSUER: strangers have users there.')
   }
   if (values.backupDir && !values.backupKey && !values.backupPlain) {
     errors.push(

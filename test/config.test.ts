@@ -19,6 +19,15 @@ test('without settings the grid listens on loopback and stores durably in a loca
   })
 })
 
+test('an issuer where strangers have users never vouches for addresses', () => {
+  const env = { OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b', OIDC_TRUSTED_DOMAINS: 'Corp.example, acme.example' }
+  const common = { ...env, OIDC_ISSUER: 'https://login.microsoftonline.com/organizations/v2.0' }
+
+  expect(readConfig({ ...env, OIDC_ISSUER: 'https://login.corp.example' }).oidcTrustedDomains)
+    .toEqual(['corp.example', 'acme.example'])
+  expect(() => readConfig(common)).toThrow(/strangers have users there/)
+})
+
 test('an email server needs a sender address', () => {
   const env = { SMTP_URL: 'smtps://ann:hush@mail.example:465', MAIL_FROM: 'grid@grid.example' }
 

@@ -154,6 +154,7 @@ const provider = {
 await owner.store.write([
   owner.store.change.sso.save(provider, await owner.store.seal('sso_providers', provider.id, 's')),
   owner.store.change.sso.setVerified({ domain: provider.domain, verifiedAt: 1, missingSince: 1 }, grid.clock.now),
+  owner.store.change.team.keepOut(user, 1),
 ])
 const webhook = newId()
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
@@ -353,6 +354,10 @@ const others: Record<string, InValue[]> = {
     isChange: [0, 1],
     mayShowLink: [0],
     isRequired: [1],
+    isTrusted: [0],
+    isByClaim: [0],
+    maxRepeats: [5],
+    repeatedSince: [0],
     outcome: [null, 'ok'],
     toAccount: [owner.id],
     clientAccount: [owner.id],
@@ -396,7 +401,14 @@ const others: Record<string, InValue[]> = {
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null], traceparent: [null] },
   ...{ n: [0], length: [1], filename: ['x'], mediaType: ['text/plain'], content: ['x'] },
   ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
-  ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
+  ...{
+    emailClaim: [''],
+    scopes: [''],
+    draft: [''],
+    report: ['{}'],
+    roles: ['["owner"]'],
+    seqs: [JSON.stringify([...Array(99).keys()])],
+  },
   ...{ sends: [1], callbackHash: [null] },
   ...{ heldRule: [JSON.stringify({ ...rule, id: null })], heldIn: [owner.id], findings: ['[]'], later: ['{}'] },
   ...{ seesAll: [0], sentAt: [later], decider: [null], edited: [0], notice: ['a notice'], text: ['x'] },

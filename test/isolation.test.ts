@@ -22,7 +22,7 @@ import {
   withoutEcho,
 } from './support/isolated-accounts.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
-import { person } from './support/people.ts'
+import { membership, person } from './support/people.ts'
 
 /** Arguments that name things of the account that calls. */
 function ownNames(own: NamesByForm, { door, name }: Call): Names {
@@ -85,7 +85,7 @@ describe('an argument that names something of another account', async () => {
   const { grid } = world
   // The person behind the admin's token owns both accounts. The token is for one of them.
   const olga = await person(grid, { role: 'owner', account: world.owner })
-  await grid.store.write([grid.store.global.users.addMembership(world.caller.id, olga.id, 'owner', grid.clock.now)])
+  await grid.store.write([membership(grid.store, world.caller.id, olga.id, 'owner', grid.clock.now)])
   const { token } = await accessTokenFor(grid, olga.id, world.caller.id)
   await world.callMcp(token, 'none', {})
 

@@ -16,6 +16,7 @@ import { type TestGrid, testGrid } from './support/grid.ts'
 import { type Era, eras, mcp, sendWire, wireRequest } from './support/mcp.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
 import { callRest } from './support/rest.ts'
+import { membership } from './support/people.ts'
 
 /** The toolset that a credential opens. */
 type Opens = 'admin' | 'agent' | 'nothing'
@@ -163,7 +164,7 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
   const ended = await createAdminKey(acme.store, 'ended')
   await deleteAdminKey(acme.store, ended.id)
   const elsewhere = await keyOfUser(grid, undefined)
-  await grid.store.write([grid.store.global.users.addMembership(evil.id, elsewhere.userId, 'owner', 0)])
+  await grid.store.write([membership(grid.store, evil.id, elsewhere.userId, 'owner', 0)])
 
   return [
     ...await Promise.all((['owner', 'admin', 'member', 'viewer'] as const).map(async (role) => ({
@@ -224,7 +225,7 @@ async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
   await store.write([store.global.oauth.grants.revoke(acme.id, revoked.grantId, clock.now)])
   const other = await keyOfUser(grid, 'owner')
   const moved = await accessTokenFor(grid, other.userId, acme.id)
-  await store.write([store.global.users.addMembership(evil.id, other.userId, 'owner', 0)])
+  await store.write([membership(store, evil.id, other.userId, 'owner', 0)])
   await setRole(grid, other.userId, 'viewer')
   return [
     ...holders,
@@ -253,7 +254,7 @@ async function keyOfUser(
   const userId = newId()
   await store.write([
     store.global.users.add({ id: userId, email: `${userId}@acme.example`, passwordHash: null }, 0),
-    ...(role ? [store.global.users.addMembership(acme.id, userId, role, 0)] : []),
+    ...(role ? [membership(store, acme.id, userId, role, 0)] : []),
     acme.store.change.keys.add(
       { id: newId(), kind: 'admin_key', agentId: null, userId, name: role ?? 'none', hash, last4 },
       0,

@@ -48,6 +48,8 @@ export interface SignedInUser {
   confirmedAt?: number | null
   /** The only account that the session opens: its provider has signed the user in. */
   onlyAccount?: string | null
+  /** The identity at a provider that has begun the session. */
+  identity?: { issuer: string; subject: string } | null
 }
 
 /** How long a proof of who the user is allows the changes that need a fresh one. */

@@ -1,6 +1,7 @@
 /** Sign-in with a provider of OpenID Connect: code flow with PKCE, state and nonce. See docs/security.md, "Single sign-on". */
 import type { Configuration, CustomFetch } from 'openid-client'
 import { GridError } from '../errors.ts'
+import { isSameIssuer, issuerForm } from '../lib/issuers.ts'
 import type { Log } from '../lib/log.ts'
 import type { SafeStream } from '../lib/outbound/safe-stream.ts'
 import { minute, second } from '../lib/time.ts'
@@ -11,10 +12,15 @@ export interface OidcProvider {
   clientSecret: string
   /** Its own for each provider, so that no provider can pass on what another one has answered. @see RFC 9700 §4.4 */
   redirectUri: string
+  /** Scopes to ask for besides the usual ones, separated by spaces. */
+  scopes: string
+  /** The claims that are looked for: the userinfo endpoint is asked if the ID token lacks one. */
+  wanted: readonly string[]
   /** Every request to the provider goes through it. */
   send: SafeStream
   /** Told what the provider did wrong. */
   log: Log
+  now: () => number
 }
 
 /** What a sign-in that goes on at the provider must come back with. */
@@ -30,7 +36,9 @@ export interface OidcFlow {
 export interface OidcUser {
   issuer: string
   subject: string
+  /** Those of the ID token, and what it lacks of the userinfo endpoint. */
   claims: Record<string, unknown>
+  userInfo: 'told' | 'failed' | 'not_asked'
   /** When they proved there who they are, in milliseconds since the epoch; null if the provider does not say. */
   provedAt: number | null
 }
@@ -39,6 +47,8 @@ const timeoutSeconds = 10
 const maxBytes = 256 * 1024
 /** How long ago a fresh proof may have been given there. */
 const freshSeconds = 5 * minute / second
+/** How far the clock of the provider may be ahead. */
+const maxAheadMs = 5 * minute
 
 /** Loaded on first use: most grids have no provider. */
 const library = () => import('openid-client')
@@ -48,7 +58,7 @@ export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): 
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library()
   const url = buildAuthorizationUrl(await discover(provider), {
     redirect_uri: provider.redirectUri,
-    scope: 'openid email profile',
+    scope: ['openid email profile', ...provider.scopes.split(/\s+/)].filter((scope) => scope !== '').join(' '),
     state: flow.state,
     nonce: flow.nonce,
     code_challenge: await calculatePKCECodeChallenge(flow.verifier),
@@ -60,10 +70,10 @@ export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): 
 
 /**
  * Exchange the code that the provider has sent back in the query `search`. Issuer, audience, expiry, nonce and signature of
- * the ID token are checked. Fails with `remote_unreachable` or `sign_in_failed`.
+ * the ID token are checked, and that it is not from the future. Fails with `remote_unreachable` or `sign_in_failed`.
  */
 export async function redeemCode(provider: OidcProvider, flow: OidcFlow, search: string): Promise<OidcUser> {
-  const { authorizationCodeGrant, fetchUserInfo } = await library()
+  const { authorizationCodeGrant } = await library()
   const config = await discover(provider)
   try {
     const tokens = await authorizationCodeGrant(config, new URL(`${provider.redirectUri}${search}`), {
@@ -74,21 +84,106 @@ export async function redeemCode(provider: OidcProvider, flow: OidcFlow, search:
       ...(flow.isFresh && { maxAge: freshSeconds }),
     })
     const id = tokens.claims()!
-    // Many providers tell the address only there. The subject must be the same.
-    const more = config.serverMetadata().userinfo_endpoint === undefined
-      ? {}
-      : await fetchUserInfo(config, tokens.access_token, id.sub)
     const provedAt = typeof id.auth_time === 'number' ? id.auth_time * second : null
-    return { issuer: id.iss, subject: id.sub, claims: { ...more, ...id }, provedAt }
+    if (Math.max(id.iat * second, provedAt ?? 0) > provider.now() + maxAheadMs) throw new TokenFromTheFuture()
+    const more = await userInfoOf(provider, config, id, tokens.access_token)
+    const claims = more === undefined ? id : { ...withoutForeignProof(more, id), ...id }
+    const userInfo = more === undefined ? 'not_asked' : more === failed ? 'failed' : 'told'
+    return { issuer: id.iss, subject: id.sub, claims, userInfo, provedAt }
   } catch (error) {
     logFault(provider, error)
+    if ((error as { error?: unknown }).error === 'access_denied') {
+      throw new GridError(
+        'sign_in_failed',
+        'The provider says that the sign-in was cancelled, or that you may not use this grid with it (access_denied).',
+      )
+    }
     throw new GridError('sign_in_failed', 'The provider has not signed you in. Begin the sign-in again.')
+  }
+}
+
+class TokenFromTheFuture extends Error {
+  readonly code = 'token_from_the_future'
+}
+
+type Claims = Record<string, unknown>
+const failed: Claims = {}
+
+/** What the userinfo endpoint tells; undefined if the ID token has all that is wanted. The subject must be the same. */
+async function userInfoOf(
+  provider: OidcProvider,
+  config: Configuration,
+  id: Claims & { sub: string },
+  token: string,
+): Promise<Claims | undefined> {
+  const isComplete = provider.wanted.every((name) => claimAt(id, name) !== undefined)
+  if (isComplete || config.serverMetadata().userinfo_endpoint === undefined) return undefined
+  try {
+    const { fetchUserInfo } = await library()
+    return await fetchUserInfo(config, token, id.sub)
+  } catch (error) {
+    logFault(provider, error)
+    return failed
+  }
+}
+
+/** `email_verified` speaks of the address beside it, which may be another one than that of the ID token. */
+function withoutForeignProof(more: Claims, id: Claims): Claims {
+  if (id.email === undefined || id.email === more.email) return more
+  const { email_verified: _, ...others } = more
+  return others
+}
+
+/** A claim by its name, or by its path: `realm_access.roles` is a member of a member. A name may have dots itself. */
+export function claimAt(claims: Claims, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path] ?? undefined
+  for (let dot = path.indexOf('.'); dot > 0; dot = path.indexOf('.', dot + 1)) {
+    const inner = Object.hasOwn(claims, path.slice(0, dot)) ? claims[path.slice(0, dot)] : undefined
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) continue
+    const found = claimAt(inner as Claims, path.slice(dot + 1))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The metadata are those of another issuer: `said`. */
+export class OtherIssuer extends GridError {
+  readonly said: string
+
+  constructor(said: string) {
+    super(
+      'remote_unreachable',
+      'The provider of single sign-on calls itself by another issuer than the one set up here.',
+    )
+    this.said = said
   }
 }
 
 /** Fails with `remote_unreachable`, also if the metadata are those of another issuer. */
 export async function discover(provider: OidcProvider): Promise<Configuration> {
-  const { issuer, clientId, clientSecret, send } = provider
+  try {
+    return await discoverAt(provider, issuerForm(provider.issuer))
+  } catch (error) {
+    const { cause } = error as { cause?: { attribute?: unknown; body?: { issuer?: unknown } } }
+    const said = cause?.attribute === 'issuer' ? String(cause.body?.issuer).slice(0, maxIssuerLength) : undefined
+    if (said !== undefined && !isSameIssuer(said, provider.issuer)) {
+      const { log, issuer } = provider
+      log.warn('A provider of single sign-on calls itself by another issuer', { expected: issuer, said })
+      throw new OtherIssuer(said)
+    }
+    if (said !== undefined) return await discoverAt(provider, said).catch((error) => refuseProvider(provider, error))
+    return refuseProvider(provider, error)
+  }
+}
+
+const maxIssuerLength = 300
+
+function refuseProvider(provider: OidcProvider, error: unknown): never {
+  logFault(provider, error)
+  throw new GridError('remote_unreachable', 'The provider of single sign-on does not answer as it should.')
+}
+
+async function discoverAt({ clientId, clientSecret, send }: OidcProvider, issuer: string): Promise<Configuration> {
   const client = await library()
   const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)]
   const authenticate: typeof basic = (server, ...rest) => {
@@ -96,20 +191,15 @@ export async function discover(provider: OidcProvider): Promise<Configuration> {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest)
   }
-  try {
-    return await client.discovery(new URL(issuer), clientId, clientSecret, authenticate, {
-      [client.customFetch]: fetchBy(send),
-      timeout: timeoutSeconds,
-      execute: [
-        client.enableNonRepudiationChecks,
-        // `send` refuses HTTP where it is not allowed.
-        ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
-      ],
-    })
-  } catch (error) {
-    logFault(provider, error)
-    throw new GridError('remote_unreachable', 'The provider of single sign-on does not answer as it should.')
-  }
+  return await client.discovery(new URL(issuer), clientId, clientSecret, authenticate, {
+    [client.customFetch]: fetchBy(send),
+    timeout: timeoutSeconds,
+    execute: [
+      client.enableNonRepudiationChecks,
+      // `send` refuses HTTP where it is not allowed.
+      ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
+    ],
+  })
 }
 
 function fetchBy(send: SafeStream): CustomFetch {

@@ -9,6 +9,7 @@ import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { day, hour, minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { ListedSession } from '../store/global/sessions.ts'
+import type { Identity } from '../store/global/sso.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
@@ -52,6 +53,8 @@ export interface Visitor {
   deleted: Membership[]
   /** The only account that the session opens: its provider has signed the user in. */
   onlyAccount: string | null
+  /** The identity at a provider that has begun the session. */
+  identity: Identity | null
   /** CSRF token: the value of the field `csrf` in every form of this session. */
   csrf: string
 }
@@ -77,6 +80,8 @@ export interface Proof {
   confirmedAt?: number | null
   /** The account whose provider has proved it. The session opens no other. */
   onlyAccount?: string | null
+  /** The identity there. As in `Visitor`. */
+  identity?: Identity | null
 }
 
 export type Sessions = ReturnType<typeof createSessions>
@@ -136,14 +141,14 @@ export function createSessions(store: Store, origins: string[]) {
     ): Promise<Visitor | undefined> {
       const session = await sessionOf(request)
       if (!session || session.awaitsSecondFactor) return undefined
-      const { user, id: sessionId, confirmedAt, onlyAccount, token } = session
+      const { user, id: sessionId, confirmedAt, onlyAccount, identity, token } = session
       if (!isQuiet) recordLastSeen(sessionId, session.lastSeenAt)
       const all = await store.global.users.memberships(user.id)
       const kept = all.filter(({ deletedAt }) => deletedAt === null)
       const accounts = kept.filter((account) => opensAccount(session, account))
       const closed = kept.filter((account) => !accounts.includes(account)).map(({ id }) => id)
       const deleted = all.filter(({ deletedAt, role }) => deletedAt !== null && allows(role, 'own'))
-      return { user, sessionId, confirmedAt, onlyAccount, accounts, closed, deleted, csrf: formToken(token) }
+      return { user, sessionId, confirmedAt, onlyAccount, identity, accounts, closed, deleted, csrf: formToken(token) }
     },
 
     /** The user of a session whose second factor is missing. */
@@ -221,7 +226,7 @@ export function createSessions(store: Store, origins: string[]) {
     ): Promise<string> {
       const { token, hash } = mintLinkToken()
       const at = now()
-      const { confirmedAt = at, onlyAccount = null } = proof
+      const { confirmedAt = at, onlyAccount = null, identity = null } = proof
       const session = {
         id: newId(),
         userId,
@@ -231,6 +236,7 @@ export function createSessions(store: Store, origins: string[]) {
         hasSecondFactor,
         confirmedAt,
         onlyAccount,
+        identity,
         userAgent: (request.headers.get('user-agent') ?? '').slice(0, maxUserAgentLength),
         address,
       }

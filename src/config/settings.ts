@@ -273,6 +273,25 @@ export const settings = {
     'What the sign-in page calls the provider.',
     value('a text of up to 80 characters', z.string().min(1).max(80).prefault('single sign-on')),
   ),
+  oidcTrustedDomains: setting(
+    'OIDC_TRUSTED_DOMAINS',
+    'Domains whose addresses count as verified, although the provider does not say so. ' +
+      'Only if nobody can choose their own address there.',
+    value(
+      'comma-separated domains',
+      words('').pipe(z.array(z.string().toLowerCase().regex(/^([a-z0-9-]+\.)+[a-z0-9-]+$/))),
+    ),
+  ),
+  oidcEmailClaim: setting(
+    'OIDC_EMAIL_CLAIM',
+    'Claim with the address, such as preferred_username, for those domains. Empty: email.',
+    value('the name of a claim', z.string().max(100).prefault('')),
+  ),
+  oidcScopes: setting(
+    'OIDC_SCOPES',
+    'Scopes to ask for besides openid, email and profile, separated by spaces.',
+    value('a text of up to 200 characters', z.string().max(200).prefault('')),
+  ),
   /** Without it and `metricsPort` nothing is counted. */
   metricsToken: setting(
     'METRICS_TOKEN',

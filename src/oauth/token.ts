@@ -3,7 +3,7 @@
  * @see OAuth 2.1 §4.1.3 and §4.3, RFC 7009, RFC 7636, RFC 8707
  */
 import type { Config } from '../config.ts'
-import { GridError } from '../errors.ts'
+import { GridError, limitReached } from '../errors.ts'
 import { revokeGrantByClient } from '../grid/oauth/grants.ts'
 import { newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, keyKind, mintKey } from '../lib/secrets.ts'
@@ -19,6 +19,9 @@ import type { Store } from '../store/store.ts'
 const adminTokenMs = hour
 /** Since the last refresh. */
 const refreshTokenMs = 30 * day
+/** How many more pairs a used refresh token gives within the grace period, and how long is between two of them. */
+const maxRepeats = 5
+const repeatMs = second
 
 /** The success response. `expires_in` is in seconds. @see RFC 6749 §5.1 */
 interface TokenResponse {
@@ -89,14 +92,14 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
 }
 
 /**
- * Exchange a refresh token for a new token pair of the same grant, after checking the user's current role. A second use
- * within `OAUTH_REFRESH_GRACE` yields another pair, provided that no token issued for it has been used: a
- * response was lost, or two processes share the token. Any later use counts as theft or replay and revokes the grant.
- * Fails with `invalid_grant`, `invalid_scope` or `invalid_request`.
+ * Exchange a refresh token for a new token pair of the same grant, after checking the user's current role. Further uses
+ * within `OAUTH_REFRESH_GRACE` yield more pairs, a few of them and one a second: a response was lost, or several processes
+ * share the token. Any later use counts as theft or replay and revokes the grant.
+ * Fails with `invalid_grant`, `invalid_scope`, `invalid_target`, `invalid_request` or `rate_limit_exceeded`.
  *
- * @see OAuth 2.1 §4.3, RFC 9700 §4.14.2.
+ * @see OAuth 2.1 §4.3, RFC 9700 §4.14.2, RFC 8707 §2.2.
  */
-async function refresh({ store }: OAuthParts, client: Client, form: URLSearchParams) {
+async function refresh({ store, resourceOf }: OAuthParts, client: Client, form: URLSearchParams) {
   const { global, write, deps } = store
   const text = required(form, 'refresh_token')
   if (keyKind(text) !== 'refresh_token') throw invalidGrant('This refresh token is unknown.')
@@ -110,12 +113,14 @@ async function refresh({ store }: OAuthParts, client: Client, form: URLSearchPar
   if (!readScopes(parameter(form, 'scope')).includes(token.scope)) {
     throw new GridError('invalid_scope', `This refresh token is for ${token.scope} only.`)
   }
+  // Our URLs are one audience, so each of them will do.
+  form.getAll('resource').filter(Boolean).forEach(resourceOf)
 
   const pair = await mintPair(deps.config, token.scope, { at, grantExpiresAt: token.grantExpiresAt })
   const exchange = { accountId: token.accountId, hash, refreshId: pair.refresh.id }
   const graceSince = at - deps.config.oauthRefreshGraceSeconds * second
   const [rotated] = await write([
-    global.oauth.tokens.rotate(exchange, graceSince, at),
+    global.oauth.tokens.rotate(exchange, { graceSince, maxRepeats, repeatedSince: at - repeatMs }, at),
     ...[pair.access, pair.refresh].map((token) => global.oauth.tokens.addForRefresh(exchange, token, at)),
     global.oauth.clients.markUsed(client.id, at + usedClientMs, at),
   ])
@@ -124,6 +129,11 @@ async function refresh({ store }: OAuthParts, client: Client, form: URLSearchPar
   const now = await global.oauth.tokens.byHash(hash)
   if (!now?.usedAt || now.revokedAt !== null) {
     throw invalidGrant('This refresh token is no longer valid: its grant has ended.')
+  }
+  if (now.usedAt > graceSince) {
+    const limit = { name: 'refreshes', quota: 1, windowSeconds: repeatMs / second }
+    const message = 'This refresh token was used a moment ago. Use the tokens of that answer, or try again in a second.'
+    throw limitReached('rate_limit_exceeded', message, limit, limit.windowSeconds)
   }
   // A separate unit: the revocation must be stored although the request fails.
   await write([global.oauth.grants.revoke(now.accountId, now.grantId, at)])

@@ -102,6 +102,7 @@ const notices = {
   'invitation-withdrawn': 'The invitation has been withdrawn.',
   'joined': 'Welcome to the account.',
   'role-changed': 'The role has been changed.',
+  'member-let-in': 'They can sign in with the provider again, and join at their next sign-in.',
   'member-removed': 'The user has been removed from the account.',
   'handed-over': 'Ownership has been transferred. You are now an admin of the account.',
 } as const

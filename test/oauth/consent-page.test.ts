@@ -8,7 +8,7 @@ import { faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/brows
 import { chooseEntry, openAccountPicker } from '../support/consent-browser.ts'
 import { callbackServer } from '../support/oauth-client.ts'
 import { verifier } from '../support/oauth.ts'
-import { password, type Person, person } from '../support/people.ts'
+import { membership, password, type Person, person } from '../support/people.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
       { name: 'Acme) [Admin' },
     )
     many = await person(grid, { role: 'admin', account: grid.evil, email: 'mona@acme.example' })
-    await grid.store.write([grid.store.global.users.addMembership(grid.acme.id, many.id, 'owner', grid.clock.now)])
+    await grid.store.write([membership(grid.store, grid.acme.id, many.id, 'owner', grid.clock.now)])
     for (let n = 0; n < 50; n++) await grid.evil.agent(`worker-${n}`)
   })
   afterAll(async () => {

@@ -23,7 +23,7 @@ import {
   signedIn,
   submitConsent,
 } from '../support/oauth.ts'
-import { emailedPath, password } from '../support/people.ts'
+import { emailedPath, membership, password } from '../support/people.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {
@@ -166,11 +166,11 @@ async function logOf(id: string) {
 
 /** The id of a new account owned by Ann. */
 async function newAccount(): Promise<string> {
-  const { accounts, users } = grid.store.global
+  const { accounts } = grid.store.global
   const id = newId()
   await grid.store.write([
     accounts.add({ id, name: 'One more', state: 'claimed', joinEmail: null }, grid.clock.now),
-    users.addMembership(id, ann(), 'owner', grid.clock.now),
+    membership(grid.store, id, ann(), 'owner', grid.clock.now),
   ])
   return id
 }

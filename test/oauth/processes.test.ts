@@ -71,18 +71,19 @@ test('a code used in two processes at the same time succeeds once, and its token
   expect(await mcpAccess(grid, good[0].body.access_token)).toBe('401')
 })
 
-test('a refresh token shared by two processes gives each a pair, and its later reuse revokes both', async () => {
+test('a refresh token shared by two processes gives two pairs at once, and its later reuse revokes both', async () => {
   const tokens = await obtainTokens(grid)
 
-  const answers = await Promise.all(
+  const all = await Promise.all(
     Array.from({ length: 20 }, (_, n) => refresh(n % 2 ? grid : other, tokens.refresh_token)),
   )
 
-  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
-  for (const { body } of answers.slice(0, 3)) expect(await mcpAccess(other, body.access_token)).toBe('admin tools')
+  const answers = all.filter(({ status }) => status === 200)
+  expect(answers).toHaveLength(2)
+  for (const { body } of answers) expect(await mcpAccess(other, body.access_token)).toBe('admin tools')
   grid.clock.now += 121 * second
   expect((await refresh(other, tokens.refresh_token)).status).toBe(400)
-  for (const { body } of answers.slice(0, 3)) expect(await mcpAccess(grid, body.access_token)).toBe('401')
+  for (const { body } of answers) expect(await mcpAccess(grid, body.access_token)).toBe('401')
 })
 
 test('a commit whose response was lost is repeated with the same effect', async () => {

@@ -18,6 +18,7 @@ import { LogFollower } from '../../src/worker/threads.ts'
 import { decideOldest } from './held.ts'
 import { sendMessage } from './messaging.ts'
 import { askFor } from './tasks.ts'
+import { membership } from './people.ts'
 
 /** Two agents of one account, and one of another. */
 type WorkingAgents = { account: string; id: string; alias: string }[]
@@ -81,7 +82,7 @@ async function claims(_: AccountStore[], store: Store): Promise<void> {
     const { users } = store.global
     await store.write([
       users.add({ id, email: ownerEmail, name: '', passwordHash: null, verifiedAt: at }, at),
-      users.addMembership(into, id, 'owner', at),
+      membership(store, into, id, 'owner', at),
     ])
     begun()
     const link = first.trial.claim_url.split('/').at(-1)!

@@ -4,6 +4,7 @@ import { servedOrigins } from '../../src/edge.ts'
 import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
 import { rows } from './database.ts'
 import { type TestAccount, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
+import { membership } from './people.ts'
 
 export const issuer = 'https://grid.example'
 export const gridUrl = 'https://api.grid.example/mcp/v1/grid'
@@ -68,7 +69,7 @@ export async function signedInPerson(
   const email = `${id}@example.com`
   await grid.store.write([
     users.add({ id, email, passwordHash: null }, 0),
-    ...(role ? [users.addMembership(account.id, id, role, 0)] : []),
+    ...(role ? [membership(grid.store, account.id, id, role, 0)] : []),
   ])
   return await signedIn(grid, { id })
 }
@@ -269,6 +270,6 @@ export async function sentences(
 /** Make Ann an admin of Evil too. She signs in again, so that her session knows it. */
 export async function joinEvil(grid: OAuthGrid): Promise<void> {
   const { id } = grid.ann.visitor.user
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, id, 'admin', grid.clock.now)])
+  await grid.store.write([membership(grid.store, grid.evil.id, id, 'admin', grid.clock.now)])
   Object.assign(grid.ann, await signedIn(grid, grid.ann.visitor.user))
 }

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider, { type Configuration } from 'oidc-provider'
-import type { Browser, Page } from './browse.ts'
+import { type Browser, type Page, unescapeHtml } from './browse.ts'
 import { closing } from './closing.ts'
 
 export type OidcServer = Awaited<ReturnType<typeof startOidc>>
@@ -84,10 +84,16 @@ export async function startOidc() {
   }
 }
 
-/** Where the grid sends a browser that begins to sign in. */
+/** Where the page leads on which a browser begins to sign in; its status and text if it leads nowhere. */
 export async function beginAt(one: Browser, id: string, query = ''): Promise<string> {
-  const response = await one.request(`/sso/${id}${query}`)
-  return response.headers.get('location') ?? `${response.status} ${await response.text()}`
+  const page = await one.open(`/sso/${id}${query}`)
+  return linkOut(page) ?? `${page.status} ${page.text}`
+}
+
+/** Where a page leads to another site. */
+export function linkOut({ html }: Page): string | undefined {
+  const href = html.match(/<a [^>]*href="(https?:[^"]+)"/)?.[1]
+  return href === undefined ? undefined : unescapeHtml(href)
 }
 
 /** Sign in with the provider, as far as the grid lets this browser. */

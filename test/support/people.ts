@@ -4,12 +4,19 @@ import { hashPassword } from '../../src/auth/passwords.ts'
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
 import { newId } from '../../src/lib/id.ts'
+import type { Statement } from '../../src/store/sql.ts'
+import type { Store } from '../../src/store/store.ts'
 import { type Browser, browser } from './browse.ts'
 import type { TestAccount, TestGrid } from './grid.ts'
 
 /** The password of every user that `person` creates. */
 export const password = 'correct horse battery'
 let passwordHash: Promise<string> | undefined
+
+/** A statement that makes a user a member, without any proof. */
+export function membership(store: Store, account: string, user: string, role: Role, at: number): Statement {
+  return store.account(account, { type: 'system', job: 'test' }).change.team.addMember(user, role, at)
+}
 
 export interface Person {
   id: string
@@ -37,7 +44,7 @@ export async function person(
   const hash = hasPassword ? await (passwordHash ??= hashPassword(password)) : null
   await store.write([
     store.global.users.add({ ...user, passwordHash: hash }, clock.now),
-    ...(role ? [store.global.users.addMembership(account.id, id, role, clock.now)] : []),
+    ...(role ? [membership(store, account.id, id, role, clock.now)] : []),
   ])
   return {
     id,

@@ -6,7 +6,7 @@ import { claimAccount, openClaim } from '../../src/grid/accounts/claim.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { rows } from './database.ts'
 import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
-import { person } from './people.ts'
+import { membership, person } from './people.ts'
 
 export const signupPath = '/api/v1/agentic-signup'
 
@@ -68,7 +68,7 @@ export async function claimAgents(
   const known = await grid.store.global.users.byEmail(email)
   const { id } = known ?? await person(grid, { email, hasPassword: false })
   if (into && !known) {
-    await grid.store.write([grid.store.global.users.addMembership(into.id, id, 'owner', grid.clock.now)])
+    await grid.store.write([membership(grid.store, into.id, id, 'owner', grid.clock.now)])
   }
   const claimant = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
   const owner = { type: 'user' as const, userId: id, role: 'owner' as const, sessionId: 'test' }

@@ -143,6 +143,7 @@ export async function seedSite(grid: TestGrid) {
   const olga = await person(grid, { role: 'owner', name: 'Olga Marin', email: 'olga@acme.example' })
   const vera = await person(grid, { role: 'viewer', name: 'Vera Lund', email: 'vera@acme.example' })
   const bea = await person(grid, { role: 'owner', name: 'Bea', email: 'bea@evil.example', account: evil })
+  const rita = await person(grid, { email: 'rita@corp.example' })
   await person(grid, { role: 'admin', name: 'Tomás Rey', email: 'tomas@acme.example' })
   await person(grid, { role: 'member', email: 'a.person.with.a.rather.long.address@subsidiary.acme.example' })
   await store.write([{ sql: 'UPDATE agents SET deleted_at = 1 WHERE account_id = ?', args: [evil.id] }])
@@ -159,6 +160,14 @@ export async function seedSite(grid: TestGrid) {
     sso.save({ ...provider, ...rolesOfClaim }, await acme.store.seal('sso_providers', provider.id, 'a secret')),
     sso.setVerified({ domain: 'corp.example', verifiedAt: grid.clock.now, missingSince: null }, grid.clock.now),
     ...store.global.sso.addIdentity(olga.id, { issuer: provider.issuer, subject: 'u-1' }, grid.clock.now),
+    acme.store.change.team.keepOut(rita.id, grid.clock.now),
+    ...sso.addSignIn({
+      ...{ issuer: provider.issuer, subject: 'u-2', userId: rita.id, at: grid.clock.now, outcome: 'removed' },
+      report: {
+        ...{ email: rita.email, isVerified: true, roles: [], notes: [] },
+        ...{ claims: ['sub', 'email', 'email_verified'], missing: ['groups'] },
+      },
+    }),
   ])
   for (const [alias, description] of words.agents) await acme.agent(alias, { description })
   await acme.agent('partner-desk', {

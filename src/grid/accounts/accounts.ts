@@ -9,6 +9,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { recordActivity, type RecordedCall } from '../activity.ts'
 import { authorize } from '../authorize.ts'
+import { join } from '../people/join.ts'
 import { mayBeSomebodyElse, takeOver } from '../people/prove-address.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
@@ -42,12 +43,12 @@ export async function createAccount(
 
   const account = store.account(id, actor)
   const { statement, key } = newAdminKey(account, 'first key')
-  const create = (account: AccountStore) =>
+  const create = async (account: AccountStore) =>
     account.write([
       store.global.accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
       ...(known && mayBeSomebodyElse(known) ? takeOver(store, userId, at) : []),
       ...(known ? [] : [store.global.users.add({ id: userId, email, passwordHash: input.passwordHash ?? null }, at)]),
-      store.global.users.addMembership(id, userId, 'owner', at),
+      ...await join(account, { id: userId, role: 'owner' }, { by: 'operator' }),
       statement,
     ])
   try {
@@ -85,12 +86,11 @@ export async function createOwnedAccount(
     if (owned.length >= maxOwned) {
       throw new GridError('invalid_input', `A user can own at most ${maxOwned} accounts.`, { field: 'name' })
     }
-    await recordActivity(account, call, (account) =>
+    await recordActivity(account, call, async (account) =>
       account.write([
-        users.requireVerifiedEmail(user.id, user.email),
         users.requireOwnsFewerThan(user.id, maxOwned),
         accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
-        users.addMembership(id, user.id, 'owner', at),
+        ...await join(account, { id: user.id, role: 'owner' }, { by: 'creation', email: user.email }),
       ]))
   })
   return id

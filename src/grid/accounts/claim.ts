@@ -15,7 +15,9 @@ import type { Claim, ClaimableAgent, ClaimOffer } from '../../store/global/claim
 import type { Store } from '../../store/store.ts'
 import { activityRow, recordActivity, type RecordedCall } from '../activity.ts'
 import { refuseTooManySkills, requireSkillLimit } from '../agents/skills.ts'
+import type { Proved } from '../people/email-links.ts'
 import { claimEmail } from '../people/email-templates.ts'
+import { join } from '../people/join.ts'
 import { linkExpired, linkLifetimeMs } from '../people/people.ts'
 import { proveAddress } from '../people/prove-address.ts'
 import { takeEmailAttempt } from '../people/throttle.ts'
@@ -97,7 +99,7 @@ export async function findClaimEmailLink(store: Store, token: string): Promise<{
 
 /**
  * Use the link of a claim email, which verifies its address. If the address has no user yet, one is created with
- * `name` and `password` (empty for none). Resolves to the user's id.
+ * `name` and `password` (empty for none). `session` is the live session of the browser.
  * Fails with `link_expired`, `invalid_input` or `write_conflict`.
  */
 export async function redeemClaimEmailLink(
@@ -105,7 +107,8 @@ export async function redeemClaimEmailLink(
   token: string,
   input: { name: string; password: string },
   requestId: string | null,
-): Promise<string> {
+  session?: SignedInUser,
+): Promise<Proved> {
   const { global, deps: { now } } = store
   return await retryOnConflict(async () => {
     const { email } = await findClaimEmailLink(store, token)
@@ -114,14 +117,15 @@ export async function redeemClaimEmailLink(
     const use = global.links.use('claim', hash, at)
     const known = await global.users.byEmail(email)
     if (known) {
-      await proveAddress(store, known, { requireOpen: global.links.requireOpen('claim', hash, at), use, requestId })
-      return known.id
+      const requireOpen = global.links.requireOpen('claim', hash, at)
+      const { isUnlinked } = await proveAddress(store, known, { requireOpen, use, session, requestId })
+      return { userId: known.id, isUnlinked }
     }
     const name = checkName(input.name, 'name')
     const passwordHash = input.password === '' ? null : await hashPassword(input.password)
     const id = newId()
     await store.write([...use, global.users.add({ id, email, name, passwordHash, verifiedAt: at }, at)])
-    return id
+    return { userId: id, isUnlinked: false }
   })
 }
 
@@ -177,10 +181,10 @@ export async function claimAccount(
     const moved = { tool: 'move_agents', arguments: { agents: decision.moved }, requestId }
     const moves = into ? await moveStatements(store, claim, move, into, moved) : []
     const call = { tool: 'claim_account', arguments: { name, ...decision }, requestId }
-    await recordActivity(account, call, (account) =>
+    await recordActivity(account, call, async (account) =>
       account.write([
         ...store.global.claims.claim(claim),
-        store.global.users.addMembership(from, user.id, 'owner', at),
+        ...await join(account, { id: user.id, role: 'owner' }, { by: 'claim', email: ownerEmail }),
         ...discardStatements(account, discard, at),
         ...moves,
       ]))

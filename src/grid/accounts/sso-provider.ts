@@ -1,7 +1,10 @@
 /** The provider with which people sign in to an account, set up by its owners. See docs/security.md, "Single sign-on". */
 import { callingUser, requireConfirmed, requirePermission } from '../../auth/actor.ts'
+import { discover, OtherIssuer } from '../../auth/oidc.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { isOfManyTenants } from '../../lib/issuers.ts'
+import { plainName } from '../../lib/names.ts'
 import { parseAllowedUrl } from '../../lib/outbound/egress-policy.ts'
 import { mintLinkToken } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'
@@ -27,6 +30,9 @@ interface ProviderInput {
   roleClaim: string
   /** Lines such as `admin: platform-team`. */
   roles: string
+  emailClaim?: string
+  isTrusted?: boolean
+  scopes?: string
 }
 
 export type { SsoProvider }
@@ -36,11 +42,15 @@ export function recordOf({ proof }: Pick<SsoProvider, 'proof'>): string {
   return `agent-grid-verification=${proof}`
 }
 
-/** Set or replace the provider of the account. It signs people in once its domain is verified. */
-export async function saveProvider(account: AccountStore, input: ProviderInput): Promise<void> {
+/**
+ * Set or replace the provider of the account. It signs people in once its domain is verified. The issuer is asked: one that
+ * does not answer as it should is kept as a draft, which signs no one in. Resolves to why it is one; empty if it is none.
+ */
+export async function saveProvider(account: AccountStore, input: ProviderInput): Promise<string> {
   const { read, change, deps } = account
   const { config, now } = deps
   requirePermission(account.actor, 'own')
+  requireConfirmed(account.actor, now())
   const issuer = input.issuer.trim()
   if (!parseAllowedUrl(issuer, config)) throw invalidInput('It begins with https://.', 'issuer')
   const domain = input.domain.trim().toLowerCase()
@@ -52,6 +62,24 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
   const clientSecret = checkText(input.clientSecret, 'clientSecret')
   const roleClaim = input.roleClaim.trim().slice(0, 100)
   const roles = parseRoles(input.roles)
+  const emailClaim = (input.emailClaim ?? '').trim().slice(0, 100)
+  const isTrusted = input.isTrusted ?? false
+  if (isTrusted && isOfManyTenants(issuer)) {
+    throw invalidInput('Strangers have users at this issuer, so its addresses never count as verified.', 'isTrusted')
+  }
+  const scopes = (input.scopes ?? '').trim().replace(/\s+/g, ' ')
+  if (!/^[\x21\x23-\x5b\x5d-\x7e ]{0,200}$/.test(scopes)) {
+    throw invalidInput('Scopes are words, with spaces between them.', 'scopes')
+  }
+  const { safeStream: send, log } = deps
+  const asked = { issuer, clientId, clientSecret, scopes, redirectUri: '', wanted: [], send, log, now }
+  const draft = await discover(asked).then(() => '', (error: unknown) => {
+    if (error instanceof OtherIssuer) {
+      return `The provider calls itself ${plainName(error.said, 300)}. Enter this issuer.`
+    }
+    if (error instanceof GridError) return error.message
+    throw error
+  })
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
     requireConfirmed(account.actor, now())
@@ -59,7 +87,12 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
     const id = before?.id ?? newId()
     const proof = before?.proof ?? mintLinkToken().token
     const secret = await account.seal('sso_providers', id, clientSecret)
-    const next = { name, issuer, clientId, domain, roleClaim, roles }
+    const isAsBefore = before?.draft === '' && before.issuer === issuer && before.clientId === clientId
+    const next = {
+      ...{ name, issuer, clientId, domain, roleClaim, roles, emailClaim, isTrusted, scopes },
+      // A provider that has answered once may be down now.
+      draft: isAsBefore ? '' : draft,
+    }
     account.changed(before ? { ...before, clientSecret: '' } : {}, next)
     const isOther = before !== undefined && (before.issuer !== issuer || before.domain !== domain)
     await account.write([
@@ -68,6 +101,7 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
       ...(isOther ? [change.sso.endSessions(now())] : []),
     ])
   })
+  return draft
 }
 
 function checkText(text: string, field: string): string {
@@ -149,7 +183,8 @@ export async function requireProvider(account: AccountStore, { isRequired }: { i
         'required',
       )
     }
-    const verified = isRequired ? [sso.requireVerified()] : []
+    const domain = (await account.read.sso.get())?.domain ?? ''
+    const verified = isRequired ? [sso.requireVerified(domain)] : []
     await account.write([...precondition, ...verified, sso.setRequired(isRequired)])
   })
 }

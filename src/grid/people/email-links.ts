@@ -1,4 +1,5 @@
 /** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Signing in". */
+import type { SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/names.ts'
@@ -8,7 +9,7 @@ import { revokeAllGrants } from '../oauth/grants.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { passwordChangedEmail } from './email-templates.ts'
 import { linkExpired } from './people.ts'
-import { endAccess, mayBeSomebodyElse, proveAddress, takeOver } from './prove-address.ts'
+import { endAccess, mayBeSomebodyElse, proveAddress, sortIdentities, takeOver } from './prove-address.ts'
 import { type EmailLinkKind, findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
 
 /** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
@@ -40,8 +41,22 @@ export async function findEmailLinkUser(
   return link
 }
 
-/** Use a sign-in link, which also verifies the address. Resolves to the user's id. Fails with `link_expired`. */
-export async function signInByLink(store: Store, token: string, requestId: string | null): Promise<string> {
+/** The user of a link that was followed. With `isUnlinked` they lost the identity of a provider, see `proveAddress`. */
+export interface Proved {
+  userId: string
+  isUnlinked: boolean
+}
+
+/**
+ * Use a sign-in link, which also verifies the address. `session` is the live session of the browser. Fails with
+ * `link_expired`.
+ */
+export async function signInByLink(
+  store: Store,
+  token: string,
+  requestId: string | null,
+  session?: SignedInUser,
+): Promise<Proved> {
   const { global: { links, users }, deps: { now } } = store
   const hash = hashForLookup(token)
   return await retryOnConflict(async () => {
@@ -49,34 +64,37 @@ export async function signInByLink(store: Store, token: string, requestId: strin
     const user = await users.byId(userId)
     if (!user) throw linkExpired()
     const at = now()
-    await proveAddress(store, user, {
+    const { isUnlinked } = await proveAddress(store, user, {
       requireOpen: links.requireOpen('sign_in', hash, at),
       use: [...links.use('sign_in', hash, at), links.endOpen(userId, 'sign_in', at)],
+      session,
       requestId,
     })
-    return userId
+    return { userId, isUnlinked }
   })
 }
 
 /**
  * Set a new password by a reset link. An attacker may have known the old one, so this ends all sessions, email links,
- * OAuth grants and open consent pages of the user. An email tells them. Resolves to the user's id. Fails with
- * `link_expired` or `invalid_input`.
+ * OAuth grants and open consent pages of the user. An email tells them. `session` is the live session of the browser.
+ * Fails with `link_expired` or `invalid_input`.
  */
 export async function resetPassword(
   store: Store,
   token: string,
   password: string,
   requestId: string | null,
-): Promise<string> {
+  session?: SignedInUser,
+): Promise<Proved> {
   await findEmailLinkUser(store, 'reset', token)
   const hash = await hashPassword(password)
   const { global, deps: { now } } = store
   const tokenHash = hashForLookup(token)
-  const { userId, email } = await retryOnConflict(async () => {
+  const { userId, email, isUnlinked } = await retryOnConflict(async () => {
     const { userId, email } = await findEmailLinkUser(store, 'reset', token)
     const user = await global.users.byId(userId)
     const at = now()
+    const taken = user && mayBeSomebodyElse(user) ? await sortIdentities(store, user, session) : undefined
     await revokeAllGrants(store, {
       userId,
       tool: 'reset_password',
@@ -84,15 +102,15 @@ export async function resetPassword(
       precondition: [global.links.requireOpen('reset', tokenHash, at)],
       statements: [
         ...global.links.use('reset', tokenHash, at),
-        ...(user && mayBeSomebodyElse(user) ? takeOver : endAccess)(store, userId, at),
+        ...(taken ? takeOver(store, userId, at, taken.kept) : endAccess(store, userId, at)),
         global.users.setPassword(userId, hash),
         global.users.verifyEmail(userId, email, at),
       ],
     })
-    return { userId, email }
+    return { userId, email, isUnlinked: taken !== undefined && taken.removed.length > 0 }
   })
   sendNotice(store, email, passwordChangedEmail(store.deps.config))
-  return userId
+  return { userId, isUnlinked }
 }
 
 export async function verifyEmail(store: Store, token: string, userId: string): Promise<void> {

@@ -15,6 +15,7 @@ import { checkName } from '../accounts/accounts.ts'
 import { recordActivity } from '../activity.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { join } from './join.ts'
 import { checkRole, requireAssignable } from './team.ts'
 
 const invitationLifetimeMs = day
@@ -114,7 +115,7 @@ export async function acceptInvitation(
       'This invitation is for another email address. Sign in with that address to accept it.',
     )
   }
-  await join(store, token, invitation, { userId: user.id, sessionId, requestId, first: [] })
+  await accept(store, token, invitation, { userId: user.id, sessionId, requestId, first: [] })
   return invitation.account.id
 }
 
@@ -136,11 +137,11 @@ export async function registerInvitedUser(
   const user = { id: userId, email, name, passwordHash, verifiedAt: isLinkShown ? null : at }
   const first = [global.users.add({ ...user, registeredByShownLink: isLinkShown }, at)]
   // The session begins only after this has succeeded.
-  await join(store, token, invitation, { userId, sessionId: '', requestId, first })
+  await accept(store, token, invitation, { userId, sessionId: '', requestId, first })
   return { userId, id: invitation.account.id }
 }
 
-async function join(
+async function accept(
   store: Store,
   token: string,
   { id, account: { id: joinedId }, email, role, agentId, isLinkShown }: OpenInvitation,
@@ -162,11 +163,8 @@ async function join(
       const { seats, team } = account.change
       await account.write([
         ...first,
-        team.requirePending(id),
-        ...(isLinkShown
-          ? [global.users.requireEmail(userId, email)]
-          : [global.users.verifyEmail(userId, email, at), global.users.requireVerifiedEmail(userId, email)]),
-        team.addMember(userId, role, at),
+        ...(isLinkShown ? [] : [global.users.verifyEmail(userId, email, at)]),
+        ...await join(account, { id: userId, role }, { by: 'invitation', id, email, isLinkShown }),
         ...(agentId === null ? [] : [seats.add(userId, agentId)]),
         team.accept(id, at),
       ])

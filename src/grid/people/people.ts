@@ -8,6 +8,7 @@ import { day, minute } from '../../lib/time.ts'
 import type { LinkKind } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
+import { join } from './join.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
 /** Lifetime of each kind of one-time link, in milliseconds. See docs/security.md, "Signing in". */
@@ -57,12 +58,13 @@ export async function setUp(store: Store, token: string, input: SetUpInput): Pro
   const email = normaliseEmail(input.email, 'email')
   const passwordHash = await hashPassword(input.password)
   const [id, userId, at] = [newId(), newId(), now()]
+  const account = store.account(id, { type: 'system', job: 'set-up' })
   try {
     await store.write([
       ...global.links.use('set_up', hashForLookup(token), at),
       global.accounts.add({ id, name: accountName, state: 'claimed', joinEmail: null }, at),
       global.users.add({ id: userId, email, name, passwordHash, verifiedAt: at }, at),
-      global.users.addMembership(id, userId, 'owner', at),
+      ...await join(account, { id: userId, role: 'owner' }, { by: 'operator' }),
     ])
   } catch (error) {
     // A repeated write after a lost response found its own account, so it has succeeded.

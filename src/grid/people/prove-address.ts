@@ -1,20 +1,24 @@
 /** Proof of an email address by a link that was sent to it. See docs/security.md, "Signing in". */
+import type { SignedInUser } from '../../auth/actor.ts'
+import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
+import type { Identity } from '../../store/global/sso.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'
+import { domainOf } from './sso-claims.ts'
 
 /** The inviter was shown the link, and the address is not proved since: the user may be the inviter. */
 export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {
   return registeredByShownLink && emailVerifiedAt === null
 }
 
-/** Statements that remove everything with which someone else could get back in: also factors and identities. */
-export function takeOver(store: Store, userId: string, at: number): Statement[] {
+/** Statements that remove everything with which someone else could get back in: also factors, and identities but `kept`. */
+export function takeOver(store: Store, userId: string, at: number, kept: readonly Identity[] = []): Statement[] {
   const { users, secondFactors, sso } = store.global
   return [
     users.removePassword(userId),
-    sso.removeIdentities(userId),
+    sso.removeIdentities(userId, kept),
     ...secondFactors.removeAll(userId),
     ...endAccess(store, userId, at),
   ]
@@ -30,27 +34,63 @@ export function endAccess({ global }: Store, userId: string, at: number): Statem
   ]
 }
 
-/** Use an email link, which verifies the address. A user who may be someone else is taken over. */
+/**
+ * The identities of the user, who may be someone else: those that stay, and those that go. Somebody may have prepared an
+ * identity for the owner of the address. So only the one stays that began `session`, in which the link is followed, and
+ * those of an issuer that vouches for the address.
+ */
+export async function sortIdentities(
+  store: Store,
+  user: Pick<User, 'id' | 'email'>,
+  session: SignedInUser | undefined,
+): Promise<{ kept: Identity[]; removed: Identity[] }> {
+  const own = session?.user.id === user.id ? session.identity : undefined
+  const vouching = await vouchingIssuers(store, user.email)
+  const isKept = ({ issuer, subject }: Identity) =>
+    (issuer === own?.issuer && subject === own.subject) || vouching.some((known) => isSameIssuer(known, issuer))
+  const known = await store.global.sso.identitiesOf(user.id)
+  return { kept: known.filter(isKept), removed: known.filter((identity) => !isKept(identity)) }
+}
+
+/** The issuers whose word about an address counts, because the operator or the owner of its domain has said so. */
+async function vouchingIssuers({ global, deps: { config } }: Store, email: string): Promise<string[]> {
+  const domain = domainOf(email)
+  const of = await global.sso.ofDomain(domain)
+  const trusted = [
+    ...(config.oidcIssuer !== undefined && config.oidcTrustedDomains.includes(domain) ? [config.oidcIssuer] : []),
+    ...(of?.isTrusted ? [of.issuer] : []),
+  ]
+  // Which organization an identity belongs to is not stored.
+  return trusted.filter((issuer) => mayVouch(issuer, undefined, domain))
+}
+
+/**
+ * Use an email link, which verifies the address. A user who may be someone else is taken over. Resolves to whether the user
+ * has lost the identity of a provider by that.
+ */
 export async function proveAddress(
   store: Store,
   user: User,
   link: {
     requireOpen: Statement
     use: Statement[]
+    session: SignedInUser | undefined
     requestId: string | null
   },
-): Promise<void> {
+): Promise<{ isUnlinked: boolean }> {
   const at = store.deps.now()
   const statements = [...link.use, store.global.users.verifyEmail(user.id, user.email, at)]
   if (!mayBeSomebodyElse(user)) {
     await store.write(statements)
-    return
+    return { isUnlinked: false }
   }
+  const { kept, removed } = await sortIdentities(store, user, link.session)
   await revokeAllGrants(store, {
     userId: user.id,
     tool: 'prove_address',
     requestId: link.requestId,
     precondition: [link.requireOpen],
-    statements: [...statements, ...takeOver(store, user.id, at)],
+    statements: [...statements, ...takeOver(store, user.id, at, kept)],
   })
+  return { isUnlinked: removed.length > 0 }
 }

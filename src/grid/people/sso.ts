@@ -1,17 +1,30 @@
 /** Single sign-on: signing in with a provider, and linking a user to one. See docs/security.md, "Single sign-on". */
-import { requireConfirmed, requireWholeSession, type SignedInUser } from '../../auth/actor.ts'
+import {
+  callingUser,
+  requireConfirmed,
+  requireWholeSession,
+  type Role,
+  roles,
+  type SignedInUser,
+} from '../../auth/actor.ts'
 import { authorizationUrl, type OidcFlow, type OidcProvider, type OidcUser, redeemCode } from '../../auth/oidc.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { normaliseEmail } from '../../lib/names.ts'
+import { normaliseEmail, plainName } from '../../lib/names.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { minute } from '../../lib/time.ts'
-import type { SsoProvider } from '../../store/global/sso.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { NewSignIn, SignInReport } from '../../store/account/sso.ts'
+import type { AccountMember } from '../../store/account/team.ts'
+import type { Identity, SsoProvider } from '../../store/global/sso.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { recordActivity } from '../activity.ts'
+import { authorize } from '../authorize.ts'
+import { join, prove, SsoRefusal } from './join.ts'
 import { changeUser } from './operator.ts'
+import { addressOf, type ClaimRules, domainOf, reportOf, roleOf } from './sso-claims.ts'
 import { setMemberRole } from './team.ts'
 import { takePasskeyAttempt } from './throttle.ts'
 
@@ -23,6 +36,7 @@ export const gridProviderId = 'grid'
 interface Provider extends OidcProvider {
   id: string
   name: string
+  rules: ClaimRules
   /** The account that it belongs to; undefined for that of the grid. */
   of: SsoProvider | undefined
 }
@@ -31,8 +45,9 @@ interface Provider extends OidcProvider {
 interface Flow extends OidcFlow {
   provider: string
   next: string
-  /** The user who links the identity; undefined for a sign-in. */
+  /** The user who links the identity, or tries the provider; undefined for a sign-in. */
   user?: string
+  isTrial: boolean
 }
 
 /** The name of the provider of the grid; undefined if it has none. */
@@ -50,40 +65,76 @@ export async function providerOfEmail({ global }: Store, email: string): Promise
 /** The provider of an account, if it signs people in. */
 export async function providerOfAccount(store: Store, id: string): Promise<{ id: string; name: string } | undefined> {
   const found = await store.account(id, { type: 'system', job: 'sso' }).read.sso.get()
-  return found?.verifiedAt == null ? undefined : found
+  return found?.verifiedAt == null || found.draft !== '' ? undefined : found
+}
+
+/** What the page says from which a sign-in goes on. `url` is at the provider, and `kept` what the browser must keep. */
+export interface BegunSso {
+  url: string
+  kept: string
+  name: string
+  /** The name of the account that the provider belongs to. */
+  accountName: string | undefined
 }
 
 /**
- * Begin a sign-in, or with `link` add an identity to the user, who must have confirmed who they are. Resolves to where the
- * browser goes, and to the text that it must come back with. Fails with `not_found`, `remote_unreachable`,
- * `confirmation_required` or `not_allowed`.
+ * Begin a sign-in, or with `link` add an identity to the user, who must have confirmed who they are. With `trial` an owner
+ * of the account tries the provider, which may be a draft: nothing is stored. Fails with `not_found`,
+ * `remote_unreachable`, `confirmation_required` or `not_allowed`.
  */
 export async function beginSso(
   store: Store,
   id: string,
-  { next, address, isFresh = false, link }: { next: string; address: string; isFresh?: boolean; link?: SignedInUser },
-): Promise<{ url: string; kept: string; name: string }> {
+  { next, address, isFresh = false, link, trial }: {
+    next: string
+    address: string
+    isFresh?: boolean
+    link?: SignedInUser
+    trial?: AccountStore
+  },
+): Promise<BegunSso> {
   const { global, deps } = store
   if (link) requireConfirmed(link, deps.now())
+  if (trial) await authorize(trial, 'own')
   await takePasskeyAttempt(store, address)
-  const provider = await findProvider(store, id)
+  const provider = await findProvider(store, id, trial)
+  if (link) await requireMember(store, provider, link.user.id)
   const [state, nonce, verifier] = [mintLinkToken(), mintLinkToken(), mintLinkToken()].map(({ token }) => token)
-  const flow: Flow = { provider: id, state, nonce, verifier, next: next.slice(0, 1_500), isFresh, user: link?.user.id }
-  const kept = JSON.stringify(flow)
+  const user = link?.user.id ?? (trial && callingUser(trial.actor).userId)
+  const flow: Flow = {
+    ...{
+      provider: id,
+      state,
+      nonce,
+      verifier,
+      next: next.slice(0, 1_500),
+      isFresh,
+      user,
+      isTrial: trial !== undefined,
+    },
+  }
   const url = await authorizationUrl(provider, flow)
-  const holder = hashForLookup(kept)
-  const expiresAt = deps.now() + ssoFlowMs
-  await store.write([
-    global.secondFactors.addChallenge({ hash: hashForLookup(state), purpose: 'sso', holder, expiresAt }),
-  ])
-  return { url, kept, name: provider.name }
+  const kept = await keep(store, state, flow)
+  const account = provider.of && await global.accounts.byId(provider.of.account)
+  return { url, kept, name: provider.name, accountName: account?.name }
 }
 
-/** How the session begins after a sign-in. Without `userId` the user, who is signed in already, was linked. */
-interface FinishedSso {
+/** What came of a sign-in at the provider. */
+export type FinishedSso =
+  | { did: 'link'; next: string }
+  | { did: 'try'; next: string; report: SignInReport; refusal: string | undefined }
+  | ({ did: 'sign_in' } & SignedIn)
+
+/** How the session begins after a sign-in. */
+interface SignedIn {
   next: string
-  userId?: string
-  proof: { hasSecondFactor: boolean; confirmedAt: number | null; onlyAccount: string | null }
+  userId: string
+  proof: {
+    hasSecondFactor: boolean
+    confirmedAt: number | null
+    onlyAccount: string | null
+    identity: Identity
+  }
 }
 
 /**
@@ -100,21 +151,58 @@ export async function finishSso(
     requestId: string | null
   },
 ): Promise<FinishedSso> {
-  const flow = await takeFlow(store, id, search, kept)
+  const state = new URLSearchParams(search).get('state') ?? ''
+  const flow = await take<Flow>(store, state, kept)
+  if (flow.provider !== id) throw ended()
+  const { next } = flow
+  if (flow.user !== undefined && visitor?.user.id !== flow.user) throw ended()
+  if (flow.isTrial) return await tryOut(store, id, flow, search)
   const provider = await findProvider(store, id)
   const who = await redeemCode(provider, flow, search)
+  if (flow.user !== undefined) {
+    requireWholeSession(visitor!)
+    await link(store, provider, visitor!, who)
+    return { did: 'link', next }
+  }
   const account = provider.of?.account ?? null
+  const userId = await signIn(store, provider, who, requestId)
+  const { issuer, subject } = who
   // The clock of the provider may be ahead.
   const confirmedAt = who.provedAt === null ? null : Math.min(who.provedAt, store.deps.now())
-  const proof = { hasSecondFactor: account !== null, confirmedAt, onlyAccount: account }
-  if (flow.user === undefined) {
-    const userId = await signIn(store, provider, who, requestId)
-    return { next: flow.next, userId, proof }
-  }
-  if (!visitor || visitor.user.id !== flow.user) throw ended()
-  requireWholeSession(visitor)
-  await link(store, visitor, who)
-  return { next: flow.next, proof }
+  const proof = { hasSecondFactor: account !== null, confirmedAt, onlyAccount: account, identity: { issuer, subject } }
+  return { did: 'sign_in', next, userId, proof }
+}
+
+/** What the provider says of an owner, and why it would not let them join. Nothing is stored. */
+async function tryOut(store: Store, id: string, flow: Flow, search: string): Promise<FinishedSso> {
+  const of = await store.global.sso.anyProvider(id)
+  if (!of) throw ended()
+  const account = store.account(of.account, { type: 'system', job: 'sso' })
+  const provider = await providerOf(store, of)
+  const who = await redeemCode(provider, flow, search)
+  const said = addressOf(who, provider.rules)
+  const refusal = await prove(account, flow.user!, { by: 'provider', provider: of, said, identity: who })
+    .then(() => undefined, (error: unknown) => {
+      if (error instanceof SsoRefusal) return error.message
+      throw error
+    })
+  return { did: 'try', next: flow.next, report: reportOf(who, said, of), refusal }
+}
+
+/** Keep a sign-in for a click of its user. Resolves to a token for the form, and the text that the browser must keep. */
+export async function holdSignIn(
+  store: Store,
+  { next, userId, proof }: SignedIn,
+): Promise<{ token: string; kept: string }> {
+  const { token } = mintLinkToken()
+  return { token, kept: await keep(store, token, { held: { next, userId, proof } }) }
+}
+
+/** The sign-in that `holdSignIn` keeps. It works once. Fails with `link_expired`. */
+export async function takeSignIn(store: Store, token: string, kept: string | undefined): Promise<SignedIn> {
+  const { held } = await take<{ held?: SignedIn }>(store, token, kept)
+  if (!held) throw ended()
+  return held
 }
 
 /** Remove an identity of the user, who must have confirmed who they are. */
@@ -129,22 +217,24 @@ export async function unlinkIdentity(
   await changeUser(store, user, 'unlink_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
 
-/** The sign-in of this browser, which is used up. Fails with `link_expired`. */
-async function takeFlow(
-  { global, write, deps }: Store,
-  id: string,
-  search: string,
-  kept: string | undefined,
-): Promise<Flow> {
-  const state = new URLSearchParams(search).get('state') ?? ''
+/** The text that this browser must bring back with `token`, once and in time. */
+async function keep({ global, write, deps }: Store, token: string, what: object): Promise<string> {
+  const kept = JSON.stringify(what)
+  const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
+  await write([
+    global.secondFactors.addChallenge({ hash, purpose: 'sso', holder, expiresAt: deps.now() + ssoFlowMs }),
+  ])
+  return kept
+}
+
+/** What this browser keeps for a token, which is used up. Fails with `link_expired`. */
+async function take<Kept>({ global, write, deps }: Store, token: string, kept: string | undefined): Promise<Kept> {
   if (kept === undefined) throw ended()
-  const [hash, holder] = [hashForLookup(state), hashForLookup(kept)]
+  const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
   const [taken] = await write([global.secondFactors.takeChallenge(hash, 'sso', holder, newId(), deps.now())])
   if (taken.length === 0) throw ended()
   // The challenge vouches for every letter of it.
-  const flow = JSON.parse(kept) as Flow
-  if (flow.provider !== id) throw ended()
-  return flow
+  return JSON.parse(kept)
 }
 
 function ended(): GridError {
@@ -154,31 +244,45 @@ function ended(): GridError {
   )
 }
 
-/** Fails with `not_found`, also while the domain of an account is not verified. */
-async function findProvider({ global, deps, account }: Store, id: string): Promise<Provider> {
-  const { config, safeStream, operatorStream, log } = deps
-  const redirectUri = `${config.appUrl}/sso/${id}/callback`
+/** Fails with `not_found`, also for a draft and while the domain of an account is not verified, unless it is the owner's. */
+async function findProvider(store: Store, id: string, owner?: AccountStore): Promise<Provider> {
+  const { global, deps } = store
+  const { config, operatorStream, log, now } = deps
   if (id === gridProviderId && config.oidcIssuer !== undefined) {
+    const { oidcName: name, oidcIssuer: issuer, oidcTrustedDomains: trustedDomains, oidcEmailClaim: emailClaim } =
+      config
     return {
-      ...{ id, name: config.oidcName, issuer: config.oidcIssuer, clientId: config.oidcClientId! },
-      ...{ clientSecret: config.oidcClientSecret!, redirectUri, send: operatorStream, log, of: undefined },
+      ...{ id, name, issuer, clientId: config.oidcClientId!, clientSecret: config.oidcClientSecret! },
+      ...{
+        scopes: config.oidcScopes,
+        wanted: [...wanted, emailClaim].filter(Boolean),
+        rules: { emailClaim, trustedDomains },
+      },
+      ...{ redirectUri: redirectUriOf(store, id), send: operatorStream, log, now, of: undefined },
     }
   }
-  const of = await global.sso.provider(id)
-  if (!of) throw new GridError('not_found', 'There is no such single sign-on, or its domain is not verified any more.')
-  const clientSecret = await account(of.account, { type: 'system', job: 'sso' }).open('sso_providers', id, of)
+  const of = owner ? await owner.read.sso.get() : await global.sso.provider(id)
+  if (of?.id === id) return await providerOf(store, of)
+  throw new GridError('not_found', 'There is no such single sign-on, or its domain is not verified any more.')
+}
+
+async function providerOf(store: Store, of: SsoProvider): Promise<Provider> {
+  const { id, name, issuer, clientId, scopes, emailClaim, roleClaim, isTrusted, domain } = of
+  const { safeStream: send, log, now } = store.deps
+  const clientSecret = await store.account(of.account, { type: 'system', job: 'sso' }).open('sso_providers', id, of)
   return {
-    id,
-    name: of.name,
-    issuer: of.issuer,
-    clientId: of.clientId,
-    clientSecret,
-    redirectUri,
-    send: safeStream,
-    log,
-    of,
+    ...{ id, name, issuer, clientId, clientSecret, scopes, wanted: [...wanted, emailClaim, roleClaim].filter(Boolean) },
+    ...{ rules: { emailClaim, trustedDomains: isTrusted ? [domain] : [] }, redirectUri: redirectUriOf(store, id) },
+    ...{ send, log, now, of },
   }
 }
+
+function redirectUriOf({ deps: { config } }: Store, id: string): string {
+  return `${config.appUrl}/sso/${id}/callback`
+}
+
+/** The claims that are looked for in each sign-in. */
+const wanted = ['email', 'email_verified', 'name']
 
 /** The user of the identity, or a new one. Never the user of the same email address. Fails with `not_allowed`. */
 async function signIn(
@@ -188,86 +292,136 @@ async function signIn(
   requestId: string | null,
 ): Promise<string> {
   const known = await store.global.sso.userOf(who.issuer, who.subject)
-  const userId = known ?? newId()
-  const first = known === undefined ? await newUser(store, provider, who, userId) : []
-  if (provider.of) await enter(store, provider.of, who, { userId, first, requestId })
-  else if (first.length > 0) await store.write(first)
+  const { of } = provider
+  if (of) return await enter(store, { provider, of, who, known, requestId })
+  if (known !== undefined) return known
+  const userId = newId()
+  await store.write(await newUser(store, provider, who, userId))
   return userId
 }
 
-/** Statements that add the user. An address that the provider has not verified may be that of someone else. */
-async function newUser(
-  { global, deps }: Store,
-  { name: by, of }: Provider,
-  { issuer, subject, claims }: OidcUser,
-  id: string,
-): Promise<Statement[]> {
-  if (typeof claims.email !== 'string') {
-    throw new GridError('not_allowed', `${by} does not tell your email address, so no user can be made.`)
-  }
-  const email = normaliseEmail(claims.email, 'email')
-  if (of && domainOf(email) !== of.domain) {
-    throw new GridError('not_allowed', `${by} makes users only for addresses of ${of.domain}.`)
+/** Statements that add the user. An address that does not count as verified may be that of someone else. */
+async function newUser({ global, deps }: Store, provider: Provider, who: OidcUser, id: string): Promise<Statement[]> {
+  const { name: by, of } = provider
+  const { email, isVerified } = addressOf(who, provider.rules)
+  if (email === undefined) {
+    const told = Object.keys(who.claims).slice(0, 20).map((name) => plainName(name, 40)).join(', ')
+    throw new SsoRefusal(
+      'no_address',
+      `${by} does not tell your email address, so no user can be made. Its administrators can add the claim email ` +
+        `(it tells ${told}).`,
+    )
   }
   if (await global.users.byEmail(email)) {
-    throw new GridError(
-      'not_allowed',
-      `There is a user with your email address already. Sign in as that user in another way, and link ${by} to it.`,
+    throw new SsoRefusal(
+      'address_taken',
+      'There is a user with your email address already. Sign in as that user in another way, and link ' +
+        (of ? `${by} to it once the user is a member of the account.` : `${by} to it.`),
     )
   }
   const at = deps.now()
-  const isVerified = claims.email_verified === true
   return [
     global.users.add({
-      ...{ id, email, name: nameOf(claims), passwordHash: null },
+      ...{ id, email, name: nameOf(who.claims), passwordHash: null },
       ...{ verifiedAt: isVerified ? at : null, registeredByShownLink: !isVerified },
     }, at),
-    ...global.sso.addIdentity(id, { issuer, subject }, at),
+    ...global.sso.addIdentity(id, who, at),
   ]
 }
 
-/** Make the user a member of the account, or give the member the role that the claim says. Owners stay owners. */
-async function enter(
-  store: Store,
-  of: SsoProvider,
-  { claims }: OidcUser,
-  { userId, first, requestId }: { userId: string; first: Statement[]; requestId: string | null },
-): Promise<void> {
+interface Entrance {
+  provider: Provider
+  of: SsoProvider
+  who: OidcUser
+  /** The user of the identity. */
+  known: string | undefined
+  requestId: string | null
+}
+
+/** Make the user a member of the account, or give the member the role that the claim says. Resolves to the user. */
+async function enter(store: Store, entrance: Entrance): Promise<string> {
+  const { provider, of, who, known, requestId } = entrance
   const system = store.account(of.account, { type: 'system', job: 'sso' })
-  const said = roleOf(of, claims)
-  const member = await system.read.team.member(userId)
-  const role = member?.role ?? said ?? 'member'
+  const said = addressOf(who, provider.rules)
+  const signInOf = (outcome: NewSignIn['outcome'], userId: string | null) => {
+    const { issuer, subject } = who
+    const report = reportOf(who, said, of)
+    return system.change.sso.addSignIn({ issuer, subject, userId, at: store.deps.now(), outcome, report })
+  }
+  const claimed = roleOf(of, who)
+  const member = known === undefined ? undefined : await system.read.team.member(known)
+  const userId = known ?? newId()
+  const role = member?.role ?? claimed ?? 'member'
+  const statements = member ? [] : await joining().catch(async (error) => {
+    if (error instanceof SsoRefusal) await system.write(signInOf(error.reason, error.userId))
+    throw error
+  })
   const account = store.account(of.account, { type: 'user', userId, role, sessionId: '' })
   const call = { tool: 'sign_in_by_provider', arguments: { role }, requestId }
-  await recordActivity(account, call, async (account) => {
-    if (!member) await account.write([...first, account.change.team.addMember(userId, role, store.deps.now())])
-  })
-  if (!member || !said || said === member.role || member.role === 'owner') return
-  const change = { userId, role: said }
+  await recordActivity(account, call, (account) => account.write([...statements, ...signInOf('ok', userId)]))
+  if (member) await followClaim(system, member, claimed, requestId)
+  return userId
+
+  async function joining(): Promise<Statement[]> {
+    const user = { id: userId, role, isByClaim: claimed != null }
+    const joined = await join(system, user, { by: 'provider', provider: of, said, identity: who })
+    return [...(known === undefined ? await newUser(store, provider, who, userId) : []), ...joined]
+  }
+}
+
+/**
+ * Give the member the role that the claim says. Without one, a role that came from the claim falls to member, and one that
+ * a person gave stays. Owners stay owners.
+ */
+async function followClaim(
+  system: AccountStore,
+  { userId, role, roleByClaim }: AccountMember,
+  claimed: Role | null | undefined,
+  requestId: string | null,
+): Promise<void> {
+  const next = claimed === null && roleByClaim ? 'member' : claimed
+  if (next == null || next === role || role === 'owner') return
+  const change = { userId, role: next }
   await recordActivity(
     system,
     { tool: 'set_member_role', arguments: change, requestId },
-    (account) => setMemberRole(account, change),
+    (account) => setMemberRole(account, { ...change, isByClaim: claimed !== null }),
   )
 }
 
-const strongestFirst = ['admin', 'member', 'viewer'] as const
-
-/** The role that the claim says; undefined if no claim decides. */
-function roleOf({ roleClaim, roles }: SsoProvider, claims: Record<string, unknown>) {
-  if (roleClaim === '') return undefined
-  const said = [claims[roleClaim]].flat().map((value) => roles[String(value)])
-  return strongestFirst.find((role) => said.includes(role)) ?? 'member'
-}
-
-async function link(store: Store, { user, sessionId }: SignedInUser, { issuer, subject }: OidcUser): Promise<void> {
+/**
+ * Link the identity to the user. Only members link the provider of an account, and they prove what joining takes. Fails
+ * with `not_allowed`.
+ */
+async function link(store: Store, provider: Provider, { user, sessionId }: SignedInUser, who: OidcUser): Promise<void> {
   const { sso } = store.global
-  const known = await sso.userOf(issuer, subject)
+  const known = await sso.userOf(who.issuer, who.subject)
   if (known !== undefined && known !== user.id) {
     throw new GridError('not_allowed', 'You have signed in there as somebody who is another user here.')
   }
-  const statements = sso.addIdentity(user.id, { issuer, subject }, store.deps.now())
+  const statements = [
+    ...await requireMember(store, provider, user.id),
+    ...await proofOfLink(store, provider, user.id, who),
+    ...sso.addIdentity(user.id, who, store.deps.now()),
+  ]
   await changeUser(store, user, 'link_provider', statements, { type: 'user', userId: user.id, sessionId })
+}
+
+async function requireMember(store: Store, { of, name }: Provider, userId: string): Promise<Statement[]> {
+  if (!of) return []
+  const { read, change } = store.account(of.account, { type: 'system', job: 'sso' })
+  if (await read.team.member(userId)) return [change.team.requireRole(userId, roles)]
+  throw new GridError(
+    'not_allowed',
+    `Only members of the account link ${name}. Ask its owners or admins to invite you.`,
+  )
+}
+
+async function proofOfLink(store: Store, provider: Provider, userId: string, who: OidcUser): Promise<Statement[]> {
+  const { of, rules } = provider
+  if (!of) return []
+  const account = store.account(of.account, { type: 'system', job: 'sso' })
+  return await prove(account, userId, { by: 'provider', provider: of, said: addressOf(who, rules), identity: who })
 }
 
 function nameOf({ name }: Record<string, unknown>): string {
@@ -276,8 +430,4 @@ function nameOf({ name }: Record<string, unknown>): string {
   } catch {
     return ''
   }
-}
-
-function domainOf(email: string): string {
-  return email.slice(email.lastIndexOf('@') + 1)
 }

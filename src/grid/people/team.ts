@@ -16,12 +16,13 @@ export function assignableRoles(role: Role): readonly Role[] {
 
 /**
  * Change the role of a member. What the new role does not permit ends: admin keys that the member created, their alias,
- * OAuth grants and fetched agent keys, and invitations to roles that they may not assign now. Fails with
+ * OAuth grants and fetched agent keys, and invitations to roles that they may not assign now. `isByClaim`: the provider
+ * of the account has said it. Fails with
  * `confirmation_required` (a new owner), `member_not_found`, `invalid_input` or `last_owner`.
  */
 export async function setMemberRole(
   account: AccountStore,
-  input: { userId: string; role: string },
+  input: { userId: string; role: string; isByClaim?: boolean },
 ): Promise<{ userId: string; role: Role }> {
   const role = checkRole(input.role)
   return await retryOnConflict(async () => {
@@ -33,20 +34,43 @@ export async function setMemberRole(
     await account.write([
       ...caller.precondition,
       ...await roleChangePreconditions(account, member, role),
-      account.change.team.setRole(member.userId, role),
+      account.change.team.setRole(member.userId, role, input.isByClaim),
       ...await revokeLostRights(account, member.userId, role),
     ])
     return { userId: member.userId, role }
   })
 }
 
-/** Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end. */
+/**
+ * Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end, and so do invitations of
+ * their address. The provider of the account does not let them in again, unless `letIn` does.
+ */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
     const caller = await authorize(account, 'manage')
     const member = await findMember(account, userId)
     requireAssignable(caller.role, [member.role])
-    await account.write([...caller.precondition, ...await removalStatements(account, member)])
+    const { team } = account.change
+    const at = account.deps.now()
+    const isOther = account.actor.type !== 'user' || account.actor.userId !== userId
+    await account.write([
+      ...caller.precondition,
+      ...await removalStatements(account, member),
+      ...(isOther ? [team.keepOut(userId, at), team.endInvitationsFor(member.email, at)] : []),
+    ])
+    return { userId }
+  })
+}
+
+/** Let a removed member come in again with the provider of the account. They join at their next sign-in. */
+export async function letIn(account: AccountStore, userId: string): Promise<{ userId: string }> {
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    if (!(await account.read.team.removal(userId))) {
+      throw new GridError('member_not_found', 'Nobody with that id was removed, or an owner has let them in already.')
+    }
+    const { sso, team } = account.change
+    await account.write([...precondition, team.letIn(userId), sso.letInSignIns(userId)])
     return { userId }
   })
 }

@@ -10,6 +10,16 @@ export interface AccountMember {
   role: Role
   since: number
   hasSecondFactor: boolean
+  /** The role came from the claim of the provider. */
+  roleByClaim: boolean
+}
+
+/** Who comes with the provider of the account: the user, the address that it tells, and the identity there. */
+export interface Comer {
+  user: string
+  email: string
+  issuer: string
+  subject: string
 }
 
 /** An invitation that was neither accepted nor ended; it may have expired. Times are milliseconds since the epoch. */
@@ -40,15 +50,16 @@ interface NewInvitation {
 
 const selectMembers = `
   SELECT memberships.user_id, users.name, users.email, memberships.role, memberships.created_at AS since,
-    ${hasSecondFactor('memberships.user_id')} AS has_second_factor
+    ${hasSecondFactor('memberships.user_id')} AS has_second_factor, memberships.role_by_claim
   FROM memberships JOIN users ON users.id = memberships.user_id
   WHERE memberships.account_id = :account`
+const decoders = { hasSecondFactor: boolean, roleByClaim: boolean }
 const members = query<AccountMember>(
   `${selectMembers} ORDER BY memberships.created_at, memberships.user_id`,
-  { hasSecondFactor: boolean },
+  decoders,
 )
-const member = query<AccountMember>(`${selectMembers} AND memberships.user_id = :user`, { hasSecondFactor: boolean })
-const memberByEmail = query<AccountMember>(`${selectMembers} AND users.email = :email`, { hasSecondFactor: boolean })
+const member = query<AccountMember>(`${selectMembers} AND memberships.user_id = :user`, decoders)
+const memberByEmail = query<AccountMember>(`${selectMembers} AND users.email = :email`, decoders)
 
 const requireRole = precondition(`EXISTS (
   SELECT 1 FROM memberships
@@ -58,11 +69,34 @@ const requireOtherOwner = precondition(`EXISTS (
 const requireEmpty = precondition(`
   NOT EXISTS (SELECT 1 FROM memberships WHERE account_id = :account AND user_id <> :user)
   AND NOT EXISTS (SELECT 1 FROM agents WHERE account_id = :account AND deleted_at IS NULL AND type <> 'human')`)
+const requireAddress = precondition(`EXISTS (
+  SELECT 1 FROM users
+  WHERE users.id = :user AND users.email = :email AND (users.email_verified_at IS NOT NULL OR :isVerified = 0))`)
 const addMember = statement(`
-  INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (:account, :user, :role, :at)
+  INSERT INTO memberships (account_id, user_id, role, created_at, role_by_claim)
+  VALUES (:account, :user, :role, :at, :isByClaim)
   ON CONFLICT DO NOTHING`)
-const setRole = statement(`UPDATE memberships SET role = :role WHERE account_id = :account AND user_id = :user`)
+const setRole = statement(`
+  UPDATE memberships SET role = :role, role_by_claim = :isByClaim WHERE account_id = :account AND user_id = :user`)
 const remove = statement(`DELETE FROM memberships WHERE account_id = :account AND user_id = :user`)
+
+const keepOut = statement(`
+  INSERT INTO removed_members (account_id, user_id, email, removed_at)
+  SELECT :account, users.id, users.email, :at FROM users WHERE users.id = :user
+  ON CONFLICT (account_id, user_id) DO UPDATE SET email = excluded.email, removed_at = excluded.removed_at`)
+const letIn = statement(`DELETE FROM removed_members WHERE account_id = :account AND user_id = :user RETURNING user_id`)
+const removal = query<{ userId: string; removedAt: number }>(`
+  SELECT user_id, removed_at FROM removed_members WHERE account_id = :account AND user_id = :user`)
+// A removed member may have changed their address or unlinked the identity, and come as a new user.
+const isRemoval = `removed_members.account_id = :account AND (
+    removed_members.user_id = :user OR removed_members.email = :email
+    OR removed_members.user_id = (
+      SELECT sso_sign_ins.user_id FROM sso_sign_ins
+      WHERE sso_sign_ins.account_id = :account AND sso_sign_ins.issuer = :issuer AND sso_sign_ins.subject = :subject))`
+const removalOf = query<{ userId: string; removedAt: number }>(
+  `SELECT user_id, removed_at FROM removed_members WHERE ${isRemoval} LIMIT 1`,
+)
+const requireNotRemoved = precondition(`NOT EXISTS (SELECT 1 FROM removed_members WHERE ${isRemoval})`)
 
 const selectPending = `
   SELECT invitations.id, invitations.email, invitations.role,
@@ -95,6 +129,10 @@ export const team = {
     members: (): Promise<AccountMember[]> => account.all(members),
     member: (user: string): Promise<AccountMember | undefined> => account.one(member, { user }),
     memberByEmail: (email: string): Promise<AccountMember | undefined> => account.one(memberByEmail, { email }),
+    /** When a person removed the user, who is not let in since. */
+    removal: (user: string) => account.one(removal, { user }),
+    /** The removed member who comes with the provider, also as another user. */
+    removalOf: (comer: Comer) => account.one(removalOf, { ...comer }),
     /** Invitations that were neither accepted nor ended, newest first; also expired ones. */
     invitations: (): Promise<Invitation[]> => account.all(pending),
     invitation: (id: string): Promise<Invitation | undefined> => account.one(invitation, { id }),
@@ -105,9 +143,20 @@ export const team = {
     requireOtherOwner: (user: string): Statement => account.bind(requireOtherOwner, { user }),
     /** Fails the unit if another user is a member when it runs, or a live agent is not a person. */
     requireEmpty: (user: string): Statement => account.bind(requireEmpty, { user }),
-    addMember: (user: string, role: Role, at: number): Statement => account.bind(addMember, { user, role, at }),
-    setRole: (user: string, role: Role): Statement => account.bind(setRole, { user, role }),
+    /** Fails the unit unless the user has this address, and with `isVerified` has proved it. */
+    requireAddress: (user: string, email: string, isVerified: boolean): Statement =>
+      account.bind(requireAddress, { user, email, isVerified }),
+    /** Only for `join`: see there who must prove what. */
+    addMember: (user: string, role: Role, at: number, isByClaim = false): Statement =>
+      account.bind(addMember, { user, role, at, isByClaim }),
+    setRole: (user: string, role: Role, isByClaim = false): Statement =>
+      account.bind(setRole, { user, role, isByClaim }),
     remove: (user: string): Statement => account.bind(remove, { user }),
+    /** The user, who is removed, stays out until `letIn`. */
+    keepOut: (user: string, at: number): Statement => account.bind(keepOut, { user, at }),
+    /** No row if the user was not removed. */
+    letIn: (user: string): Statement => account.bind(letIn, { user }),
+    requireNotRemoved: (comer: Comer): Statement => account.bind(requireNotRemoved, { ...comer }),
     addInvitation: ({ mayShowLink = false, agentId = null, ...invitation }: NewInvitation, at: number): Statement =>
       account.bind(addInvitation, { ...invitation, agentId, mayShowLink, at }),
     requirePending: (id: string): Statement => account.bind(requirePending, { id }),

@@ -86,10 +86,11 @@ const rotate = statement(`
   UPDATE oauth_tokens SET used_at = coalesce(used_at, :at), successor_id = :refreshId
   WHERE account_id = :account AND hash = :hash AND kind = 'refresh' AND expires_at > :at
     AND (used_at IS NULL
-      OR (used_at > :graceSince AND NOT EXISTS (
-        SELECT 1 FROM oauth_tokens AS child
+      OR (used_at > :graceSince AND (
+        SELECT count(*) = 1 OR (count(*) <= :maxRepeats AND max(child.created_at) <= :repeatedSince)
+        FROM oauth_tokens AS child
         WHERE child.account_id = oauth_tokens.account_id AND child.parent_id = oauth_tokens.id
-          AND child.used_at IS NOT NULL))
+          AND child.kind = 'refresh'))
       OR successor_id = :refreshId)
     AND ${belongsToLiveGrant({ accountId: 'oauth_tokens.account_id', grantId: 'oauth_tokens.grant_id' })}
   RETURNING id`)
@@ -117,9 +118,15 @@ export const tokens = (db: Db) => ({
   /** The access token with this SHA-256, if it and its grant are live. */
   byAccessHash: (hash: string, at: number) => db.one(byAccessHash, { hash, at }),
   byHash: (hash: string) => db.one(byHash, { hash }),
-  /** Use a refresh token. Returns a row for its first use, or a repeat after `graceSince` whose tokens are unused. */
-  rotate: ({ accountId, ...token }: RefreshExchange, graceSince: number, at: number): Statement =>
-    db.bind(rotate, { ...token, account: accountId, graceSince, at }),
+  /**
+   * Use a refresh token. Returns a row for its first use, and for `maxRepeats` repeats if it was used after `graceSince`.
+   * Between two repeats, a pair must have been issued by `repeatedSince`.
+   */
+  rotate: (
+    { accountId, ...token }: RefreshExchange,
+    limits: { graceSince: number; maxRepeats: number; repeatedSince: number },
+    at: number,
+  ): Statement => db.bind(rotate, { ...token, ...limits, account: accountId, at }),
   /** Does nothing unless the code was exchanged for this refresh token earlier in the same unit. */
   addForCode: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
     boundToken(db, addForCode, exchange, token, at),

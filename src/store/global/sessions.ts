@@ -1,5 +1,6 @@
 import { boolean, type Db, query, type Statement, statement } from '../sql.ts'
 import { hasSecondFactor } from './second-factors.ts'
+import type { Identity } from './sso.ts'
 
 /** A new browser session. Times are milliseconds since the epoch. */
 interface NewSession {
@@ -14,6 +15,8 @@ interface NewSession {
   confirmedAt: number | null
   /** The only account that it opens; null for all of the user. */
   onlyAccount: string | null
+  /** The identity at a provider that has begun it. */
+  identity?: Identity | null
   userAgent: string
   address: string
 }
@@ -24,6 +27,8 @@ interface SessionOfToken {
   awaitsSecondFactor: boolean
   confirmedAt: number | null
   onlyAccount: string | null
+  ssoIssuer: string | null
+  ssoSubject: string | null
   userId: string
   email: string
   name: string
@@ -47,7 +52,7 @@ const isLive = `sessions.ended_at IS NULL AND sessions.expires_at > :now AND ses
 const byToken = query<SessionOfToken>(
   `
   SELECT sessions.id, sessions.last_seen_at, sessions.awaits_second_factor, sessions.confirmed_at,
-    sessions.only_account, users.id AS user_id, users.email, users.name, users.email_verified_at, users.shortcuts,
+    sessions.only_account, sessions.sso_issuer, sessions.sso_subject, users.id AS user_id, users.email, users.name, users.email_verified_at, users.shortcuts,
     ${hasSecondFactor('users.id')} AS has_second_factor
   FROM sessions JOIN users ON users.id = sessions.user_id
   WHERE sessions.token_hash = :hash AND ${isLive}`,
@@ -67,9 +72,9 @@ const isHalf = `(:hasSecondFactor = 0 AND ${hasSecondFactor(':userId')})`
 const add = statement(`
   INSERT INTO sessions
     (id, user_id, token_hash, created_at, last_seen_at, expires_at,
-      awaits_second_factor, confirmed_at, only_account, user_agent, address)
+      awaits_second_factor, confirmed_at, only_account, sso_issuer, sso_subject, user_agent, address)
   VALUES (:id, :userId, :tokenHash, :at, :at, CASE WHEN ${isHalf} THEN :halfExpiresAt ELSE :expiresAt END,
-    ${isHalf}, :confirmedAt, :onlyAccount, :userAgent, :address)
+    ${isHalf}, :confirmedAt, :onlyAccount, :issuer, :subject, :userAgent, :address)
   ON CONFLICT DO NOTHING`)
 const markSeen = statement(`UPDATE sessions SET last_seen_at = :at WHERE id = :id`)
 const end = statement(`
@@ -82,13 +87,15 @@ export const sessions = (db: Db) => ({
   byToken: async (hash: string, now: number, idleSince: number) => {
     const row = await db.one(byToken, { hash, now, idleSince })
     if (!row) return undefined
-    const { id, lastSeenAt, awaitsSecondFactor, confirmedAt, onlyAccount, userId, ...user } = row
-    return { id, lastSeenAt, awaitsSecondFactor, confirmedAt, onlyAccount, user: { id: userId, ...user } }
+    const { id, lastSeenAt, awaitsSecondFactor, confirmedAt, onlyAccount, ssoIssuer, ssoSubject, userId, ...user } = row
+    const identity = ssoIssuer === null || ssoSubject === null ? null : { issuer: ssoIssuer, subject: ssoSubject }
+    return { id, lastSeenAt, awaitsSecondFactor, confirmedAt, onlyAccount, identity, user: { id: userId, ...user } }
   },
   ofUser: (user: string, now: number, idleSince: number) => db.all(ofUser, { user, now, idleSince }),
   /** Whether the user of an email address has signed in, wholly, from a client address. Ended sessions count too. */
   beganAt: async (email: string, address: string) => (await db.one(fromAddress, { email, address })) !== undefined,
-  add: (session: NewSession, at: number): Statement => db.bind(add, { ...session, at }),
+  add: ({ identity, ...session }: NewSession, at: number): Statement =>
+    db.bind(add, { ...session, issuer: identity?.issuer ?? null, subject: identity?.subject ?? null, at }),
   markSeen: (id: string, at: number): Statement => db.bind(markSeen, { id, at }),
   /** No row if the user has no such session, or it has ended. */
   end: (user: string, id: string, at: number): Statement => db.bind(end, { user, id, at }),

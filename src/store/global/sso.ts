@@ -15,24 +15,33 @@ import {
 type Row = typeof ssoProviders.$inferSelect
 /** The provider of an account. `account` is the id of the account. */
 export type SsoProvider = Omit<Row, 'accountId'> & { account: string }
+/** Who somebody is at a provider. */
+export type Identity = Pick<typeof ssoIdentities.$inferSelect, 'issuer' | 'subject'>
 export type SsoIdentity = Pick<typeof ssoIdentities.$inferSelect, 'issuer' | 'subject' | 'createdAt'>
 
 export const ssoProviderColumns = `account_id AS account, id, name, issuer, client_id, ${sealedColumns}, domain, proof,
-  verified_at, missing_since, checked_at, is_required, role_claim, roles`
-export const ssoProviderDecoders = { isRequired: boolean, roles: json }
+  verified_at, missing_since, checked_at, is_required, role_claim, roles, email_claim, is_trusted, scopes, draft`
+export const ssoProviderDecoders = { isRequired: boolean, roles: json, isTrusted: boolean }
 
 const provider = crossAccountQuery<SsoProvider>(
   'provider of single sign-on',
-  `SELECT ${ssoProviderColumns} FROM sso_providers WHERE id = :id AND verified_at IS NOT NULL`,
+  `SELECT ${ssoProviderColumns} FROM sso_providers WHERE id = :id AND verified_at IS NOT NULL AND draft = ''`,
   ssoProviderDecoders,
 )
-const ofDomain = crossAccountQuery<Pick<SsoProvider, 'id' | 'name'>>(
+const byIdAnyway = crossAccountQuery<SsoProvider>(
   'provider of single sign-on',
-  `SELECT id, name FROM sso_providers WHERE domain = :domain AND verified_at IS NOT NULL`,
+  `SELECT ${ssoProviderColumns} FROM sso_providers WHERE id = :id`,
+  ssoProviderDecoders,
+)
+const ofDomain = crossAccountQuery<Pick<SsoProvider, 'id' | 'name' | 'issuer' | 'isTrusted' | 'domain'>>(
+  'provider of single sign-on',
+  `SELECT id, name, issuer, is_trusted, domain FROM sso_providers
+  WHERE domain = :domain AND verified_at IS NOT NULL AND draft = ''`,
+  { isTrusted: boolean },
 )
 const anyVerified = crossAccountQuery<{ domain: string }>(
   'provider of single sign-on',
-  `SELECT domain FROM sso_providers WHERE domain > '' AND verified_at IS NOT NULL LIMIT 1`,
+  `SELECT domain FROM sso_providers WHERE domain > '' AND verified_at IS NOT NULL AND draft = '' LIMIT 1`,
 )
 const toCheck = crossAccountQuery<{ account: string }>(
   'domains to be checked',
@@ -52,11 +61,15 @@ const requireIdentity = precondition(`EXISTS (
   SELECT 1 FROM sso_identities WHERE issuer = :issuer AND subject = :subject AND user_id = :user)`)
 const removeIdentity = statement(`
   DELETE FROM sso_identities WHERE issuer = :issuer AND subject = :subject AND user_id = :user`)
-const removeIdentities = statement(`DELETE FROM sso_identities WHERE user_id = :user`)
+const removeIdentities = statement(`
+  DELETE FROM sso_identities
+  WHERE user_id = :user AND issuer || ' ' || subject NOT IN (SELECT value FROM json_each(:kept))`)
 
 export const sso = (db: Db) => ({
-  /** The provider of an account, if its domain is verified. */
+  /** The provider of an account, if it signs people in. */
   provider: (id: string) => db.one(provider, { id }),
+  /** Also a draft, and without a verified domain. */
+  anyProvider: (id: string) => db.one(byIdAnyway, { id }),
   /** That of the account that has verified the domain of an email address. */
   ofDomain: (domain: string) => db.one(ofDomain, { domain }),
   /** Whether any account has a provider that signs people in. */
@@ -72,5 +85,9 @@ export const sso = (db: Db) => ({
   ],
   removeIdentity: (user: string, { issuer, subject }: { issuer: string; subject: string }): Statement =>
     db.bind(removeIdentity, { user, issuer, subject }),
-  removeIdentities: (user: string): Statement => db.bind(removeIdentities, { user }),
+  removeIdentities: (user: string, kept: readonly Identity[] = []): Statement =>
+    db.bind(removeIdentities, {
+      user,
+      kept: JSON.stringify(kept.map(({ issuer, subject }) => `${issuer} ${subject}`)),
+    }),
 })

@@ -60,8 +60,6 @@ const ofUser = crossAccountQuery<Membership>(
 const add = statement(`
   INSERT INTO users (id, email, name, password_hash, email_verified_at, created_at, registered_by_shown_link)
   VALUES (:id, :email, :name, :passwordHash, :verifiedAt, :at, :registeredByShownLink)`)
-const addMembership = statement(`
-  INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (:account, :user, :role, :at)`)
 const setName = statement(`UPDATE users SET name = :name WHERE id = :id`)
 const setShortcuts = statement(`UPDATE users SET shortcuts = :on WHERE id = :id`)
 const setPassword = statement(`UPDATE users SET password_hash = :hash WHERE id = :id`)
@@ -72,7 +70,6 @@ const setEmail = statement(`UPDATE users SET email = :email, email_verified_at =
 const requireVerifiedEmail = precondition(
   `EXISTS (SELECT 1 FROM users WHERE id = :id AND email = :email AND email_verified_at IS NOT NULL)`,
 )
-const requireEmail = precondition(`EXISTS (SELECT 1 FROM users WHERE id = :id AND email = :email)`)
 const requireOwnsFewerThan = crossAccountStatement(
   'accounts owned by a user',
   preconditionText(`(SELECT count(*) FROM memberships WHERE user_id = :id AND role = 'owner') < :max`),
@@ -98,12 +95,6 @@ export const users = (db: Db) => ({
     },
     at: number,
   ): Statement => db.bind(add, { ...user, name, verifiedAt, registeredByShownLink, at }),
-  addMembership: (
-    account: string,
-    user: string,
-    role: Role,
-    at: number,
-  ): Statement => db.bind(addMembership, { account, user, role, at }),
   setName: (id: string, name: string): Statement => db.bind(setName, { id, name }),
   setShortcuts: (id: string, on: boolean): Statement => db.bind(setShortcuts, { id, on }),
   setPassword: (id: string, hash: string): Statement => db.bind(setPassword, { id, hash }),
@@ -112,7 +103,6 @@ export const users = (db: Db) => ({
   verifyEmail: (id: string, email: string, at: number): Statement => db.bind(verifyEmail, { id, email, at }),
   /** Set another, verified email address. A constraint error if another user has it. */
   setEmail: (id: string, email: string, at: number): Statement => db.bind(setEmail, { id, email, at }),
-  requireEmail: (id: string, email: string): Statement => db.bind(requireEmail, { id, email }),
   requireVerifiedEmail: (id: string, email: string): Statement => db.bind(requireVerifiedEmail, { id, email }),
   requireOwnsFewerThan: (id: string, max: number): Statement => db.bind(requireOwnsFewerThan, { id, max }),
   requirePassword: (id: string, hash: string): Statement => db.bind(requirePassword, { id, hash }),

@@ -171,6 +171,7 @@ const phrases: Record<string, Phrase> = {
   accept_invitation: ['Join', 'Joined', 'the account[ as {role}]'],
   set_member_role: ['Change', 'Changed', 'the role of {member}[ to {role}]'],
   remove_member: ['Remove', 'Removed', '{member} from the account'],
+  let_member_in: ['Let', 'Let', '{member} in again'],
   leave_account: ['Leave', 'Left', 'the account'],
   hand_over_account: ['Hand over', 'Handed over', 'the account to {member}'],
 }

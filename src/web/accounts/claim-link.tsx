@@ -7,6 +7,7 @@ import { barePage } from '../../html/layout.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageDeps, PageResult, Pages, PublicVisit } from '../visit.ts'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
+import { unlinkedPath } from '../people/sso.tsx'
 
 /** The email link that verifies the address of a claim. It also registers the user if the address has none yet. */
 export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
@@ -19,11 +20,11 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
   })
   get('/claim/:token/:proof', show)
   // Email scanners open links but do not submit forms. See docs/security.md, "Signing in".
-  post('/claim/:token/:proof', async ({ request, requestId, address, form, param }) => {
+  post('/claim/:token/:proof', async ({ request, requestId, address, form, param, visitor }) => {
     const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
-    const userId = await redeemClaimEmailLink(store, param('proof'), input, requestId)
+    const { userId, isUnlinked } = await redeemClaimEmailLink(store, param('proof'), input, requestId, visitor)
     return {
-      redirectTo: `/claim/${encodeURIComponent(param('token'))}`,
+      redirectTo: unlinkedPath(`/claim/${encodeURIComponent(param('token'))}`, isUnlinked),
       cookie: await sessions.begin(request, userId, address),
     }
   }, show)

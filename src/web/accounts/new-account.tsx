@@ -5,6 +5,7 @@ import { createOwnedAccount } from '../../grid/accounts/accounts.ts'
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { deletedKeptMs, restoreAccount } from '../../grid/accounts/deletion.ts'
 import { recordActivity } from '../../grid/activity.ts'
+import { sendVerificationLink } from '../../grid/people/send-email.ts'
 import { Notice } from '../../html/components.tsx'
 import { TextInput } from '../../html/fields.tsx'
 import { ButtonForm, ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
@@ -12,7 +13,7 @@ import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
 import { isoTime } from '../../lib/time.ts'
 import { PageForm } from '../forms.tsx'
-import { withNotice } from '../notices.ts'
+import { noticeOf, withNotice } from '../notices.ts'
 import { type PageDeps, type Pages, type PublicVisit, wholly } from '../visit.ts'
 import { ClaimOfferNotice } from './claim.tsx'
 
@@ -26,6 +27,12 @@ export function newAccountPages({ get, post }: Pages<PublicVisit>, { store, sess
     const id = await createOwnedAccount(store, input, wholly(visit), visit.requestId)
     return { redirectTo: withNotice(homePath(id), 'account-made') }
   }, show)
+  get('/new-account/verify', () => ({ redirectTo: '/new-account' }))
+  post('/new-account/verify', async (visit) => {
+    await sendVerificationLink(store, wholly(visit).user, visit.address)
+    const sent = store.deps.email.isConfigured ? 'verification-sent' : 'link-logged'
+    return { redirectTo: withNotice('/new-account', sent) }
+  }, show)
   post('/new-account/:account/restore', async (visit) => {
     const id = visit.param('account')
     const account = sessions.openDeleted(wholly(visit), id)
@@ -37,6 +44,7 @@ export function newAccountPages({ get, post }: Pages<PublicVisit>, { store, sess
 
 function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
   const { csrf, form, query } = visit
+  const notice = noticeOf(query)
   const { accounts, user, deleted } = wholly(visit)
   const from = form.get('from') ?? query.get('from')
   const back = accounts.find(({ id }) => id === from) ?? accounts[0]
@@ -50,6 +58,13 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
           : 'Each account has its own agents, channels and members. Accounts are isolated from each other.'}
       </p>
       <ClaimOfferNotice offer={offer} />
+      {notice && <Notice kind={notice.kind}>{notice.text}</Notice>}
+      {user.emailVerifiedAt === null && (
+        <Notice kind='warning' title='Your address is not verified'>
+          <p>An account needs an owner who can be reached. Verify {user.email} first, by a link that we send to it.</p>
+          <ButtonForm action='/new-account/verify' kind='plain' isSmall>Email me a verification link</ButtonForm>
+        </Notice>
+      )}
       {deleted.map((account) => <DeletedAccount account={account} />)}
       <PageForm visit={visit} action='/new-account' fields={['name']}>
         <TextInput name='name' label='Name of the account' maxLength={80} isRequired isFocused />

@@ -9,25 +9,36 @@ import {
   type SsoProvider,
   verifyDomain,
 } from '../../grid/accounts/sso-provider.ts'
-import { Badge, Card, Facts, Notice } from '../../html/components.tsx'
-import { PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
-import { SubmitRow } from '../../html/form.tsx'
+import { letIn } from '../../grid/people/team.ts'
+import { Badge, Card, Disclosure, Facts, Notice, Time } from '../../html/components.tsx'
+import { Checkbox, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
+import { ButtonForm, SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete, CopyText } from '../../html/secrets.tsx'
+import { Table } from '../../html/table.tsx'
+import type { ListedSignIn } from '../../store/account/sso.ts'
 import { PageForm, SwitchForm } from '../forms.tsx'
+import { reportFacts } from '../people/sso.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 
-const texts = ['name', 'issuer', 'clientId', 'domain', 'roleClaim', 'roles'] as const
+const texts = ['name', 'issuer', 'clientId', 'domain', 'roleClaim', 'roles', 'emailClaim', 'scopes'] as const
+const maxSignIns = 10
 
 /** The forms of the card. `show` is the page that has it. */
 export function ssoActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<PageResult>): void {
   const done = (visit: Visit) => visit.done('saved', 'settings', 'account')
   post('/settings/account/sso', async (visit) => {
     const given = Object.fromEntries(texts.map((name) => [name, visit.form.get(name) ?? '']))
-    const input = given as Record<(typeof texts)[number], string>
+    const isTrusted = visit.form.has('isTrusted')
+    const input = { ...given as Record<(typeof texts)[number], string>, isTrusted }
     const clientSecret = visit.form.get('clientSecret') ?? ''
     await visit.record('save_provider', input, (account) => saveProvider(account, { ...input, clientSecret }))
     return done(visit)
+  }, show)
+  post('/settings/account/sso/let-in', async (visit) => {
+    const userId = visit.form.get('member') ?? ''
+    await visit.record('let_member_in', { userId }, (account) => letIn(account, userId))
+    return visit.done('member-let-in', 'settings', 'account')
   }, show)
   post('/settings/account/sso/verify', async (visit) => {
     const isVerified = await visit.record('verify_domain', {}, verifyDomain)
@@ -45,7 +56,9 @@ export function ssoActions({ post }: Pages<Visit>, show: (visit: Visit) => Promi
 }
 
 export async function SsoCard({ visit }: { visit: Visit }) {
-  const provider = await visit.account.read.sso.get()
+  const { sso } = visit.account.read
+  const provider = await sso.get()
+  const signIns = await sso.signIns(maxSignIns)
   const action = (...parts: string[]) => settingsPath(visit, 'account', 'sso', ...parts)
   return (
     <Card
@@ -77,7 +90,7 @@ export async function SsoCard({ visit }: { visit: Visit }) {
         <TextInput
           name='domain'
           label='Domain'
-          hint='New users need an address of it.'
+          hint='Whoever joins with the provider has a verified address of it.'
           value={provider?.domain}
           maxLength={253}
           isRequired
@@ -100,16 +113,82 @@ export async function SsoCard({ visit }: { visit: Visit }) {
           isMono
           isOptional
         />
+        <Checkbox
+          name='isTrusted'
+          label='Addresses of the domain count as verified'
+          hint='For a provider that does not say so itself, such as Entra. Only if nobody can choose their own address there.'
+          isChecked={provider?.isTrusted}
+        />
+        <TextInput
+          name='emailClaim'
+          label='Claim with the address'
+          hint='Such as preferred_username or upn, if addresses count as verified. Empty: email.'
+          value={provider?.emailClaim}
+          maxLength={100}
+          isOptional
+          isMono
+        />
+        <TextInput
+          name='scopes'
+          label='More scopes'
+          hint='Besides openid, email and profile, with spaces between them.'
+          value={provider?.scopes}
+          maxLength={200}
+          isOptional
+          isMono
+        />
         <SubmitRow kind='plain'>{provider ? 'Change single sign-on' : 'Set up single sign-on'}</SubmitRow>
       </PageForm>
+      {signIns.length > 0 && <SignIns visit={visit} signIns={signIns} action={action('let-in')} />}
     </Card>
+  )
+}
+
+const outcomes: Record<ListedSignIn['outcome'], string> = {
+  ok: 'signed in',
+  no_address: 'refused: no address',
+  not_verified: 'refused: the address does not count as verified',
+  other_domain: 'refused: an address of another domain',
+  removed: 'refused: removed from the account',
+  address_taken: 'refused: another user has the address',
+}
+
+/** What the provider said at the newest sign-ins. Removed members can be let in again. */
+function SignIns({ visit, signIns, action }: { visit: Visit; signIns: ListedSignIn[]; action: string }) {
+  return (
+    <Table
+      id='sso-sign-ins'
+      caption='Newest sign-ins with the provider'
+      rows={signIns}
+      columns={[
+        { title: 'Address', cell: ({ report }) => <bdi>{report.email ?? 'none'}</bdi> },
+        { title: 'When', cell: ({ at }) => <Time at={at} now={visit.account.deps.now()} /> },
+        { title: 'Outcome', cell: ({ outcome }) => outcomes[outcome] },
+        {
+          title: 'What came',
+          cell: ({ report }) => (
+            <Disclosure title={report.missing.length === 0 ? 'All claims' : `Without ${report.missing.join(', ')}`}>
+              <Facts items={reportFacts(report)} />
+            </Disclosure>
+          ),
+        },
+        {
+          title: 'Let in',
+          isUntitled: true,
+          cell: ({ outcome, userId }) =>
+            outcome === 'removed' && userId !== null && (
+              <ButtonForm action={action} fields={{ member: userId }} kind='plain' isSmall>Let in again</ButtonForm>
+            ),
+        },
+      ]}
+    />
   )
 }
 
 function ProviderState(
   { visit, provider, action }: { visit: Visit; provider: SsoProvider; action: (...parts: string[]) => string },
 ) {
-  const { verifiedAt, missingSince, isRequired, domain, id } = provider
+  const { verifiedAt, missingSince, isRequired, domain, id, draft } = provider
   const { appUrl } = visit.account.deps.config
   return (
     <>
@@ -128,13 +207,18 @@ function ProviderState(
           ['Redirect URI', <CopyText id='sso-redirect' label='the URI' text={`${appUrl}/sso/${id}/callback`} />],
         ]}
       />
+      {draft !== '' && (
+        <Notice kind='warning' title='This is a draft, which signs nobody in'>
+          {draft} Save it again once the provider answers.
+        </Notice>
+      )}
       {missingSince !== null && (
         <Notice kind='warning' title='The record is gone'>
           {verifiedAt === null ? 'Nobody can sign in with the provider.' : 'After a week, nobody can sign in with it.'}
         </Notice>
       )}
       <p>{isRequired ? 'Members must sign in with it.' : 'Members may also sign in in other ways.'}</p>
-      {(verifiedAt !== null || isRequired) && (
+      {((verifiedAt !== null && draft === '') || isRequired) && (
         <SwitchForm
           visit={visit}
           action={action('required')}
@@ -147,6 +231,9 @@ function ProviderState(
       <PageForm visit={visit} action={action('verify')}>
         <SubmitRow kind='plain'>Look the record up</SubmitRow>
       </PageForm>
+      <ButtonForm action={`/sso/${id}/try`} fields={{ account: visit.membership.id }} kind='plain'>
+        Try it
+      </ButtonForm>
       <div class='row'>
         <ConfirmDelete
           action={action('remove')}

@@ -21,6 +21,7 @@ import { PageForm } from '../forms.tsx'
 import { noticeOf, withNotice } from '../notices.ts'
 import { localPath, type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
 import { EmailField, EmailNote, linkButton, NewPasswordField } from './person-fields.tsx'
+import { unlinkedPath } from './sso.tsx'
 
 const resetTitle = 'Choose a new password'
 
@@ -61,9 +62,12 @@ function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions }: Pag
       </>,
     )
   })
-  post('/sign-in-link/:token', async ({ request, requestId, form, address, param }) => {
-    const userId = await signInByLink(store, param('token'), requestId)
-    return { redirectTo: localPath(form.get('next')), cookie: await sessions.begin(request, userId, address) }
+  post('/sign-in-link/:token', async ({ request, requestId, form, address, param, visitor }) => {
+    const { userId, isUnlinked } = await signInByLink(store, param('token'), requestId, visitor)
+    return {
+      redirectTo: unlinkedPath(localPath(form.get('next')), isUnlinked),
+      cookie: await sessions.begin(request, userId, address),
+    }
   })
 }
 
@@ -73,9 +77,13 @@ function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions }: Page
     return await newPasswordPage(visit, email)
   }
   get('/reset/:token', show)
-  post('/reset/:token', async ({ request, requestId, form, address, param }) => {
-    const userId = await resetPassword(store, param('token'), form.get('password') ?? '', requestId)
-    return { redirectTo: withNotice('/', 'password-reset'), cookie: await sessions.begin(request, userId, address) }
+  post('/reset/:token', async ({ request, requestId, form, address, param, visitor }) => {
+    const password = form.get('password') ?? ''
+    const { userId, isUnlinked } = await resetPassword(store, param('token'), password, requestId, visitor)
+    return {
+      redirectTo: unlinkedPath(withNotice('/', 'password-reset'), isUnlinked),
+      cookie: await sessions.begin(request, userId, address),
+    }
   }, show)
 }
 

@@ -42,6 +42,7 @@ function invitationPage(visit: PublicVisit, invitation: Awaited<ReturnType<typeo
       <p>
         <Name text={invitedBy} /> invites <strong>{email}</strong> to this account as {role}.
       </p>
+      {visitor && visit.inputError && <Notice kind='bad'>{visit.inputError.message}</Notice>}
       {visitor?.user.email === email && <ButtonForm action={path} isWhole>Accept invitation</ButtonForm>}
       {visitor && visitor.user.email !== email && (
         <>

@@ -24,8 +24,8 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
 
   async function begin(visit: PublicVisit, user: SessionUser, proof: Proof) {
-    const { onlyAccount = null } = visit.visitor ?? {}
-    const cookie = await sessions.begin(visit.request, user.id, visit.address, { onlyAccount, ...proof })
+    const { onlyAccount = null, identity = null } = visit.visitor ?? {}
+    const cookie = await sessions.begin(visit.request, user.id, visit.address, { onlyAccount, identity, ...proof })
     return { redirectTo: nextOf(visit), cookie, withForm: visit.kept !== undefined }
   }
 

@@ -66,7 +66,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
     return visit.done(sent('new-address-sent'), 'settings', 'profile')
   }, show)
   post('/settings/profile/password', async (visit) => {
-    const { request, form, actor, address, visitor: { user, confirmedAt, onlyAccount } } = visit
+    const { request, form, actor, address, visitor: { user, confirmedAt, onlyAccount, identity } } = visit
     const input = { current: form.get('current') ?? '', password: form.get('password') ?? '' }
     await changePassword(store, actor.userId, input, address)
     return {
@@ -76,6 +76,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
         hasSecondFactor: user.hasSecondFactor,
         confirmedAt,
         onlyAccount,
+        identity,
       }),
     }
   }, show)

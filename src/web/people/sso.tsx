@@ -3,16 +3,23 @@
 /** Signing in with a provider, and linking a user to one. See docs/security.md, "Single sign-on". */
 import {
   beginSso,
+  type BegunSso,
+  type FinishedSso,
   finishSso,
   gridProviderId,
   gridProviderName,
+  holdSignIn,
   providerOfAccount,
   providerOfEmail,
   ssoFlowMs,
+  takeSignIn,
 } from '../../grid/people/sso.ts'
+import { isSameIssuer } from '../../lib/issuers.ts'
+import { Facts, Notice } from '../../html/components.tsx'
 import { ButtonForm, ButtonLink, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { cookieName, cookieOf, serializeCookie } from '../../lib/http/cookies.ts'
+import type { SignInReport } from '../../store/account/sso.ts'
 import type { Store } from '../../store/store.ts'
 import { PageForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
@@ -25,7 +32,7 @@ interface NamedProvider {
   name: string
 }
 
-/** Where the sign-in with a provider begins. A form may not lead to another site, so it is a link. */
+/** The page where the sign-in with a provider begins. */
 function ssoPath({ id }: { id: string }, next: string, isFresh = false): string {
   return `/sso/${id}?next=${encodeURIComponent(next)}${isFresh ? '&fresh=1' : ''}`
 }
@@ -42,45 +49,79 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
   }
   get('/sso', show)
   post('/sso', async (visit) => {
-    return await continuePage(visit, await providerOfEmail(store, visit.form.get('email') ?? ''), nextOf(visit))
+    return await beginPage(visit, (await providerOfEmail(store, visit.form.get('email') ?? '')).id)
   }, show)
-  get('/sso/:provider', async (visit) => {
-    const isFresh = visit.query.has('fresh')
-    const { url, kept } = await beginSso(store, visit.param('provider'), {
-      next: nextOf(visit),
-      address: visit.address,
-      isFresh,
-    })
-    return { redirectTo: url, cookie: cookieFor(kept) }
-  })
+  get('/sso/unlinked', (visit) => unlinkedPage(visit, gridProviderName(store), nextOf(visit)))
+  get('/sso/:provider', (visit) => beginPage(visit, visit.param('provider')))
   get('/sso/:provider/link', (visit) => ({ redirectTo: nextOf(visit) }))
   post('/sso/:provider/link', async (visit) => {
     const { address } = visit
     const link = signedIn(visit)
-    const { url, kept, name } = await beginSso(store, visit.param('provider'), { next: nextOf(visit), address, link })
-    const page = await barePage(
-      { title: 'Link your sign-in', csrf: visit.csrf },
-      <>
-        <h1>Link your sign-in</h1>
-        <p>Sign in at {name} now. From then on, you can sign in here with it.</p>
-        <ButtonLink kind='main-action' href={url} isWhole>Go on to {name}</ButtonLink>
-      </>,
-    )
-    return withCookie(page, cookieFor(kept))
+    const begun = await beginSso(store, visit.param('provider'), { next: nextOf(visit), address, link })
+    return withCookie(await linkPage(visit, begun), cookieFor(begun.kept))
+  })
+  get('/sso/:provider/try', () => ({ redirectTo: '/' }))
+  post('/sso/:provider/try', async (visit) => {
+    const { address, form } = visit
+    const trial = sessions.openAccount(signedIn(visit), form.get('account') ?? '')
+    const next = `/accounts/${form.get('account')}/settings/account`
+    const begun = await beginSso(store, visit.param('provider'), { next, address, trial })
+    return withCookie(await tryPage(visit, begun), cookieFor(begun.kept))
   })
   get('/sso/:provider/callback', async (visit) => {
     const { request, visitor, requestId, address } = visit
     const { search } = new URL(request.url)
     const kept = cookieOf(request, cookie)
-    const { next, userId, proof } = await finishSso(store, visit.param('provider'), {
-      search,
-      kept,
-      visitor,
-      requestId,
-    })
-    if (userId === undefined) return { redirectTo: withNotice(next, 'provider-linked') }
+    const id = visit.param('provider')
+    const finished = await finishSso(store, id, { search, kept, visitor, requestId })
+    if (finished.did === 'link') return { redirectTo: withNotice(finished.next, 'provider-linked') }
+    if (finished.did === 'try') return await triedPage(visit, finished)
+    const { next, userId, proof } = finished
+    const current = visitor?.user ?? await sessions.halfVisitor(request)
+    if (current && current.id !== userId) {
+      const held = await holdSignIn(store, finished)
+      const page = await replacePage(visit, {
+        id,
+        token: held.token,
+        current,
+        next: (await store.global.users.byId(userId))!,
+      })
+      return withCookie(page, cookieFor(held.kept))
+    }
     return { redirectTo: localPath(next), cookie: await sessions.begin(request, userId, address, proof) }
   })
+  get('/sso/:provider/replace', () => ({ redirectTo: '/' }))
+  post('/sso/:provider/replace', async ({ request, form, address }) => {
+    const { next, userId, proof } = await takeSignIn(store, form.get('token') ?? '', cookieOf(request, cookie))
+    return { redirectTo: localPath(next), cookie: await sessions.begin(request, userId, address, proof) }
+  })
+
+  /**
+   * The page from which a sign-in goes on at the provider. Its link has a one-time token of this browser, so another site
+   * cannot begin a sign-in without a click here. A form may not lead to another site, so it is a link.
+   */
+  async function beginPage(visit: PublicVisit, id: string): Promise<Response> {
+    const isFresh = visit.query.has('fresh')
+    const begun = await beginSso(store, id, { next: nextOf(visit), address: visit.address, isFresh })
+    const { name, accountName, url } = begun
+    const page = await barePage(
+      { title: `Sign in with ${name}`, csrf: visit.csrf },
+      <>
+        <h1>Sign in with {name}</h1>
+        {accountName !== undefined && (
+          <p>
+            This opens the account <strong>{accountName}</strong>, and no other.
+          </p>
+        )}
+        {visit.visitor && <p class='soft'>You are signed in as {visit.visitor.user.email}.</p>}
+        <ButtonLink kind='main-action' href={url} isWhole>Go on to {name}</ButtonLink>
+        <p class='small'>
+          <a href='/sign-in'>Sign in another way</a>
+        </p>
+      </>,
+    )
+    return withCookie(page, cookieFor(begun.kept))
+  }
 
   /** For people whom an account asks for another sign-in. */
   async function accountPage(visit: PublicVisit, id: string): Promise<Response> {
@@ -97,7 +138,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
             : 'Your sign-in is for another account only. Sign out, and sign in in another way to open this one.'}
         </p>
         {provider && <SignInWith provider={provider} next={next} isMain />}
-        {provider && isWhole && (
+        {provider && isWhole && visit.visitor!.closed.includes(id) && (
           <>
             <p class='small soft'>If you have not linked it to your user yet, do that first.</p>
             <ButtonForm action={`/sso/${provider.id}/link`} fields={{ next }} kind='plain' isWhole>
@@ -129,12 +170,110 @@ function emailPage(visit: PublicVisit, next: string): Promise<Response> {
   )
 }
 
-function continuePage({ csrf }: PublicVisit, provider: NamedProvider, next: string): Promise<Response> {
+function linkPage({ csrf }: PublicVisit, { name, accountName, url }: BegunSso): Promise<Response> {
   return barePage(
-    { title: 'Sign in with your company', csrf },
+    { title: 'Link your sign-in', csrf },
     <>
-      <h1>Sign in with your company</h1>
-      <SignInWith provider={provider} next={next} isMain />
+      <h1>Link your sign-in</h1>
+      <p>
+        Sign in at {name} now. From then on, you can sign in here with it
+        {accountName !== undefined && ` to the account ${accountName}`}.
+      </p>
+      <ButtonLink kind='main-action' href={url} isWhole>Go on to {name}</ButtonLink>
+    </>,
+  )
+}
+
+function tryPage({ csrf }: PublicVisit, { name, url }: BegunSso): Promise<Response> {
+  return barePage(
+    { title: `Try ${name}`, csrf },
+    <>
+      <h1>Try {name}</h1>
+      <p>Sign in at {name}. You see what it says of you. Nothing is changed.</p>
+      <ButtonLink kind='main-action' href={url} isWhole>Go on to {name}</ButtonLink>
+    </>,
+  )
+}
+
+interface Replacement {
+  id: string
+  token: string
+  current: { email: string }
+  next: { email: string }
+}
+
+/** A sign-in never ends the session of somebody else without a click. */
+function replacePage({ csrf }: PublicVisit, { id, token, current, next }: Replacement): Promise<Response> {
+  return barePage(
+    { title: 'Another user', csrf },
+    <>
+      <h1>Another user</h1>
+      <p>
+        You are signed in as <strong>{current.email}</strong>. The provider has signed you in as{' '}
+        <strong>{next.email}</strong>.
+      </p>
+      <ButtonForm action={`/sso/${id}/replace`} fields={{ token }} isWhole>Go on as {next.email}</ButtonForm>
+      <ButtonLink href='/' isWhole>Stay {current.email}</ButtonLink>
+    </>,
+  )
+}
+
+/** What came of a trial, for the owner who tries the provider. */
+function triedPage(
+  { csrf }: PublicVisit,
+  { report, refusal, next }: Extract<FinishedSso, { did: 'try' }>,
+): Promise<Response> {
+  return barePage(
+    { title: 'What the provider says', csrf },
+    <>
+      <h1>What the provider says</h1>
+      {refusal === undefined
+        ? <Notice kind='good' title='It works'>Somebody with this answer joins the account.</Notice>
+        : <Notice kind='warning' title='Somebody with this answer does not join'>{refusal}</Notice>}
+      <Facts items={reportFacts(report)} />
+      <p class='soft'>Nothing was changed.</p>
+      <ButtonLink href={next} isWhole>Back</ButtonLink>
+    </>,
+  )
+}
+
+/** What a provider has said of somebody, as facts. */
+export function reportFacts({ email, isVerified, roles, claims, missing, notes }: SignInReport): [string, string][] {
+  const list = (names: string[]) => names.length === 0 ? 'none' : names.join(', ')
+  return [
+    ['Address', email === null ? 'none' : `${email} (${isVerified ? 'verified' : 'not verified'})`],
+    ['Values of the claim with roles', list(roles)],
+    ['Claims that came', list(claims)],
+    ['Claims that did not come', list(missing)],
+    ...notes.map((note): [string, string] => ['No role was changed', noteTexts[note]]),
+  ]
+}
+
+const noteTexts: Record<SignInReport['notes'][number], string> = {
+  overage: 'The user has too many groups for the token (_claim_names). Send only the groups of this application.',
+  userinfo: 'The userinfo endpoint has failed.',
+}
+
+/** Where a user goes on after an email link. Who has lost the identity of a provider is told so first. */
+export function unlinkedPath(next: string, isUnlinked: boolean): string {
+  return isUnlinked ? `/sso/unlinked?next=${encodeURIComponent(next)}` : next
+}
+
+function unlinkedPage(visit: PublicVisit, name: string | undefined, next: string): Promise<Response> {
+  signedIn(visit)
+  return barePage(
+    { title: 'Your address is verified', csrf: visit.csrf },
+    <>
+      <h1>Your address is verified</h1>
+      <p>
+        The sign-in of a provider was unlinked from your user: before you proved the address, somebody else may have
+        linked it. If it is yours, link it again.
+      </p>
+      {name !== undefined && (
+        <ButtonForm action={`/sso/${gridProviderId}/link`} fields={{ next }} isWhole>Link {name}</ButtonForm>
+      )}
+      <ButtonLink href={next} isWhole>Go on</ButtonLink>
+      <p class='small soft'>Providers of accounts are linked under Settings, Security.</p>
     </>,
   )
 }
@@ -176,6 +315,6 @@ async function linkedGridProvider(store: Store, userId: string): Promise<NamedPr
   const name = gridProviderName(store)
   if (name === undefined) return undefined
   const known = await store.global.sso.identitiesOf(userId)
-  const isLinked = known.some(({ issuer }) => issuer === store.deps.config.oidcIssuer)
+  const isLinked = known.some(({ issuer }) => isSameIssuer(issuer, store.deps.config.oidcIssuer!))
   return isLinked ? { id: gridProviderId, name } : undefined
 }

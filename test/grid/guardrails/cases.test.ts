@@ -19,6 +19,7 @@ import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
+import { membership } from '../../support/people.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
@@ -180,7 +181,7 @@ async function person(role: 'owner' | 'admin' | 'member' | 'viewer'): Promise<Ac
   if (!await users.byEmail(email)) {
     await grid.store.write([
       users.add({ id: role, email, passwordHash: null }, 1),
-      users.addMembership(grid.acme.id, role, role, 1),
+      membership(grid.store, grid.acme.id, role, role, 1),
     ])
   }
   const { id: userId } = (await users.byEmail(email))!

@@ -7,7 +7,7 @@ import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { arrivalOf, csrfTokenOf, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, csrfTokenOf, membership, person, signedIn } from '../../support/people.ts'
 
 const ann = 'ann@acme.example'
 const zoe = 'zoe@new.example'
@@ -200,7 +200,7 @@ test.each(['admin', 'member', 'viewer'])('a %s of an account cannot move agents 
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!
-  await grid.store.write([grid.store.global.users.addMembership(grid.acme.id, id, role as 'admin', grid.clock.now)])
+  await grid.store.write([membership(grid.store, grid.acme.id, id, role as 'admin', grid.clock.now)])
 
   expect((await person.open(signed.path)).html).not.toContain('value="move"')
   const refused = await claim(person, signed.path, { into: grid.acme.id, name: 'Zoe' }, { 'zoe-one': 'move' })

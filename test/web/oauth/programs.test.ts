@@ -4,7 +4,7 @@ import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
-import { type Person, person, signedIn } from '../../support/people.ts'
+import { membership, type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
 let owner: Person
@@ -19,7 +19,7 @@ const settings = (tab: string) => `/accounts/${grid.acme.id}/settings/${tab}`
 const statusOf = async (token: string) => (await mcp(grid, token, 'tools/list')).status
 
 test('a user sees the authorized programs of all accounts and disconnects one', async () => {
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, owner.id, 'admin', grid.clock.now)])
+  await grid.store.write([membership(grid.store, grid.evil.id, owner.id, 'admin', grid.clock.now)])
   const here = await accessTokenFor(grid, owner.id, grid.acme.id, grid.alice.id)
   const there = await accessTokenFor(grid, owner.id, grid.evil.id)
 

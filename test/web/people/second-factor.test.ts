@@ -5,7 +5,7 @@ import { minute, second } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { arrivalOf, csrfTokenOf, emailedPath, password, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, csrfTokenOf, emailedPath, membership, password, person, signedIn } from '../../support/people.ts'
 import { addTotp, codeOf, securityOf } from '../../support/second-factor.ts'
 
 let grid: TestGrid
@@ -260,8 +260,7 @@ describe('a lost factor', () => {
     const [ann, olga] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     await addTotp(grid, ann)
     const owner = await signedIn(grid, olga)
-    const { users } = grid.store.global
-    await grid.store.write([users.addMembership(grid.evil.id, ann.id, 'viewer', grid.clock.now)])
+    await grid.store.write([membership(grid.store, grid.evil.id, ann.id, 'viewer', grid.clock.now)])
     const csrf = await csrfTokenOf(owner, `${home()}/settings/team`)
 
     const beyond = await owner.post(resetPath(ann.id), { csrf })
@@ -273,8 +272,7 @@ describe('a lost factor', () => {
 
   test('the command line resets it, and each account of the user has a row', async () => {
     const { ann } = await annWithApp()
-    const { users } = grid.store.global
-    await grid.store.write([users.addMembership(grid.evil.id, ann.id, 'viewer', grid.clock.now)])
+    await grid.store.write([membership(grid.store, grid.evil.id, ann.id, 'viewer', grid.clock.now)])
 
     await resetSecondFactor(grid.store, ann.email, 'reset-second-factor')
 

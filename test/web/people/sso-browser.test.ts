@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.getByLabel('Email').fill('una@corp.example')
     await screenshot(page, 'sso-email')
     await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByRole('link', { name: 'Sign in with Corp' }).click()
+    await page.getByRole('link', { name: 'Go on to Corp' }).click()
     await page.waitForURL(`${grid.url}/accounts/${grid.acme.id}**`)
     await screenshot(page, 'sso-home')
     expect(faults).toEqual([])

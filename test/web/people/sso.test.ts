@@ -5,74 +5,36 @@ import { attentionOf } from '../../../src/grid/attention.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { beginAt, clientId, clientSecret, type OidcServer, signInBy, startOidc } from '../../support/oidc.ts'
-import { csrfTokenOf, emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
+import type { TestGrid } from '../../support/grid.ts'
+import { beginAt, clientSecret, linkOut, type OidcServer, signInBy } from '../../support/oidc.ts'
+import { csrfTokenOf, emailedPath, membership, password, type Person, person, signedIn } from '../../support/people.ts'
 import { activityOf, postWithToken } from '../../support/roles.ts'
+import { callback, settings, type SsoGrid, ssoGrid } from '../../support/sso.ts'
 import { addTotp, codeOf } from '../../support/second-factor.ts'
 
 let grid: TestGrid
 let server: OidcServer
 let owner: Person
-/** The TXT records of each name. */
-let records: Record<string, string[]>
-const callback = (id: string) => `http://localhost:8787/sso/${id}/callback`
+let records: SsoGrid['records']
+let world: SsoGrid
 
 beforeEach(async () => {
-  server = await startOidc()
-  records = {}
-  grid = await testGrid({
-    env: {
-      ALLOW_PRIVATE_TARGETS: '1',
-      OIDC_ISSUER: server.issuer,
-      OIDC_CLIENT_ID: clientId,
-      OIDC_CLIENT_SECRET: clientSecret,
-      OIDC_NAME: 'Corp',
-    },
-    resolveTxt: (name) => records[name] ? Promise.resolve(records[name]) : Promise.reject(new Error('ENOTFOUND')),
-  })
-  // That of the provider and of its tokens.
-  grid.clock.now = Date.now()
-  server.serve([callback('grid')])
-  owner = await person(grid, { role: 'owner', email: 'olga@acme.example' })
+  world = await ssoGrid()
+  ;({ grid, server, owner, records } = world)
 })
-afterEach(async () => {
-  await server.close()
-  await grid.close()
-})
+afterEach(() => world.close())
 
-const userOf = async (email: string) => await grid.store.global.users.byEmail(email)
-const settings = (account = grid.acme) => `/accounts/${account.id}/settings/account`
-const given = (domain = 'corp.example') => ({
-  ...{ name: 'Corp', issuer: server.issuer, clientId, clientSecret, domain, roleClaim: '', roles: '' },
-})
-
-/** Set single sign-on of an account up, with its domain verified. Resolves to the id of the provider. */
-async function setUp(more: Record<string, string> = {}, account = grid.acme, by = owner): Promise<string> {
-  const one = await signedIn(grid, by)
-  const saved = await postWithToken(one, `${settings(account)}/sso`, { ...given(), ...more })
-  expect(saved.text).toContain('Saved.')
-  const provider = (await account.store.read.sso.get())!
-  records[provider.domain] = ['v=spf1 -all', recordOf(provider)]
-  expect((await postWithToken(one, `${settings(account)}/sso/verify`)).text).toContain('the domain is verified')
-  server.serve([callback('grid'), callback(provider.id)])
-  return provider.id
-}
+const userOf = (email: string) => world.userOf(email)
+const given = (domain?: string) => world.given(domain)
+const setUp: SsoGrid['setUp'] = (...of) => world.setUp(...of)
+const beginLink: SsoGrid['beginLink'] = (...of) => world.beginLink(...of)
+const linked: SsoGrid['linked'] = (...of) => world.linked(...of)
+const acmeSettings = () => settings(grid.acme)
 
 async function requireIt(): Promise<void> {
   await addTotp(grid, owner)
-  await postWithToken(await signedIn(grid, owner), `${settings()}/sso/required`, { required: 'yes' })
+  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/required`, { required: 'yes' })
   expect((await grid.acme.store.read.sso.get())!.isRequired).toBe(true)
-}
-
-/** The page that leads to the provider, whose identity becomes one of the user. */
-async function beginLink(one: Browser, id: string) {
-  return await one.post(`/sso/${id}/link`, { csrf: await csrfTokenOf(one, '/sso') })
-}
-
-async function linked(one: Browser, id: string) {
-  const page = await beginLink(one, id)
-  return await one.open(await server.wayBack(page.html.match(/href="(http[^"]+)"/)![1].replaceAll('&amp;', '&')))
 }
 
 test('the provider of the grid makes a user at the first sign-in, and finds them again whatever their address is', async () => {
@@ -124,7 +86,7 @@ test('a user with the same address is never taken over, and links the provider w
 test('linking takes a fresh confirmation, and ends with the session that began it', async () => {
   const one = await signedIn(grid, owner)
   const page = await beginLink(one, 'grid')
-  const back = await server.wayBack(page.html.match(/href="(http[^"]+)"/)![1].replaceAll('&amp;', '&'))
+  const back = await server.wayBack(linkOut(page)!)
   const other = await signedIn(grid, await person(grid, { role: 'member' }))
   for (const [name, value] of one.cookies) if (name.endsWith('sso')) other.cookies.set(name, value)
   expect((await other.open(back)).text).toContain('Begin it again')
@@ -146,6 +108,56 @@ test('an answer of the provider counts once, in the browser that began, within t
   expect((await one.open(late)).text).toContain('Begin it again')
   const forged = await server.wayBack(await beginAt(one, 'grid'))
   expect((await one.open(forged.replace(/state=[^&]+/, 'state=x'))).text).toContain('Begin it again')
+})
+
+test('a sign-in begins by a page that names provider and account, and never by an address alone', async () => {
+  const id = await setUp()
+  for (const [provider, account] of [['grid', undefined], [id, 'Acme']] as const) {
+    const response = await browser(grid).request(`/sso/${provider}`)
+    expect([response.status, response.headers.get('location')]).toEqual([200, null])
+    const text = (await browser(grid).open(`/sso/${provider}`)).text
+    expect(text).toContain('Sign in with Corp')
+    if (account) expect(text).toContain(`This opens the account ${account}`)
+  }
+  // The link of another browser does not work in this one.
+  const attacker = browser(grid)
+  const back = await server.wayBack(await beginAt(attacker, id))
+  const victim = await signedIn(grid, owner)
+  await victim.open(`/sso/${id}`)
+  expect((await victim.open(back)).text).toContain('Begin it again')
+  expect((await victim.open(settings(grid.acme))).status).toBe(200)
+})
+
+test('a callback ends the session of another user only after a click, in this browser, once', async () => {
+  const one = await signedIn(grid, owner)
+  const asked = await signInBy(server, one, 'grid')
+  expect(asked.text).toContain('You are signed in as olga@acme.example')
+  expect(asked.text).toContain('as una@corp.example')
+  expect((await one.open(settings(grid.acme))).status).toBe(200)
+
+  const other = await signedIn(grid, owner)
+  const token = asked.html.match(/name="token" value="([^"]+)"/)![1]
+  const replaceIn = async (one: Browser) =>
+    await one.post('/sso/grid/replace', { token, csrf: await csrfTokenOf(one, '/new-account') })
+  expect((await replaceIn(other)).text).toContain('Begin it again')
+  await one.send(asked, {}, '/sso/grid/replace')
+  expect((await one.open('/new-account')).text).toContain('una@corp.example')
+  expect((await replaceIn(one)).text).toContain('Begin it again')
+
+  // Nor a session that waits for its second factor.
+  await addTotp(grid, owner)
+  await grid.setPassword(owner.email, password)
+  const half = browser(grid)
+  expect((await half.signIn(owner.email, password)).at).toBe('/second-factor')
+  expect((await signInBy(server, half, 'grid')).text).toContain('You are signed in as olga@acme.example')
+})
+
+test('an ID token or a proof from more than five minutes ahead signs in no one', async () => {
+  for (const [ahead, isRefused] of [[4 * minute, false], [6 * minute, true]] as const) {
+    grid.clock.now = Date.now() - ahead
+    const { text } = await signInBy(server, browser(grid), 'grid')
+    expect(text.includes('has not signed you in')).toBe(isRefused)
+  }
 })
 
 test('what the cookie says cannot be changed', async () => {
@@ -174,7 +186,7 @@ test('an ID token with another nonce or signature, or an expired one, signs in n
 
 test('a provider that claims to be another issuer, or does not answer, signs in no one', async () => {
   server.serve([callback('grid')], { said: 'https://login.bank.example' })
-  expect(await beginAt(browser(grid), 'grid')).toMatch(/^503.*does not answer as it should/s)
+  expect(await beginAt(browser(grid), 'grid')).toMatch(/^503.*calls itself by another issuer/s)
   server.stop()
   expect(await beginAt(browser(grid), 'grid')).toMatch(/^503/)
 })
@@ -191,14 +203,15 @@ test('the provider of an account makes members of its domain, and their session 
   const id = await setUp()
   const one = browser(grid)
   const found = await one.submit('/sso', { email: 'someone@corp.example' })
-  expect(found.html).toContain(`href="/sso/${id}?next=`)
+  expect(found.text).toContain('This opens the account Acme')
+  expect(linkOut(found)).toContain(encodeURIComponent(callback(id)))
   await signInBy(server, one, id)
   const una = (await userOf('una@corp.example'))!
   expect(await grid.acme.store.read.team.member(una.id)).toMatchObject({ role: 'member' })
   expect((await activityOf(grid)).at(-1)).toMatchObject({ tool: 'sign_in_by_provider', outcome: 'ok' })
 
   // A member of another account too, and of one that the session must not reach.
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, una.id, 'owner', 1)])
+  await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
   const elsewhere = await one.open(`/accounts/${grid.evil.id}/home`)
   expect(elsewhere.at).toContain('/sso?account=')
@@ -277,11 +290,11 @@ test('where it is required, members sign in with it, and an owner with a second 
 test('to require it takes an owner with a second factor, and a verified domain', async () => {
   await setUp()
   const one = await signedIn(grid, owner)
-  const refused = await postWithToken(one, `${settings()}/sso/required`, { required: 'yes' })
+  const refused = await postWithToken(one, `${acmeSettings()}/sso/required`, { required: 'yes' })
   expect(refused.text).toContain('second factor of your own')
   for (const role of ['admin', 'member'] as const) {
     const other = await signedIn(grid, await person(grid, { role }))
-    expect((await postWithToken(other, `${settings()}/sso`, given())).status).toBe(403)
+    expect((await postWithToken(other, `${acmeSettings()}/sso`, given())).status).toBe(403)
   }
 })
 
@@ -309,11 +322,11 @@ test('the provider proves again who the user is, and what is confirmed opens no 
   const one = browser(grid)
   await signInBy(server, one, id)
   const una = (await userOf('una@corp.example'))!
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, una.id, 'owner', 1)])
-  const keys = `${settings()}/keys`
+  await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
+  const keys = `${acmeSettings()}/keys`
   expect((await postWithToken(one, keys, { name: 'A key' })).text).toContain('Sign in again with Corp')
 
-  const again = `?next=${encodeURIComponent(settings())}&fresh=1`
+  const again = `?next=${encodeURIComponent(acmeSettings())}&fresh=1`
   const stale = (await beginAt(one, id, again)).replace(/&(prompt|max_age)=[^&]+/g, '')
   expect((await one.open(await server.wayBack(stale))).text).toContain('has not signed you in')
   await signInBy(server, one, id, again)
@@ -326,10 +339,10 @@ test('the secret is neither shown nor recorded, and without the provider its ses
   const one = await signedIn(grid, owner)
   const member = browser(grid)
   await signInBy(server, member, id)
-  const shown = (await one.open(settings())).html
+  const shown = (await one.open(acmeSettings())).html
   expect(`${shown} ${JSON.stringify(await activityOf(grid))}`).not.toContain(clientSecret)
 
-  await postWithToken(one, `${settings()}/sso/remove`)
+  await postWithToken(one, `${acmeSettings()}/sso/remove`)
   expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
 })
 
@@ -338,7 +351,7 @@ test('neither a second factor nor a new password makes such a session open other
   const one = browser(grid)
   await signInBy(server, one, id)
   const una = (await userOf('una@corp.example'))!
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, una.id, 'owner', 1)])
+  await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
   // A first factor ends the other sessions.
   const { secret } = await addTotp(grid, una)
   await signInBy(server, one, id)
@@ -363,7 +376,7 @@ test('a session for one account is enough where admins need a second factor, and
   expect((await one.request(`/accounts/${grid.acme.id}/agents`)).status).toBe(200)
 
   const una = (await userOf('una@corp.example'))!
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, una.id, 'owner', 1)])
+  await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
   const registered = await grid.post('/oauth/register', {
     client_name: 'A program',
     redirect_uris: ['http://127.0.0.1:4100/callback'],

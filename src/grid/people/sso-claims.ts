@@ -1,0 +1,106 @@
+/** What a provider says of a user: their address and their roles. See docs/security.md, "Single sign-on". */
+import { claimAt, type OidcUser } from '../../auth/oidc.ts'
+import { mayVouch } from '../../lib/issuers.ts'
+import { normaliseEmail, plainName } from '../../lib/names.ts'
+import type { SignInReport } from '../../store/account/sso.ts'
+import type { SsoProvider } from '../../store/global/sso.ts'
+
+/** How the claims of a provider are read. */
+export interface ClaimRules {
+  /** The claim with the address where the issuer is trusted; empty for `email`. */
+  emailClaim: string
+  /** Domains whose addresses count as verified, because somebody has said that the issuer vouches for them. */
+  trustedDomains: readonly string[]
+}
+
+export interface SaidAddress {
+  /** Undefined if the provider tells none that counts. */
+  email: string | undefined
+  isVerified: boolean
+}
+
+/** The address of a user. A claim other than `email` counts only where the issuer is trusted. */
+export function addressOf({ issuer, claims }: OidcUser, { emailClaim, trustedDomains }: ClaimRules): SaidAddress {
+  const isVouched = (email: string | undefined) =>
+    email !== undefined && trustedDomains.includes(domainOf(email)) && mayVouch(issuer, claims.hd, domainOf(email))
+  const configured = emailClaim === '' ? undefined : addressIn(claimAt(claims, emailClaim))
+  if (isVouched(configured)) return { email: configured, isVerified: true }
+  const email = addressIn(claims.email)
+  const isSaid = claims.email_verified === true || claims.email_verified === 'true'
+  return { email, isVerified: email !== undefined && (isSaid || isVouched(email)) }
+}
+
+function addressIn(value: unknown): string | undefined {
+  try {
+    return typeof value === 'string' ? normaliseEmail(value) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf('@') + 1)
+}
+
+type ClaimedRole = SsoProvider['roles'][string]
+const strongestFirst = ['admin', 'member', 'viewer'] as const
+
+/**
+ * The role that the claim says: null if none of its values has one, also for an absent claim, and undefined if no claim
+ * decides or the provider could not say it.
+ */
+export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): ClaimedRole | null | undefined {
+  if (roleClaim === '') return undefined
+  const value = claimAt(who.claims, roleClaim)
+  if (value === undefined && notesOf(roleClaim, who).length > 0) return undefined
+  const found = textsIn(value).flatMap((text) => rolesIn(roles, text))
+  return strongestFirst.find((role) => found.includes(role)) ?? null
+}
+
+/** The roles of a text: of all of it, else of its pieces at commas, else at spaces if each piece has one. */
+function rolesIn(roles: SsoProvider['roles'], text: string): ClaimedRole[] {
+  const whole = roleNamed(roles, text)
+  if (whole) return [whole]
+  const pieces = text.split(',').map((piece) => piece.trim()).filter((piece) => piece !== '')
+  if (pieces.length > 1) return pieces.flatMap((piece) => rolesIn(roles, piece))
+  const words = text.split(/\s+/).filter((word) => word !== '').map((word) => roleNamed(roles, word))
+  const known = words.filter((role) => role !== undefined)
+  return known.length === words.length ? known : []
+}
+
+function roleNamed(roles: SsoProvider['roles'], name: string): ClaimedRole | undefined {
+  return Object.hasOwn(roles, name) ? roles[name] : undefined
+}
+
+function textsIn(value: unknown): string[] {
+  return [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one)).map(String)
+}
+
+/** Why a claim that did not come may exist all the same. */
+function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['notes'] {
+  const elsewhere = claims._claim_names
+  const isElsewhere = typeof elsewhere === 'object' && elsewhere !== null &&
+    [claim, claim.split('.')[0]].some((name) => Object.hasOwn(elsewhere, name))
+  return [...(isElsewhere ? ['overage' as const] : []), ...(userInfo === 'failed' ? ['userinfo' as const] : [])]
+}
+
+const maxNames = 40
+
+/** What came and what did not, for the owners of the account. */
+export function reportOf(who: OidcUser, said: SaidAddress, provider: SsoProvider): SignInReport {
+  const { emailClaim, roleClaim } = provider
+  const names = (found: string[]) => found.slice(0, maxNames).map((name) => plainName(name, 60))
+  const wanted = [
+    emailClaim || 'email',
+    ...(said.isVerified ? [] : ['email_verified']),
+    ...(roleClaim ? [roleClaim] : []),
+  ]
+  return {
+    email: said.email ?? null,
+    isVerified: said.isVerified,
+    roles: roleClaim === '' ? [] : names(textsIn(claimAt(who.claims, roleClaim))),
+    claims: names(Object.keys(who.claims)),
+    missing: wanted.filter((name) => claimAt(who.claims, name) === undefined),
+    notes: roleClaim !== '' && claimAt(who.claims, roleClaim) === undefined ? notesOf(roleClaim, who) : [],
+  }
+}

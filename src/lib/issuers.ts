@@ -1,0 +1,33 @@
+/** The issuers of OpenID Connect: which texts mean the same one, and whose word about addresses may count. */
+
+const google = 'accounts.google.com'
+const publicHosts = `appleid.apple.com login.yahoo.com www.facebook.com www.linkedin.com gitlab.com slack.com
+  login.salesforce.com id.twitch.tv oauth.telegram.org`.trim().split(/\s+/)
+const microsoft = /^(login\.microsoftonline\.(com|us)|login\.partner\.microsoftonline\.cn|sts\.windows\.net)$/
+/** Any organization, any person, or both. The last one is the tenant of all private persons. */
+const manyTenants = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
+
+/**
+ * Whether strangers have users at the issuer, so that it never vouches for addresses. Google does for those of an
+ * organization, which its tokens name.
+ */
+export function isOfManyTenants(issuer: string): boolean {
+  const { hostname, pathname } = new URL(issuer)
+  return publicHosts.includes(hostname) ||
+    (microsoft.test(hostname) && manyTenants.includes(pathname.split('/')[1].toLowerCase()))
+}
+
+/** Whether the word of an issuer about addresses of a domain may count. `organization` is the claim `hd` of its token. */
+export function mayVouch(issuer: string, organization: unknown, domain: string): boolean {
+  return !isOfManyTenants(issuer) && (new URL(issuer).hostname !== google || organization === domain)
+}
+
+/** Whether two texts mean one issuer: they may differ in the final slash, and be the address of its document. */
+export function isSameIssuer(one: string, other: string): boolean {
+  return issuerForm(one) === issuerForm(other)
+}
+
+/** An issuer without a final slash. */
+export function issuerForm(issuer: string): string {
+  return issuer.replace(/\/\.well-known\/openid-configuration$/, '').replace(/\/$/, '')
+}

@@ -1,0 +1,250 @@
+/** What a provider says of a user, and what its owner sees of it. See docs/security.md, "Single sign-on". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { addressOf, roleOf } from '../../../src/grid/people/sso-claims.ts'
+import { sortIdentities } from '../../../src/grid/people/prove-address.ts'
+import type { SsoProvider } from '../../../src/store/global/sso.ts'
+import { minute } from '../../../src/lib/time.ts'
+import { browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
+import type { TestGrid } from '../../support/grid.ts'
+import { beginAt, linkOut, type OidcServer, signInBy } from '../../support/oidc.ts'
+import { csrfTokenOf, emailedPath, person, signedIn } from '../../support/people.ts'
+import { postWithToken } from '../../support/roles.ts'
+import { callback, settings, type SsoGrid, ssoGrid } from '../../support/sso.ts'
+
+let world: SsoGrid
+let grid: TestGrid
+let server: OidcServer
+beforeEach(() => begin({}))
+afterEach(() => world.close())
+
+async function begin(env: Record<string, string>) {
+  world = await ssoGrid(env)
+  ;({ grid, server } = world)
+}
+
+const asOwner = () => signedIn(grid, world.owner)
+const come = async (id: string) => {
+  const one = browser(grid)
+  return { one, page: await signInBy(server, one, id) }
+}
+const una = async () => (await grid.acme.store.read.team.memberByEmail('una@corp.example'))!
+const latest = async () => (await grid.acme.store.read.sso.signIns(1))[0]
+
+const who = (claims: Record<string, unknown>, issuer = 'https://login.corp.example') => ({
+  ...{ issuer, subject: 'u-1', claims, provedAt: null, userInfo: 'told' as const },
+})
+const roles = { ops: 'admin', 'read only': 'viewer', guests: 'viewer', staff: 'member', 'a,b': 'admin' } as const
+const roleIn = (claims: Record<string, unknown>, roleClaim = 'groups') =>
+  roleOf({ roleClaim, roles } as unknown as SsoProvider, who(claims))
+
+test.each<[unknown, string | null]>([
+  ['ops', 'admin'],
+  [['nobody', 'ops'], 'admin'],
+  ['staff,guests', 'member'],
+  ['nobody, guests', 'viewer'],
+  ['a,b', 'admin'],
+  ['read only', 'viewer'],
+  ['staff ops', 'admin'],
+  // One of the words is none of the mapping, so it may be one name.
+  ['no ops', null],
+  ['former ops, guests', 'viewer'],
+  ['', null],
+  [[], null],
+  [null, null],
+  [undefined, null],
+  [{ ops: true }, null],
+  ['constructor', null],
+  [['__proto__'], null],
+])('the claim %j says the role %s', (value, role) => {
+  expect(roleIn({ groups: value })).toBe(role)
+})
+
+test('a claim is found by its flat name first, and then by its path, also through names with dots', () => {
+  const nested = { realm_access: { roles: ['ops'] }, resource_access: { 'the.grid': { roles: 'guests' } } }
+  expect(roleIn(nested, 'realm_access.roles')).toBe('admin')
+  expect(roleIn(nested, 'resource_access.the.grid.roles')).toBe('viewer')
+  expect(roleIn({ ...nested, 'realm_access.roles': 'staff' }, 'realm_access.roles')).toBe('member')
+  expect(roleIn({ 'https://corp.example/roles': 'ops' }, 'https://corp.example/roles')).toBe('admin')
+  expect(roleIn(nested, 'constructor.name')).toBe(null)
+})
+
+test('Google vouches for addresses of an organization only, as its token says', () => {
+  const rules = { emailClaim: '', trustedDomains: ['corp.example'] }
+  const said = (claims: object, issuer: string) =>
+    addressOf(who({ email: 'una@corp.example', ...claims }, issuer), rules).isVerified
+  expect(said({}, 'https://login.corp.example')).toBe(true)
+  expect(said({}, 'https://accounts.google.com')).toBe(false)
+  expect(said({ hd: 'other.example' }, 'https://accounts.google.com')).toBe(false)
+  expect(said({ hd: 'corp.example' }, 'https://accounts.google.com')).toBe(true)
+  // The token names another issuer than the one that was set up.
+  expect(said({}, 'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0')).toBe(false)
+  expect(addressOf(who({ email: 'una@elsewhere.example' }), rules).isVerified).toBe(false)
+})
+
+test('a role of the claim falls to member without it, and one that a person gave stays', async () => {
+  const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
+  server.claims.groups = 'ops'
+  await come(id)
+  expect(await una()).toMatchObject({ role: 'admin', roleByClaim: true })
+  server.claims._claim_names = { groups: 'src1' }
+  delete server.claims.groups
+  server.serve([callback(id)], {
+    claims: { profile: ['name', 'groups', '_claim_names'], email: ['email', 'email_verified'] },
+  })
+  await come(id)
+  expect(await una()).toMatchObject({ role: 'admin' })
+  const page = await (await asOwner()).open(settings(grid.acme))
+  expect(page.text).toContain('too many groups')
+
+  delete server.claims._claim_names
+  await come(id)
+  expect(await una()).toMatchObject({ role: 'member', roleByClaim: false })
+  const { userId } = await una()
+  const role = `/accounts/${grid.acme.id}/settings/team/members/${userId}/role`
+  await postWithToken(await asOwner(), role, { role: 'admin' })
+  await come(id)
+  expect(await una()).toMatchObject({ role: 'admin', roleByClaim: false })
+})
+
+test('the address of userinfo does not vouch for another one in the ID token', async () => {
+  const id = await world.setUp()
+  server.serve([callback(id)], {
+    findAccount: (_, sub) => ({
+      accountId: sub,
+      claims: (use) => ({
+        sub,
+        ...(use === 'id_token' ? { email: 'boss@corp.example' } : { email: 'una@corp.example', email_verified: true }),
+      }),
+    }),
+    conformIdTokenClaims: false,
+  })
+
+  expect((await come(id)).page.text).toContain('does not say that boss@corp.example is verified')
+  expect(await latest()).toMatchObject({ outcome: 'not_verified', report: { email: 'boss@corp.example' } })
+})
+
+test('a sign-in that was cancelled at the provider is told as such', async () => {
+  const one = browser(grid)
+  const back = await server.wayBack(await beginAt(one, 'grid'))
+  const state = new URL(back, server.issuer).searchParams.get('state')!
+  const denied = new URLSearchParams({ error: 'access_denied', state, iss: server.issuer })
+
+  expect((await one.open(`/sso/grid/callback?${denied}`)).text).toContain('cancelled')
+})
+
+test('an issuer that does not answer is a draft, which signs no one in, until it is saved again', async () => {
+  const one = await asOwner()
+  const given = { ...world.given(), issuer: `${server.issuer}/other` }
+  await postWithToken(one, `${settings(grid.acme)}/sso`, given)
+  const draft = (await grid.acme.store.read.sso.get())!
+  world.records['corp.example'] = [`agent-grid-verification=${draft.proof}`]
+  await postWithToken(one, `${settings(grid.acme)}/sso/verify`)
+  expect((await one.open(settings(grid.acme))).text).toContain('This is a draft, which signs nobody in')
+  expect(await beginAt(browser(grid), draft.id)).toMatch(/^404/)
+  expect((await browser(grid).open('/sign-in')).text).not.toContain('with your company')
+
+  // It answers as another issuer, which the page names.
+  server.serve([callback(draft.id)], { said: 'https://login.bank.example' })
+  await postWithToken(one, `${settings(grid.acme)}/sso`, world.given())
+  expect((await one.open(settings(grid.acme))).text).toContain('The provider calls itself https://login.bank.example')
+  expect(JSON.stringify(grid.logs)).toContain('https://login.bank.example')
+
+  server.serve([callback(draft.id)])
+  await postWithToken(one, `${settings(grid.acme)}/sso`, world.given())
+  await come(draft.id)
+  expect(await una()).toBeDefined()
+  // A provider that has answered once may be down while something else is changed.
+  server.stop()
+  await postWithToken(one, `${settings(grid.acme)}/sso`, { ...world.given(), name: 'Corp Ltd' })
+  expect(await grid.acme.store.read.sso.get()).toMatchObject({ name: 'Corp Ltd', draft: '' })
+})
+
+test('an owner tries the provider: what it says is shown, and nothing is stored', async () => {
+  const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops' })
+  const one = await asOwner()
+  const before = await rows(grid, 'SELECT count(*) AS n FROM users', [])
+  const begun = await one.submit(settings(grid.acme), {}, `/sso/${id}/try`)
+  const back = await server.wayBack(linkOut(begun)!)
+  expect((await browser(grid).open(back)).text).toContain('Begin it again')
+  const tried = await one.open(back)
+
+  expect(tried.text).toContain('It works')
+  expect(tried.text).toContain('una@corp.example (verified)')
+  expect(tried.text).toContain('did not come groups')
+  expect(await rows(grid, 'SELECT count(*) AS n FROM users', [])).toEqual(before)
+  expect(await grid.acme.store.read.sso.signIns(9)).toEqual([])
+  expect((await one.open(settings(grid.acme))).status).toBe(200)
+  for (const role of ['admin', 'member'] as const) {
+    const other = await signedIn(grid, await person(grid, { role }))
+    const csrf = await csrfTokenOf(other, '/new-account')
+    expect((await other.post(`/sso/${id}/try`, { csrf, account: grid.acme.id })).status).toBe(403)
+  }
+})
+
+/** A user of the grid's provider whose address it does not verify, and the path of a sign-in link that they asked for. */
+async function unproved() {
+  server.claims.email_verified = false
+  const { one } = await come('grid')
+  await browser(grid).submit('/sign-in-link', { email: 'una@corp.example' })
+  return { one, link: emailedPath(grid), user: (await world.userOf('una@corp.example'))! }
+}
+
+test('an email link keeps the identity that began the session in which it is followed', async () => {
+  const { one, link, user } = await unproved()
+
+  expect((await one.submit(link, {})).at).not.toContain('unlinked')
+
+  expect(await grid.store.global.sso.identitiesOf(user.id)).toHaveLength(1)
+  expect((await come('grid')).page.at).toBe('/new-account')
+})
+
+test('in any other session it goes, and the page says so with a way to link it again', async () => {
+  const { one, link, user } = await unproved()
+  // Another identity that somebody has prepared.
+  const prepared = { issuer: server.issuer, subject: 'prepared' }
+  await grid.store.write(grid.store.global.sso.addIdentity(user.id, prepared, 1))
+  const elsewhere = browser(grid)
+  const told = await elsewhere.submit(link, {})
+
+  expect(told.at).toContain('/sso/unlinked')
+  expect(told.text).toContain('was unlinked from your user')
+  expect(await grid.store.global.sso.identitiesOf(user.id)).toEqual([])
+  expect((await one.open('/new-account')).at).toContain('/sign-in')
+  await elsewhere.send(told, {}, '/sso/grid/link')
+  const session = { user, sessionId: 's', identity: prepared }
+  await grid.store.write(grid.store.global.sso.addIdentity(user.id, prepared, 1))
+  expect((await sortIdentities(grid.store, { ...user, id: world.owner.id }, session)).kept).toEqual([])
+})
+
+test('an issuer that vouches for the address keeps its identity; the operator says which', async () => {
+  const { link, user } = await unproved()
+  const kept = (domains: string[]) =>
+    sortIdentities(
+      { ...grid.store, deps: { ...grid.deps, config: { ...grid.deps.config, oidcTrustedDomains: domains } } },
+      user,
+      undefined,
+    )
+  expect((await kept(['other.example'])).kept).toEqual([])
+  expect((await kept(['corp.example'])).kept).toHaveLength(1)
+  expect(link).toContain('/sign-in-link/')
+
+  await world.close()
+  await begin({ OIDC_TRUSTED_DOMAINS: 'corp.example' })
+  server.claims.email_verified = false
+  await come('grid')
+  expect(await world.userOf('una@corp.example')).toMatchObject({ registeredByShownLink: false })
+})
+
+test('a user whose address is not verified is told so where an account is made, and verifies it there', async () => {
+  delete server.claims.email_verified
+  const { one } = await come('grid')
+  grid.clock.now += minute
+  const page = await one.open('/new-account')
+  expect(page.text).toContain('Your address is not verified')
+  await one.send(page, {}, '/new-account/verify')
+  await one.submit(emailedPath(grid), {})
+
+  expect((await one.open('/new-account')).text).not.toContain('not verified')
+  expect((await one.submit('/new-account', { name: 'Mine' })).text).toContain('Mine')
+})
