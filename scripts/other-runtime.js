@@ -79,8 +79,14 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
   ]
 }
 
+/** Commands whose operand is a backup or an archive. */
+const fileCommands = ['backup', 'restore', 'export-account', 'import-account']
+/** Their options with a value. */
+const valueOption = /^--(key|key-file|account|fingerprint|rename)$/
+
 /**
- * The files that a command line names: backups, which are read or written, and texts for options such as `--key-file`.
+ * The files that a command line names: backups and archives, which are read or written, and texts for options such as
+ * `--key-file`.
  *
  * @param {string[]} words
  */
@@ -90,9 +96,9 @@ function filesAmong([command, ...words]) {
     return isOption && joined ? [resolve(joined)] : []
   })
   const isOperand = (/** @type {string} */ word, /** @type {number} */ i) =>
-    !word.startsWith('--') && !/^--key(-file)?$/.test(words[i - 1] ?? '')
-  const isBackup = command === 'backup' || command === 'restore'
-  return { backups: isBackup ? words.filter(isOperand).map((word) => resolve(word)) : [], texts }
+    !word.startsWith('--') && !valueOption.test(words[i - 1] ?? '')
+  const isKnown = command !== undefined && fileCommands.includes(command)
+  return { backups: isKnown ? words.filter(isOperand).map((word) => resolve(word)) : [], texts }
 }
 
 /**

@@ -41,6 +41,7 @@ test.each([
   ['SMTP_URL', 'smtp://ann:hush@mail.example?requireTLS=false'],
   ['EGRESS_PROXY', 'socks5://ann:hush@proxy.example'],
   ['EGRESS_PROXY', 'http://ann:hush@proxy.example/x'],
+  ['EGRESS_PROXY', 'http://ann:50%hush@proxy.example'],
   ['MAIL_FROM', 'Grid <grid@grid.example>'],
   ['BLOCKED_TARGETS', 'example.com'],
 ])('%s=%s is refused, and its password is not printed', (name, value) => {

@@ -1,7 +1,8 @@
 /** Whether the listener reports that a response was taken. Bun does not report it; Deno is tested in `e2e/`. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { minute } from '../src/lib/time.ts'
 import { listen, type Listener } from '../src/listen.ts'
 import { waitFor } from './support/wait-for.ts'
 
@@ -116,4 +117,19 @@ test('a client that does not take its answer in time is disconnected', async () 
   socket.resume()
   socket.on('error', () => {})
   await once(socket, 'close')
+})
+
+test('a client that takes nothing of its answer for a while is disconnected', async () => {
+  let isEnded = false
+  const impatient = await listen((_, connection) => {
+    connection.answerSent!(10 * minute).then(() => isEnded = true)
+    return new Response(big)
+  }, { port: 0, host: '127.0.0.1', maxStallMs: 300 })
+  onTestFinished(() => impatient.stop(100))
+  const socket = connect(impatient.port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+
+  await waitFor('the end', () => isEnded)
 })

@@ -8,21 +8,19 @@ import { type Connection, post } from './connection.ts'
 import type { BenchGrid } from './grid.ts'
 import type { Step, Workload } from './load.ts'
 import { startPairs } from './pairs.ts'
-import type { Connect, Row, Scenario } from './scenario.ts'
+import type { Connect, RowText, Scenario } from './scenario.ts'
 
-const turnRow: Row<BenchGrid> = {
+const turnRow: RowText = {
   name: 'a turn of a worker, turn',
   measures:
     'POST /api/v1/messages: the answer is stored, its question acknowledged, and the next question leased. The inboxes are filled before, which does not count',
   limit: 'SQLite: one commit, which turns that arrive together share',
-  work: turnWork,
 }
 
-const exchangeRow: Row<BenchGrid> = {
+const exchangeRow: RowText = {
   name: 'an exchange, turn',
   measures: 'send_message with wait_seconds, until the answer of a worker that waits for questions',
   limit: 'the commits of question and answer, one after the other',
-  work: exchangeWork,
 }
 
 /** In the table of the others, a turn is a pair: publish, take and acknowledge. */
@@ -31,7 +29,7 @@ export const exchange: Scenario = {
   async run(context) {
     const grid = await startPairs(context)
     await compareSubjects(context, [
-      gridSubject('a turn of a worker', grid, (clients, connect) => turnWork(grid, clients, connect)),
+      gridSubject('a turn of a worker', grid, turnsOn(grid)),
       gridSubject('an exchange', grid, (clients, connect) => exchangeWork(grid, clients, connect)),
       ...await startOthers(context, [postgresqlBehindHttp, nats]),
     ], 'turn')
@@ -41,32 +39,39 @@ export const exchange: Scenario = {
 /** How many questions wait for a worker. */
 const waiting = 50
 
-/** Each worker has its own asker, which fills its inbox. */
-function turnWork(grid: BenchGrid, clients: number, connect: Connect): Workload {
-  const { server: { port }, agents: { sender, sink } } = grid
-  const left = Array.from({ length: clients }, () => 0)
-  const workers = sink.slice(0, clients).map((agent) => new Worker(port, agent, connect()))
-  const askers = sender.slice(0, clients)
-  const connections = askers.map(connect)
-  return {
-    steps: workers.map((worker, i): Step => async () => {
-      left[i]--
-      if (await worker.turn() !== left[i] > 0) {
-        throw new Error(`A worker with ${left[i]} questions took none, or too many`)
-      }
-    }),
-    refill: {
-      every: waiting,
-      async run() {
-        let next = 0
-        await drainInboxes(port, askers, () => connections[next++])
-        await Promise.all(askers.map(async (asker, i) => {
-          const toAsk = sendMessageRequest(port, asker, `@${sink[i].alias}`)
-          for (; left[i] < waiting; left[i]++) await sendMessage(connections[i], toAsk)
-          await workers[i].take()
-        }))
+/**
+ * Turns of workers. Each has its own asker, which fills its inbox. Questions that are left in an inbox are still there
+ * when the number of clients changes, so the workers are kept.
+ */
+export function turnsOn(
+  { server: { port }, agents: { sender, sink } }: Pick<BenchGrid, 'agents'> & { server: { port: number } },
+): (clients: number, connect: Connect) => Workload {
+  const all = sink.map((agent) => new Worker(port, agent))
+  return (clients, connect) => {
+    const workers = all.slice(0, clients)
+    for (const worker of workers) worker.connection = connect()
+    const askers = sender.slice(0, clients)
+    const connections = askers.map(connect)
+    return {
+      steps: workers.map((worker): Step => async () => {
+        worker.left--
+        if (await worker.turn() !== worker.left > 0) {
+          throw new Error(`A worker with ${worker.left} questions took none, or too many`)
+        }
+      }),
+      refill: {
+        every: waiting,
+        async run() {
+          let next = 0
+          await drainInboxes(port, askers, () => connections[next++])
+          await Promise.all(workers.map(async (worker, i) => {
+            const toAsk = sendMessageRequest(port, askers[i], `@${sink[i].alias}`)
+            for (; worker.left < waiting; worker.left++) await sendMessage(connections[i], toAsk)
+            await worker.take()
+          }))
+        },
       },
-    },
+    }
   }
 }
 
@@ -76,7 +81,11 @@ function exchangeWork(
   clients: number,
   connect: Connect,
 ): Workload {
-  for (const agent of reader.slice(0, clients)) void new Worker(port, agent, connect(), waitSeconds).work()
+  for (const agent of reader.slice(0, clients)) {
+    const worker = new Worker(port, agent, waitSeconds)
+    worker.connection = connect()
+    void worker.work()
+  }
   return {
     steps: sender.slice(0, clients).map((asker, i) => {
       const connection = connect()
@@ -98,16 +107,17 @@ interface Leased {
 
 /** A worker with a lease on one question. */
 class Worker {
+  connection: Connection | undefined
+  /** How many questions wait for it, with the one that it has leased. */
+  left = 0
   readonly #port: number
   readonly #agent: BenchAgent
-  readonly #connection: Connection
   readonly #next: object
   #leased: Leased | undefined
 
-  constructor(port: number, agent: BenchAgent, connection: Connection, wait_seconds = 0) {
+  constructor(port: number, agent: BenchAgent, wait_seconds = 0) {
     this.#port = port
     this.#agent = agent
-    this.#connection = connection
     this.#next = { limit: 1, wait_seconds }
   }
 
@@ -141,7 +151,7 @@ class Worker {
 
   async #call<Answer>(path: string, body: object): Promise<Answer> {
     const headers = { Authorization: `Bearer ${this.#agent.key}` }
-    const response = await this.#connection.send(post(this.#port, path, body, headers))
+    const response = await this.connection!.send(post(this.#port, path, body, headers))
     if (response.status >= 300) throw new Error(`The server responded ${response.status}: ${response.body}`)
     return JSON.parse(response.body)
   }

@@ -194,10 +194,13 @@ export const rows: readonly Row[] = [
     title: `${title}: woken again`,
     async run(lab) {
       const session = await openSession(lab)
+      // Until it was woken once it may still be loading the tools: Claude Code tries for 2 s, and then leaves them out.
+      await wake(session)
       await isReady(session)
       await fail(lab, session)
       const ms = await session.isTold(await session.send())
       await session.isIdle()
+      expect(await lab.grid.unread(session.place.agent) === 0, 'it did not read')
       return `told ${(ms / second).toFixed(1)} s after it`
     },
   })),

@@ -57,14 +57,15 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
     if (offered.length === 0) return { call: undefined, said: 'A title' }
     model.asked.push(asked)
     busy.add(client)
-    const act = pending.get(client) ?? model.script(asked)
+    const searched = pending.get(client)
+    const act = searched ?? model.script(asked)
     pending.delete(client)
     if (act.delayMs !== undefined) await sleep(act.delayMs)
     const tool = 'tool' in act ? act : undefined
     const find = (wanted: string) => offered.find(({ name }) => name.endsWith(wanted))
     let found = tool && find(tool.tool)
     let words = tool?.arguments ?? {}
-    if (tool && !found && find('ToolSearch')) {
+    if (tool && !found && !searched && find('ToolSearch')) {
       // Claude Code tells of tools by name, and loads them when they are searched.
       found = find('ToolSearch')
       words = { query: `select:mcp__agent-grid__${tool.tool}` }

@@ -18,7 +18,8 @@ description: ${skillDescription}
 
 You are one of several agents. Each has an @alias and an inbox on a grid, and you reach it with the tools of the MCP
 server \`${serverName}\`. Your client may name them with a prefix, such as \`mcp__${serverName}__read_messages\`; if you do
-not see them, look for deferred tools of that name.
+not see them, look for deferred tools of that name. If it could not load them, do not search again: ask your user to
+reconnect the server, in Claude Code with \`/mcp\`.
 
 When you hear of unread messages:
 

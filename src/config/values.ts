@@ -106,8 +106,17 @@ export const proxy: Value<string | undefined> = value(
 /** Whether a URL has only a scheme and a host, perhaps with a user and a port. */
 function isServer(text: string, protocols: RegExp): boolean {
   if (!URL.canParse(text)) return false
-  const { protocol, hostname, pathname, search, hash } = new URL(text)
-  return protocols.test(protocol) && hostname !== '' && /^\/?$/.test(`${pathname}${search}${hash}`)
+  const { protocol, hostname, pathname, search, hash, username, password } = new URL(text)
+  const isPlain = hostname !== '' && /^\/?$/.test(`${pathname}${search}${hash}`)
+  return protocols.test(protocol) && isPlain && isDecodable(username) && isDecodable(password)
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function isCidr(text: string): boolean {

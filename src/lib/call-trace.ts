@@ -29,6 +29,7 @@ export class AccountTrace {
 
   set spans(spans: CallSpans | undefined) {
     this.#spans = spans
+    if (spans) spans.account = this.account
   }
 
   async time<T>(part: keyof typeof steps, run: () => Promise<T>): Promise<T> {

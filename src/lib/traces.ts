@@ -10,6 +10,7 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
+  TraceFlags,
   type Tracer,
 } from '@opentelemetry/api'
 import { parseTraceParent, setGlobalErrorHandler } from '@opentelemetry/core'
@@ -28,8 +29,11 @@ const maxLinks = 10
 const maxSteps = 50
 /** Others are made up by the caller. @see OpenTelemetry, semantic conventions of HTTP */
 const knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** New traces. A span costs as much as a small statement, so what goes beyond this is left out. */
-const tracesRecorded = { perSecond: 20, burst: 50 }
+/**
+ * New traces of the process, and calls of one account that continue a trace, which any of its agents can name. A span
+ * costs as much as a small statement, so what goes beyond this is left out.
+ */
+const recordedRates = { begun: { perSecond: 20, burst: 50 }, continued: { perSecond: 50, burst: 200 } }
 /** How long the last spans may take to be sent when the process stops. */
 const closeMs = 3 * second
 
@@ -45,7 +49,10 @@ export interface EndedCall {
 
 export class Traces {
   readonly #provider: TracerProvider
-  readonly #recorded = new TokenBuckets(tracesRecorded)
+  readonly #recorded = {
+    begun: new TokenBuckets(recordedRates.begun),
+    continued: new TokenBuckets(recordedRates.continued),
+  }
   readonly #tracer: Tracer
   readonly #now: () => number
   readonly #warn: (error: unknown) => void
@@ -86,6 +93,8 @@ export class Traces {
   }
 }
 
+type Recorded = Record<keyof typeof recordedRates, TokenBuckets>
+
 interface Step {
   name: string
   since: number
@@ -97,8 +106,10 @@ interface Step {
  * when its id is asked for, or at its end. Times are milliseconds since the epoch, with fractions.
  */
 export class CallSpans {
+  /** The account of the caller, once it is known. */
+  account = ''
   readonly #tracer: Tracer
-  readonly #recorded: TokenBuckets
+  readonly #recorded: Recorded
   readonly #kind: SpanKind
   /** The clock of the day may be set; that of steps may not. */
   readonly #epoch: number
@@ -108,13 +119,13 @@ export class CallSpans {
   readonly #links: Link[] = []
   readonly #steps: Step[] = []
   #verb: Omit<Step, 'until'> | undefined
-  /** It began a trace that is beyond the rate. */
-  #isLeftOut: boolean | undefined
+  /** The rate that it is beyond. */
+  #leftOut: keyof Recorded | undefined
   #made: { span: Span; context: Context } | undefined
 
   constructor(
     tracer: Tracer,
-    recorded: TokenBuckets,
+    recorded: Recorded,
     at: number,
     kind: SpanKind,
     given: () => string | null,
@@ -226,9 +237,13 @@ export class CallSpans {
   }
 
   get #isRecorded(): boolean {
-    if (!this.#made && !this.#parent) {
-      this.#isLeftOut ??= this.#recorded.take('', performance.now()) > 0
-      if (this.#isLeftOut) return false
+    if (this.#made) return this.#made.span.isRecording()
+    if (this.#parent && !(this.#parent.traceFlags & TraceFlags.SAMPLED)) return false
+    const rate = this.#parent ? 'continued' : 'begun'
+    if (this.#leftOut === rate) return false
+    if (this.#recorded[rate].take(this.#parent ? this.account : '', performance.now()) > 0) {
+      this.#leftOut = rate
+      return false
     }
     return this.#own.span.isRecording()
   }

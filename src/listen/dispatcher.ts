@@ -27,6 +27,8 @@ export interface ListenOptions {
   host: string
   /** Who sent a request. By default the remote address. */
   callerOf?: CallerOf
+  /** A client that takes nothing of its answer for this long is disconnected. On Bun after 30 s. */
+  maxStallMs?: number
 }
 
 /** The caller of a request. */

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../errors.ts'
 import { SentAnswers, untilSent } from '../lib/http/sent-answers.ts'
 import { nextIteration, RequestScheduler } from '../lib/limits/request-scheduler.ts'
+import { minute } from '../lib/time.ts'
 import {
   arrivingMs,
   createDispatcher,
@@ -23,7 +24,7 @@ const backlog = 4_096
 /** Serve with `node:http`. */
 export async function listenOnNode(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
-  const { port, host } = options
+  const { port, host, maxStallMs = 2 * minute } = options
   const scheduler = new RequestScheduler()
   const dispatch = createDispatcher(fetch, scheduler, options)
   let isStopping = false
@@ -38,6 +39,7 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
     },
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
+  server.setTimeout(maxStallMs)
   server.on('connection', () => scheduler.accepted())
   server.on('clientError', refuseUnreadable)
   await new Promise<void>((resolve, reject) => {

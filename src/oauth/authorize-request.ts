@@ -33,11 +33,12 @@ export interface AuthorizationRequest extends ClientRedirect {
 export async function readClientRedirect(
   query: URLSearchParams,
   { store, clients }: OAuthParts,
+  userId?: string,
 ): Promise<ClientRedirect> {
   if (query.toString().length > maxQueryLength) throw new GridError('invalid_request', 'The address is too long.')
   rejectRepeatedParameters(query)
   const id = parameter(query, 'client_id')
-  const client = id === undefined ? undefined : await clients.find(id, 'authorize')
+  const client = id === undefined ? undefined : await clients.find(id, 'authorize', userId)
   if (!client) {
     throw new GridError('invalid_client', 'This client is unknown, or its metadata document could not be read.')
   }

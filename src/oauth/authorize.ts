@@ -50,7 +50,7 @@ async function authorize(parts: AuthorizeParts, request: Request): Promise<Respo
   // Anonymous callers cannot make the grid fetch a client document.
   if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
 
-  const redirect = await readClientRedirect(query, parts)
+  const redirect = await readClientRedirect(query, parts, visitor?.user.id)
   // Before any redirect to the client, see `reportToClient`.
   if (!visitor) return signInFirst()
   let authorization: AuthorizationRequest

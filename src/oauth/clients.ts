@@ -13,8 +13,9 @@ export const usedClientMs = 90 * day
 
 /** The number of stored documents that were never used for a login. */
 const maxUnusedDocuments = 1_000
-/** The number of documents that are fetched at the same time. */
+/** The number of documents that are fetched at the same time, and of those that one user asks for. */
 const maxConcurrentFetches = 8
+const maxFetchesOfUser = 2
 
 export interface Client {
   id: string
@@ -40,20 +41,20 @@ export interface OAuthParts {
 /** The clients of this grid: registered ones, and those with a metadata document. */
 export function createClients({ global, write, deps }: Store) {
   const { config, log, now, safeFetch } = deps
-  const fetches = new Map<string, Promise<Client | undefined>>()
+  const fetches = new Map<string, { user: string; fetched: Promise<Client | undefined> }>()
 
   /**
    * The client with this id, or undefined. To authorize, a stored copy of its document must be fresh; otherwise it is
-   * fetched. To issue a token, any stored copy is enough: logins survive an outage of the client's web server, and
+   * fetched for `user`. To issue a token, any stored copy is enough: logins survive an outage of the client's web server, and
    * anonymous callers cannot make the grid send requests.
    */
-  async function find(id: string, purpose: 'authorize' | 'token'): Promise<Client | undefined> {
+  async function find(id: string, purpose: 'authorize' | 'token', user = ''): Promise<Client | undefined> {
     const isDocument = isDocumentUrl(id)
     if (isDocument && !mayFetch(new URL(id).hostname)) return undefined
     const stored = await global.oauth.clients.byId(id, now())
     if (!isDocument) return stored?.kind === 'registered' ? toClient(stored) : undefined
     if (stored?.kind === 'document' && (purpose === 'token' || stored.freshUntil! > now())) return toClient(stored)
-    return purpose === 'token' ? undefined : await fetchOnce(id)
+    return purpose === 'token' ? undefined : await fetchOnce(id, user)
   }
 
   function mayFetch(host: string): boolean {
@@ -61,14 +62,15 @@ export function createClients({ global, write, deps }: Store) {
     return config.oauthCimdHosts.includes('*') || config.oauthCimdHosts.includes(host)
   }
 
-  /** Concurrent lookups of the same document share one fetch. */
-  function fetchOnce(url: string): Promise<Client | undefined> {
+  /** Concurrent lookups of the same document share one fetch. A user whose documents are slow takes no place of others. */
+  function fetchOnce(url: string, user: string): Promise<Client | undefined> {
     const running = fetches.get(url)
-    if (running) return running
-    if (fetches.size >= maxConcurrentFetches) return Promise.resolve(undefined)
-    const fetching = fetchAndKeep(url).finally(() => fetches.delete(url))
-    fetches.set(url, fetching)
-    return fetching
+    if (running) return running.fetched
+    const own = [...fetches.values()].filter((fetch) => fetch.user === user)
+    if (fetches.size >= maxConcurrentFetches || own.length >= maxFetchesOfUser) return Promise.resolve(undefined)
+    const fetched = fetchAndKeep(url).finally(() => fetches.delete(url))
+    fetches.set(url, { user, fetched })
+    return fetched
   }
 
   async function fetchAndKeep(url: string): Promise<Client | undefined> {

@@ -409,22 +409,38 @@ test('a further message with a webhook registers it, and the webhook is told of 
   expect(shown(hook)).toEqual(['working'])
 })
 
-test('the webhooks of a deleted agent are silent, and those of an agent that moves hear the end of its tasks', async () => {
-  const [ofDeleted, ofMoved] = [await webhook(500), await webhook()]
-  const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
-  await signUpAs(grid, 'zoe@new.example', 'mate')
-  await set10(await newTask(), { url: ofDeleted.url })
+test('the webhooks of a deleted agent are silent', async () => {
+  const hook = await webhook(500)
+  await set10(await newTask(), { url: hook.url })
   await inboxOf(grid, grid.bob)
   await step()
-  const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: ofMoved.url } }
-  await postA2a(grid, zoe.key, send10({ metadata: { to: '@mate' } }, { configuration }))
 
   await deleteAgent(grid.acme.store, 'alice')
-  await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
   await step(minute)
 
-  expect(shown(ofDeleted)).toEqual(['working'])
-  expect(shown(ofMoved)).toEqual(['canceled'])
+  expect(shown(hook)).toEqual(['working'])
+})
+
+test('an agent that signed up has no webhook before it is claimed', async () => {
+  const hook = await webhook()
+  const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
+  await signUpAs(grid, 'zoe@new.example', 'mate')
+  const send = (configuration: object) =>
+    postA2a(
+      grid,
+      zoe.key,
+      send10({ metadata: { to: '@mate' } }, { configuration: { returnImmediately: true, ...configuration } }),
+    )
+  const { id: taskId } = (await send({})).body.result.task
+  const set = () => call('CreateTaskPushNotificationConfig', { taskId, url: hook.url }, { key: zoe.key })
+
+  expect((await send({ taskPushNotificationConfig: { url: hook.url } })).body.error).toMatchObject({ code: -32000 })
+  expect((await set()).error).toMatchObject({ message: expect.stringContaining('claimed') })
+  await step(minute)
+  expect(shown(hook)).toEqual([])
+
+  await claimAgents(grid, zoe.link, { keep: ['zoe', 'mate'] })
+  expect((await set()).result).toMatchObject({ url: hook.url })
 })
 
 test('a webhook goes with its task', async () => {

@@ -1,5 +1,6 @@
 /** What the spans of calls say, and whose trace they continue. See docs/operating.md, "Traces". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { AccountTrace, CallTrace } from '../../src/lib/call-trace.ts'
 import { minute, second } from '../../src/lib/time.ts'
 import { RemoteLines } from '../../src/worker/remote-lines.ts'
 import { type CollectedSpan, type Collector, startCollector, treeOf } from '../support/collector.ts'
@@ -205,4 +206,21 @@ test('a collector that refuses is logged, and calls go on', async () => {
   expect(other.logs.filter((line) => line.includes('Traces could not be sent'))).toHaveLength(1)
   await other.close()
   await refusing.close()
+})
+
+test('an account that names a trace in each call is recorded up to its rate, and others are too', async () => {
+  const begunAt = performance.now()
+  const call = (account: string) => {
+    const trace = new CallTrace(grid.deps.log, grid.deps.traces!.request(() => traceparent))
+    trace.account = new AccountTrace(account, undefined, grid.deps.now)
+    trace.spans!.end(() => ({ method: 'POST', route: account, status: 200 }))
+  }
+  for (let n = 0; n < 1_500; n++) call('of many calls')
+  const seconds = (performance.now() - begunAt) / second
+  call('of one call')
+  const spans = await spansSent()
+
+  expect(named(spans, 'POST of many calls').length).toBeGreaterThanOrEqual(200)
+  expect(named(spans, 'POST of many calls').length).toBeLessThanOrEqual(201 + 50 * seconds)
+  expect(named(spans, 'POST of one call')).toHaveLength(1)
 })

@@ -14,6 +14,7 @@ import {
   refresh,
   submitConsent,
 } from '../support/oauth.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { expect, test } from 'vitest'
 
 const url = 'https://client.example/oauth/metadata.json'
@@ -160,6 +161,27 @@ test('concurrent requests share one fetch of a document, and at most 8 documents
   expect(net.fetched.filter((fetched) => fetched === url)).toHaveLength(1)
   expect(net.fetched.length).toBeLessThanOrEqual(31)
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE kind = 'document'")).toHaveLength(1)
+})
+
+test('one user whose documents are slow does not keep others from signing in', async () => {
+  const { safeFetch } = fakeWeb({ [url]: { json: good } })
+  let fail = () => {}
+  const slow = new Promise<never>((_, reject) => fail = () => reject(new Error('slow')))
+  let asked = 0
+  const web: SafeFetch = (address, request) => {
+    if (address === url) return safeFetch(address, request)
+    asked++
+    return slow
+  }
+  grid = await oauthGrid({ safeFetch: web, env: { OAUTH_CIMD: 'on' } })
+  const slowPages = Array.from({ length: 12 }, (_, n) => page(`https://slow.example/${n}`))
+  await waitFor('the slow documents', () => asked > 0)
+
+  const { response } = await openConsentPage(grid, grid.ed, { client_id: url, redirect_uri: callback })
+
+  expect(response.status).toBe(200)
+  fail()
+  await Promise.all(slowPages)
 })
 
 test.each([

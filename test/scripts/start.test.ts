@@ -96,6 +96,10 @@ test('Deno may use the files that the command line names', () => {
   const backup = relative('.', join(elsewhere, 'b1.backup'))
   expect(run('backup', backup, '--key-file', join(elsewhere, 'key'))).toMatchObject({ encrypted: true })
   expect(run('restore', `--key-file=${join(elsewhere, 'key')}`, backup)).toMatchObject({ messages: 0 })
+  const account = run('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example').account_id
+  const archive = relative('.', join(elsewhere, 'acme.archive'))
+  const { fingerprint } = run('export-account', '--account', account, archive)
+  expect(run('import-account', archive, '--fingerprint', fingerprint)).toMatchObject({ error: { code: 'names_taken' } })
   expect(run('try-guardrail', '--account', 'x', '--provider', 'pii', '--file', join(elsewhere, 'key'))).toMatchObject({
     error: { code: 'account_not_found' },
   })
@@ -107,6 +111,7 @@ test('Deno may not use the folder of what is no path', () => {
 
   expect(writes('create-account', '--name', '/srv/Acme')).toEqual([])
   expect(writes('backup', '--key', '/srv/phrase', '/b/1')).toEqual([`--allow-write=/b,${tmpdir()}`])
+  expect(writes('import-account', '/b/1', '--rename', '/a/x=y')).toEqual([`--allow-write=/b,${tmpdir()}`])
 })
 
 test('Deno may write only in the folder of the database, and nowhere with a remote one', () => {

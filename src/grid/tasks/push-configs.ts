@@ -25,9 +25,13 @@ export interface PushConfigInput extends PushSecrets {
   urlField: string
 }
 
-/** Check a webhook, and encrypt its secrets. Fails with `invalid_input`. */
+/** Check a webhook, and encrypt its secrets. Fails with `invalid_input`, or with `not_allowed` before the claim. */
 export async function newPushConfig(account: AccountStore, input: PushConfigInput): Promise<NewPushConfig> {
   const { configId, scheme = null, token, credentials, version, urlField } = input
+  // Anyone can sign up: strangers cannot make the grid send requests.
+  if (!await account.read.profile.isClaimed()) {
+    throw new GridError('not_allowed', 'Push notifications begin when the owner has claimed the agent. Poll the task.')
+  }
   const url = requireAllowedTarget(input.url, account.deps.config, urlField)
   const id = newId()
   const config = { id, configId, url, scheme, version }
@@ -37,7 +41,7 @@ export async function newPushConfig(account: AccountStore, input: PushConfigInpu
   return { ...config, secrets: await account.seal('task_push_configs', id, JSON.stringify(secrets)) }
 }
 
-/** Register a webhook for a task of the calling agent. Fails with `task_not_found` or `invalid_input`. */
+/** Register a webhook for a task of the calling agent. Fails with `task_not_found`, and as `newPushConfig` does. */
 export async function setPushConfig(
   account: AccountStore,
   taskId: string,

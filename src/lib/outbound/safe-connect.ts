@@ -1,5 +1,5 @@
 /** Connects to one checked IP address, directly or through the operator's proxy, with TLS for `https:`. */
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { hostnameOf, isIpAddress, portOf } from './egress-policy.ts'
@@ -18,6 +18,7 @@ export interface ConnectOptions {
 
 /** The largest response to CONNECT. */
 const maxProxyResponse = 16 * 1024
+const headEnd = '\r\n\r\n'
 
 /**
  * Connect. `signal` destroys the socket, also after this has resolved. Rejects with the error of the system, a
@@ -42,19 +43,31 @@ function tls(socket: Socket, host: string, ca: string | undefined, signal: Abort
 /** @see RFC 9110 §9.3.6 */
 async function connectThroughProxy(proxy: URL, address: string, port: number, signal: AbortSignal): Promise<Socket> {
   const plain = await tcp(hostnameOf(proxy), portOf(proxy), signal)
-  const socket = proxy.protocol === 'https:' ? await tls(plain, hostnameOf(proxy), undefined, signal) : plain
-
-  const authority = `${address.includes(':') ? `[${address}]` : address}:${port}`
-  const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`
-  const authorization = proxy.username === '' ? '' : `Proxy-Authorization: Basic ${btoa(user)}\r\n`
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`)
-  const head = await readProxyResponse(socket)
-  if (!/^HTTP\/1\.[01] 2\d\d /.test(head)) {
-    throw new RemoteError('not_connected', `The proxy responded ${head.slice(0, 50)}`)
+  try {
+    const socket = proxy.protocol === 'https:' ? await tls(plain, hostnameOf(proxy), undefined, signal) : plain
+    const authority = `${address.includes(':') ? `[${address}]` : address}:${port}`
+    const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`
+    const authorization = proxy.username === ''
+      ? ''
+      : `Proxy-Authorization: Basic ${Buffer.from(user).toString('base64')}\r\n`
+    socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`)
+    const response = await readProxyResponse(socket)
+    if (!/^HTTP\/1\.[01] 2\d\d[ \r]/.test(response)) {
+      throw new RemoteError('not_connected', `The proxy responded ${response.slice(0, 50)}`)
+    }
+    // Further bytes would be read as a response of the server, which has not received a request yet.
+    if (response.indexOf(headEnd) !== response.length - headEnd.length) {
+      throw new RemoteError('not_connected', 'The proxy sent more than its response')
+    }
+    return socket
+  } catch (error) {
+    // The proxy may keep it open.
+    plain.destroy()
+    throw error
   }
-  return socket
 }
 
+/** The head of the response, and what came with it. The socket is paused. */
 function readProxyResponse(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = ''
@@ -68,12 +81,9 @@ function readProxyResponse(socket: Socket): Promise<string> {
       )
     const read = (chunk: Buffer) => {
       head += chunk.toString('latin1')
-      const end = head.indexOf('\r\n\r\n')
-      if (end < 0 && head.length < maxProxyResponse) return
+      if (!head.includes(headEnd) && head.length < maxProxyResponse) return
       socket.pause()
-      // Further bytes would be read as a response of the server, which has not received a request yet.
-      if (end !== head.length - 4) fail()
-      else settle(() => resolve(head))
+      settle(() => resolve(head))
     }
     socket.on('data', read).on('error', fail).on('close', fail)
   })

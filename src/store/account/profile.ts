@@ -9,6 +9,7 @@ const contents = query<{ isVisible: boolean }>(
   { isVisible: boolean },
 )
 const accountName = query<{ name: string }>(`SELECT name FROM accounts WHERE id = :account`)
+const claimed = query<{ n: number }>(`SELECT 1 AS n FROM accounts WHERE id = :account AND state = 'claimed'`)
 const setPeopleRead = statement(`UPDATE accounts SET people_read_since = :since WHERE id = :account`)
 const peopleRead = query<{ since: number | null }>(`
   SELECT people_read_since AS since FROM accounts WHERE id = :account`)
@@ -18,6 +19,7 @@ const requirePeopleReadSince = precondition(
 
 export const profile = {
   reads: (account: AccountDb) => ({
+    isClaimed: async () => (await account.one(claimed)) !== undefined,
     accountName: async () => (await account.one(accountName))!.name,
     showsContents: async () => (await account.one(contents))?.isVisible ?? false,
     /** Since when owners and admins can read what agents write: 0 for everything, null if they cannot. */

@@ -7,6 +7,7 @@ import type { Resolver } from '../../../src/lib/outbound/safe-stream.ts'
 import { testCertificate } from '../../support/certificate.ts'
 import { hostileServers, jsonResponse } from '../../support/hostile.ts'
 import { quick, reasonFrom, reasonOf, testSafeFetch } from '../../support/safe-fetch.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const { closing, logs, open, safeFetch } = testSafeFetch()
 
@@ -168,25 +169,29 @@ describe('TLS', () => {
       [
         `CONNECT 127.0.0.1:${port} HTTP/1.1`,
         `Host: 127.0.0.1:${port}`,
-        `Proxy-Authorization: Basic ${btoa('ann:p@ss')}`,
+        `Proxy-Authorization: Basic ${Buffer.from('ann:p@€').toString('base64')}`,
       ],
       [
         `CONNECT 127.0.0.1:${port} HTTP/1.1`,
         `Host: 127.0.0.1:${port}`,
-        `Proxy-Authorization: Basic ${btoa('ann:p@ss')}`,
+        `Proxy-Authorization: Basic ${Buffer.from('ann:p@€').toString('base64')}`,
       ],
     ])
   })
 
   test.each([
-    ['refuses', 'HTTP/1.1 403 Forbidden\r\n\r\n'],
-    ['sends more than its response', 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
-    ['does not speak HTTP', 'x'.repeat(20_000)],
-  ])('a proxy that %s is an error', async (_, text) => {
-    const { port } = await open((socket) => socket.end(text))
+    ['refuses', 'HTTP/1.1 403 Forbidden\r\n\r\n', 'The proxy responded HTTP/1.1 403'],
+    ['refuses with a body', 'HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nNo', 'The proxy responded HTTP/1.1 407'],
+    ['sends more than its response', 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n', 'more than its response'],
+    ['does not speak HTTP', 'x'.repeat(20_000), 'The proxy responded xxx'],
+  ])('a proxy that %s is an error, and its connection is closed', async (_, text, reason) => {
+    let isClosed = false
+    const { port } = await open((socket) => socket.on('close', () => isClosed = true).resume().write(text))
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1', EGRESS_PROXY: `http://127.0.0.1:${port}` })
 
     expect(await reasonOf(fetch('http://10.0.0.1/', quick))).toBe('not_connected')
+    expect(logs.at(-1)).toContain(reason)
+    await waitFor('the end of the connection', () => isClosed)
   })
 
   async function openTls(): Promise<number> {
@@ -219,5 +224,5 @@ async function openProxy() {
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   closing.push(() => new Promise((closed) => server.close(closed)))
-  return { proxy: `http://ann:p%40ss@127.0.0.1:${(server.address() as AddressInfo).port}`, connects }
+  return { proxy: `http://ann:p%40%E2%82%AC@127.0.0.1:${(server.address() as AddressInfo).port}`, connects }
 }
