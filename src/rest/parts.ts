@@ -2,10 +2,12 @@
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
+import { downloadBody } from '../grid/downloads.ts'
 import { appendToUpload, beginUpload, findUpload } from '../grid/messaging/uploads.ts'
 import { filename, mediaType } from '../lib/input.ts'
 import { findPart } from '../grid/messaging/read-part.ts'
-import { downloadHeaders, streamOf } from '../lib/http/download.ts'
+import { downloadHeaders } from '../lib/http/download.ts'
+import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { matchesEtag } from '../lib/http/response-headers.ts'
 import { restError } from '../wire.ts'
 import { type Route, route } from './route.ts'
@@ -34,7 +36,7 @@ const partRoute = route({
     206: { description: 'The range', content: '*/*', headers: { 'Content-Range': 'Which bytes these are' } },
     304: { description: 'The caller has this version' },
   },
-  errors: ['part_not_found', 'range_not_satisfiable'],
+  errors: ['part_not_found', 'range_not_satisfiable', 'rate_limit_exceeded'],
   async serve({ account, c, params }) {
     const request = c.req.raw
     const part = await findPart(account, params.id)
@@ -57,7 +59,8 @@ const partRoute = route({
       return answer
     }
     const [first, last] = range ?? [0, length - 1]
-    return new Response(streamOf(part.pieces(first, last + 1)), {
+    const connection = new CallerConnection(request, c.env)
+    return new Response(downloadBody(account, connection, part.pieces(first, last + 1)), {
       status: range ? 206 : 200,
       headers: {
         ...headers,
