@@ -7,6 +7,7 @@ import { appendToUpload, beginUpload, findUpload } from '../grid/messaging/uploa
 import { filename, mediaType } from '../lib/input.ts'
 import { findPart } from '../grid/messaging/read-part.ts'
 import { downloadHeaders } from '../lib/http/download.ts'
+import { chunksOf } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { matchesEtag } from '../lib/http/response-headers.ts'
 import { restError } from '../wire.ts'
@@ -111,7 +112,7 @@ export const partRoutes: Route[] = [
     answers: { 200: { description: 'The bytes are stored', json: upload } },
     errors: ['invalid_input', 'invalid_request', 'part_not_found', 'payload_too_large', 'wrong_offset', 'storage_full'],
     serve: ({ account, c, params, query }) =>
-      appendToUpload(account, callingAgent(account.actor), params.id, query.offset, bodyOf(c.req.raw)),
+      appendToUpload(account, callingAgent(account.actor), params.id, query.offset, chunksOf(c.req.raw)),
   }),
   route({
     ...ofUpload,
@@ -124,10 +125,6 @@ export const partRoutes: Route[] = [
     serve: ({ account, params }) => findUpload(account, params.id),
   }),
 ]
-
-async function* bodyOf({ body }: Request): AsyncGenerator<Uint8Array> {
-  if (body) yield* body
-}
 
 /** Undefined for the whole part: `Range` is absent, not understood or of several ranges, or `If-Range` has another version. @see RFC 9110 §14.2, §13.1.5 */
 function rangeOf({ headers }: Request, etag: string, length: number): ByteRange | 'unsatisfiable' | undefined {

@@ -14,7 +14,7 @@ const fileBytes = 24 * 2 ** 20
 const megabytesOf = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)![1]) / 1_024
 
-test.each(runtimes)('ten unread downloads take little memory, and sends go on: %s', async (runtime) => {
+test.each(runtimes)('twenty unread downloads take little memory, and sends go on: %s', async (runtime) => {
   const { agents: [ada, ben] } = await seedAgents(database.url, ['ada', 'ben'])
   const server = await startServe(runtime, { DATABASE_URL: database.url })
   const headers = { ...bearer(ada.key), 'Content-Type': 'application/json' }
@@ -31,7 +31,7 @@ test.each(runtimes)('ten unread downloads take little memory, and sends go on: %
   expect((await (await fetch(server.url + path, { headers: bearer(ben.key) })).bytes()).length).toBe(fileBytes)
   const before = megabytesOf(server.pid)
 
-  const sockets = Array.from({ length: 10 }, () => connect(server.port, '127.0.0.1').pause())
+  const sockets = Array.from({ length: 20 }, () => connect(server.port, '127.0.0.1').pause())
   for (const socket of sockets) {
     await once(socket, 'connect')
     socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nAuthorization: Bearer ${ben.key}\r\n\r\n`)
