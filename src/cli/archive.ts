@@ -116,6 +116,7 @@ export const importAccount: ProcessCommand = {
         read: (onLine) => readSignedLines(read(), args.fingerprint!.trim(), onLine),
         renames: args.rename?.split('\n') ?? [],
         reserved: readConfig(process.env).reservedAliases,
+        now: Date.now(),
       })
     ).catch(explained)
     print(json ? JSON.stringify(result) : printImported(result))
