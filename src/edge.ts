@@ -106,6 +106,8 @@ export function createEdge(
     } finally {
       bodies.release(request)
     }
+    // Hono answers HEAD with the handler of GET and drops the body, which may hold a place or a file.
+    if (request.method === 'HEAD') await c.res.body?.cancel()
     responseHeaders.finish(c.res, c.get('trace').requestId)
   }
 }

@@ -115,6 +115,7 @@ const rules: Record<string, Rule> = {
     ours: [
       'lib/limits/request-scheduler.ts',
       'lib/http/sent-answers.ts',
+      'lib/http/tiny-chunks.ts',
     ],
     types: ['errors.ts', 'lib/http/caller-connection.ts', 'lib/http/client-address.ts'],
     packages: ['@hono/node-server'],

@@ -1,7 +1,6 @@
 import type { A2aVersion, Codec } from './codec.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream } from '../lib/http/event-stream.ts'
-import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 
 /** A checked request of either binding. `params` is not read yet. */
@@ -40,9 +39,6 @@ export class EventStream {
 
 const ping = ': ping\n\n'
 
-/** A client that takes no event for this long is dropped. It can come back with `Last-Event-ID` and miss nothing. */
-const maxStallMs = minute
-
 /** The response of a stream; `frame` makes the data of an event from a result. */
 export function streamResponse(
   { items }: EventStream,
@@ -50,7 +46,7 @@ export function streamResponse(
   headers: Record<string, string>,
   frame: (result: unknown) => unknown,
 ): Response {
-  const response = eventStream(frames(items, frame), connection, { maxStallMs })
+  const response = eventStream(frames(items, frame), connection)
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response
 }

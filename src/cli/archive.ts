@@ -53,6 +53,7 @@ export const exportAccount: ProcessCommand = {
     if (existsSync(path)) throw exists(path)
     checkNewBackup(path)
     const account = args.account!
+    const minFreeBytes = readConfig(process.env).minFreeMegabytes * 2 ** 20
     const [madeAt, reader] = [Date.now(), undefined]
     let fingerprint = ''
     const write = async (lines: AsyncIterable<string>, ask: Ask) => {
@@ -71,7 +72,7 @@ export const exportAccount: ProcessCommand = {
       if (store) return await write(store.archive({ account, reader, madeAt }), ask)
       await withCopyOnServer(ask, (copy) => {
         const target = join(folderOf(copy), 'archive')
-        return write(linesOfCopy({ copy, target, account, reader, madeAt }), ask)
+        return write(linesOfCopy({ copy, target, account, reader, madeAt, minFreeBytes }), ask)
       })
     })
     const result = { file: path, bytes: statSync(path).size, encrypted: key !== undefined, fingerprint }
@@ -115,6 +116,7 @@ export const importAccount: ProcessCommand = {
         read: (onLine) => readSignedLines(read(), args.fingerprint!.trim(), onLine),
         renames: args.rename?.split('\n') ?? [],
         reserved: readConfig(process.env).reservedAliases,
+        now: Date.now(),
       })
     ).catch(explained)
     print(json ? JSON.stringify(result) : printImported(result))

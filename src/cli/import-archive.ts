@@ -1,6 +1,7 @@
 /** Reads an archive twice: once to check it as a whole, and once to send its rows to the grid. */
 import { checkNewAlias } from '../lib/names.ts'
 import { archivedTables, peopleTable } from '../store/archive/tables.ts'
+import { checkArchived, checkArchivedLine } from '../store/archive/validators.ts'
 import type { ArchiveManifest } from '../store/archive/write-rows.ts'
 import { beginImportCommand, endImportCommand, importRowsCommand } from './archive-commands.ts'
 import { CommandError, type CommandResult, type StoreCommand, usageError } from './command.ts'
@@ -14,6 +15,7 @@ interface ImportOptions {
   /** `OLD=NEW` each. */
   renames: string[]
   reserved: readonly string[]
+  now: number
 }
 
 interface ArchivedAgent {
@@ -31,6 +33,7 @@ interface Content {
   people: unknown[]
   /** The names of guardrails whose service may need a token. */
   services: string[]
+  providers: Set<string>
 }
 
 interface Imported extends Record<string, unknown> {
@@ -51,14 +54,18 @@ const unitChars = 128 * 1024
 const childTables = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.name)))
 
 /** Import an archive. Fails with `names_taken` before anything is written, and with what `read` and the grid refuse. */
-export async function importArchive(ask: Ask, { read, renames, reserved }: ImportOptions): Promise<Imported> {
-  const { list, content: { manifest, agents, people, services } } = await examine(read)
+export async function importArchive(ask: Ask, { read, renames, reserved, now }: ImportOptions): Promise<Imported> {
+  const { list, content: { manifest, agents, people, services, providers } } = await examine(read, now)
   const renamed = renamedAgents(agents, renames, reserved)
   const aliasOf = ({ id, alias }: ArchivedAgent) => renamed.get(id) ?? alias
   const live = agents.filter((agent) => agent.deleted_at === null)
+  if (new Set(live.map(aliasOf)).size < live.length) throw notAnArchive()
   const account = String(manifest.account.id)
 
-  const start = { manifest, list, agents: agents.map(({ id }) => id), aliases: agents.map(aliasOf) }
+  const start = {
+    ...{ manifest, list, providers: [...providers] },
+    ...{ agents: agents.map(({ id }) => id), aliases: agents.map(aliasOf) },
+  }
   const { taken } = await ask(beginImportCommand, { input: JSON.stringify(start) })
   refuseTaken(taken as { kind: string; name: string }[])
   const again = await sendRows(ask, read, account, list)
@@ -80,26 +87,43 @@ export async function importArchive(ask: Ask, { read, renames, reserved }: Impor
   }
 }
 
-async function examine(read: ImportOptions['read']): Promise<{ list: string; content: Content }> {
-  const content: Partial<Content> & Omit<Content, 'manifest'> = { agents: [], people: [], services: [] }
+/** Nothing is believed of the archive because it is signed. */
+async function examine(read: ImportOptions['read'], now: number): Promise<{ list: string; content: Content }> {
+  const content: Partial<Content> & Omit<Content, 'manifest'> = {
+    ...{ agents: [], people: [], services: [], providers: new Set() },
+  }
+  let fault: unknown
   const list = await read((line) => {
-    if (content.manifest === undefined) {
-      content.manifest = manifestOf(line)
-      return
-    }
-    // Only these are kept: an archive may be larger than the memory.
-    if (line.startsWith('["agents",')) {
-      const [, { id, alias, type, remote_url, deleted_at }] = JSON.parse(line)
-      content.agents.push({ id, alias, type, remote_url, deleted_at })
-    } else if (line.startsWith('["guardrails",')) {
-      const [, { name, host }] = JSON.parse(line)
-      if (host !== null) content.services.push(name)
-    } else if (isPerson(line)) {
-      content.people.push(JSON.parse(line)[1])
+    if (fault !== undefined) return
+    try {
+      examineLine(line)
+    } catch (error) {
+      fault = error
     }
   })
+  // Who changed the archive, or signed another one, is named first.
+  if (fault !== undefined) throw fault
   if (content.manifest === undefined) throw notAnArchive()
   return { list, content: content as Content }
+
+  function examineLine(line: string): void {
+    if (content.manifest === undefined) {
+      content.manifest = manifestOf(line)
+      checkArchived('accounts', content.manifest.account, now)
+      return
+    }
+    const [table, row] = checkArchivedLine(line, now)
+    // Only these are kept: an archive may be larger than the memory.
+    if (table === 'agents') {
+      const { id, alias, type, remote_url, deleted_at } = row as unknown as ArchivedAgent
+      content.agents.push({ id, alias, type, remote_url, deleted_at })
+    } else if (table === 'guardrails') {
+      if (row.host !== null) content.services.push(String(row.name))
+      content.providers.add(String(row.provider))
+    } else if (table === peopleTable) {
+      content.people.push(row)
+    }
+  }
 }
 
 function isPerson(line: string): boolean {
@@ -109,7 +133,8 @@ function isPerson(line: string): boolean {
 function manifestOf(line: string): ArchiveManifest {
   try {
     const manifest = JSON.parse(line) as ArchiveManifest
-    if (manifest.agent_grid_archive === 1) return manifest
+    const isCount = ([what, n]: [string, unknown]) => /^[a-z_]{1,80}$/.test(what) && Number.isSafeInteger(n)
+    if (manifest.agent_grid_archive === 1 && Object.entries(manifest.left_out).every(isCount)) return manifest
   } catch {
     // Said below.
   }
@@ -141,7 +166,10 @@ function refuseTaken(taken: { kind: string; name: string }[]): void {
   const help = isAlias
     ? 'Give these agents other aliases: --rename OLD=NEW for each.'
     : 'An account or agent that the grid has already cannot be imported again.'
-  throw new CommandError('names_taken', `Nothing was imported, because the grid has: ${names.join(', ')}. ${help}`)
+  throw new CommandError(
+    'names_taken',
+    `Nothing was imported, because the grid has or reserves: ${names.join(', ')}. ${help}`,
+  )
 }
 
 async function sendRows(ask: Ask, read: ImportOptions['read'], account: string, list: string): Promise<string> {

@@ -213,30 +213,35 @@ function hookCommand(name: ClientName, { command, launcher, alias, url, folder }
   // Others read the files of a project, on machines that may not have the program.
   const rest = ['hook', name, hook, '--project']
   if (process.platform === 'win32') {
-    const words = ['cmd', '/d', '/c', portable(launcher, (variable) => `%${variable}%`), ...rest]
+    const words = ['cmd', '/d', '/c', portable(launcher, (variable) => `%${variable}%`).path, ...rest]
     return { words, line: shellLine(words), exec: '' }
   }
-  const program = `"${portable(launcher, (variable) => `$${variable}`)}"`
-  const exec = `test -x ${program} && exec ${program} ${rest.join(' ')}`
+  const { variable, path } = portable(launcher, (variable) => `$${variable}`)
+  const program = `"${path}"`
+  // With an empty variable the path would be another one, of any user of the machine.
+  const isSet = variable === undefined ? '' : `test -n "$${variable}" && `
+  const exec = `${isSet}test -x ${program} && exec ${program} ${rest.join(' ')}`
   return { words: ['sh', '-c', exec], line: `${exec}; exit 0`, exec }
 }
 
-/** A path below the home folder, without its name. */
-function portable(path: string, nameOf: (variable: string) => string): string {
+/** A path below the folder of a variable, without the name of that folder; or the path itself. */
+function portable(path: string, nameOf: (variable: string) => string): { variable: string | undefined; path: string } {
   const variables = ['AGENT_GRID_HOME', 'XDG_DATA_HOME', 'LOCALAPPDATA', 'USERPROFILE', 'HOME']
   const variable = variables.find((name) => process.env[name] && path.startsWith(process.env[name] + sep))
-  return variable === undefined ? path : nameOf(variable) + path.slice(process.env[variable]!.length)
+  const portablePath = variable === undefined ? path : nameOf(variable) + path.slice(process.env[variable]!.length)
+  return { variable, path: portablePath }
 }
 
 /** It only names the installed plugin, so that it never changes. */
 function pluginText({ openCodePlugin, folder }: Setup): string {
   if (folder === undefined) return `export * from ${JSON.stringify(pathToFileURL(openCodePlugin).href)}\n`
-  const path = portable(openCodePlugin, (variable) => `\${process.env.${variable}}`).replaceAll('\\', '/')
+  const { variable, path } = portable(openCodePlugin, (variable) => `\${process.env.${variable}}`)
+  const isSet = variable === undefined ? '' : `process.env.${variable} && `
   return `import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
-const path = \`${path}\`
-const plugin = existsSync(path) ? await import(pathToFileURL(path).href) : {}
+const path = \`${path.replaceAll('\\', '/')}\`
+const plugin = ${isSet}existsSync(path) ? await import(pathToFileURL(path).href) : {}
 export const AgentGrid = plugin.AgentGrid ?? (() => Promise.resolve({}))
 `
 }

@@ -84,7 +84,8 @@ export function refusal(
   advice: string,
   retryAfterSeconds = 1,
 ): GridError {
-  const message = `${holders[by]} may have ${quota.toLocaleString('en')} ${what} at a time. ${advice}`
+  const count = quota === 1 ? `one ${what.replace(/s$/, '')}` : `${quota.toLocaleString('en')} ${what}`
+  const message = `${holders[by]} may have ${count} at a time. ${advice}`
   return limitReached('rate_limit_exceeded', message, { name, quota }, retryAfterSeconds)
 }
 

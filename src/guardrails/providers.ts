@@ -91,6 +91,10 @@ export class GuardrailChecks {
     if (refused) throw new RefusedConfig(refused.field, refused.message)
   }
 
+  has(id: string): boolean {
+    return this.#providers.has(id)
+  }
+
   #providerOf(id: string): Provider {
     const provider = this.#providers.get(id)
     if (!provider) throw new Error(`There is no provider ${id}`)

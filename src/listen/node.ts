@@ -1,10 +1,11 @@
 /** `listen()` on Node and Deno. */
 import type { HttpBindings } from '@hono/node-server'
-import type { Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../errors.ts'
 import { SentAnswers, untilSent } from '../lib/http/sent-answers.ts'
+import { tinyChunkCounter, tinyChunks } from '../lib/http/tiny-chunks.ts'
 import { nextIteration, RequestScheduler } from '../lib/limits/request-scheduler.ts'
 import { minute } from '../lib/time.ts'
 import {
@@ -42,6 +43,7 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
   server.setTimeout(maxStallMs)
   server.on('connection', () => scheduler.accepted())
   server.on('clientError', refuseUnreadable)
+  server.prependListener('request', refuseTinyChunks)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host, backlog }, resolve)
@@ -76,6 +78,7 @@ const unreadable: Record<string, [status: string, code: ErrorCode, message: stri
     'The headers of the request are larger than 16 KiB.',
   ],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'payload_too_large', 'A chunk has too many extensions.'],
+  TINY_CHUNKS: ['400 Bad Request', 'invalid_request', tinyChunks],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not come in time.'],
 }
 
@@ -90,6 +93,20 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close']
   socket.write([`HTTP/1.1 ${status}`, ...headers, '', body].join('\r\n'))
   socket.destroySoon()
+}
+
+/** Ends the connection of a body in tiny chunks, also one that no handler reads: the adapter would read it to its end. */
+function refuseTinyChunks(request: IncomingMessage): void {
+  if (request.headers['transfer-encoding'] === undefined) return
+  const areTiny = tinyChunkCounter()
+  const { push } = request
+  request.push = (chunk, encoding) => {
+    if (chunk === null || !areTiny(chunk.length)) return push.call(request, chunk, encoding)
+    // What is parsed already comes still, and is not wanted.
+    request.push = () => false
+    refuseUnreadable(Object.assign(new Error(tinyChunks), { code: 'TINY_CHUNKS' }), request.socket)
+    return false
+  }
 }
 
 /**

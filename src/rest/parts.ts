@@ -2,10 +2,13 @@
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
+import { downloadBody } from '../grid/downloads.ts'
 import { appendToUpload, beginUpload, findUpload } from '../grid/messaging/uploads.ts'
 import { filename, mediaType } from '../lib/input.ts'
 import { findPart } from '../grid/messaging/read-part.ts'
-import { downloadHeaders, streamOf } from '../lib/http/download.ts'
+import { downloadHeaders } from '../lib/http/download.ts'
+import { chunksOf } from '../lib/http/body.ts'
+import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { matchesEtag } from '../lib/http/response-headers.ts'
 import { restError } from '../wire.ts'
 import { type Route, route } from './route.ts'
@@ -34,7 +37,7 @@ const partRoute = route({
     206: { description: 'The range', content: '*/*', headers: { 'Content-Range': 'Which bytes these are' } },
     304: { description: 'The caller has this version' },
   },
-  errors: ['part_not_found', 'range_not_satisfiable'],
+  errors: ['part_not_found', 'range_not_satisfiable', 'rate_limit_exceeded'],
   async serve({ account, c, params }) {
     const request = c.req.raw
     const part = await findPart(account, params.id)
@@ -57,7 +60,8 @@ const partRoute = route({
       return answer
     }
     const [first, last] = range ?? [0, length - 1]
-    return new Response(streamOf(part.pieces(first, last + 1)), {
+    const connection = new CallerConnection(request, c.env)
+    return new Response(downloadBody(account, connection, part.pieces(first, last + 1)), {
       status: range ? 206 : 200,
       headers: {
         ...headers,
@@ -108,7 +112,7 @@ export const partRoutes: Route[] = [
     answers: { 200: { description: 'The bytes are stored', json: upload } },
     errors: ['invalid_input', 'invalid_request', 'part_not_found', 'payload_too_large', 'wrong_offset', 'storage_full'],
     serve: ({ account, c, params, query }) =>
-      appendToUpload(account, callingAgent(account.actor), params.id, query.offset, bodyOf(c.req.raw)),
+      appendToUpload(account, callingAgent(account.actor), params.id, query.offset, chunksOf(c.req.raw)),
   }),
   route({
     ...ofUpload,
@@ -121,10 +125,6 @@ export const partRoutes: Route[] = [
     serve: ({ account, params }) => findUpload(account, params.id),
   }),
 ]
-
-async function* bodyOf({ body }: Request): AsyncGenerator<Uint8Array> {
-  if (body) yield* body
-}
 
 /** Undefined for the whole part: `Range` is absent, not understood or of several ranges, or `If-Range` has another version. @see RFC 9110 §14.2, §13.1.5 */
 function rangeOf({ headers }: Request, etag: string, length: number): ByteRange | 'unsatisfiable' | undefined {

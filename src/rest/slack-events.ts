@@ -7,11 +7,12 @@ import type { Store } from '../store/store.ts'
 
 export const slackEventsRoute = slackEventsPath(':id')
 
-/** 200 once a message is on disk; 404 without a body for an unknown channel, and for what Slack has not signed. */
+/** 200 once a message is on disk; 404 for an unknown channel, whose body is not read, and for what Slack has not signed. */
 export function slackEvents(store: Store): Handler {
   return async function slackEvents(c) {
-    const body = await store.deps.bodies.readText(c.req.raw, apiLimits)
-    const answer = await takeSlackEvent(store, c.req.param('id')!, c.req.raw.headers, body)
+    const request = c.req.raw
+    const readBody = () => store.deps.bodies.readText(request, apiLimits)
+    const answer = await takeSlackEvent(store, c.req.param('id')!, request.headers, readBody)
     return answer === undefined ? new Response(null, { status: 404 }) : new Response(answer)
   }
 }

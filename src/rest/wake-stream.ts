@@ -40,7 +40,7 @@ export const wakeStreamRoute = route({
     // Hono answers HEAD with this handler and drops the body, so the stream would never end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the wake stream with GET.')
 
-    const connection = new CallerConnection(request)
+    const connection = new CallerConnection(request, c.env)
     const presence = presenceIn(query)
     const events = watchInbox(account, { heartbeatMs, check, connection, presence })
     if (events) return eventStream(wakeFrames(events), connection)

@@ -149,6 +149,14 @@ class AccountWaiting {
     return this.#waiting.lists.of(this.#accountId)
   }
 
+  get downloads(): GroupLimit {
+    return this.#waiting.downloads.of(this.#accountId)
+  }
+
+  get archives(): GroupLimit {
+    return this.#waiting.archives.of(this.#accountId)
+  }
+
   get taskStreams(): GroupLimit {
     return this.#waiting.taskStreams.of(this.#accountId)
   }

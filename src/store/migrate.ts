@@ -96,7 +96,7 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
     throw new StartError(
       'migration_changed',
       `${name} was migrated with another version of step ${changed.name} than this program has. ` +
-        'Start the agent-grid that migrated it, or restore a backup; a migration that was applied is never edited.',
+        'Use the agent-grid that migrated it, or another backup; a migration that was applied is never edited.',
     )
   }
   if (rows.length > steps.length) throw schemaNewer(name, rows.length, steps)
@@ -106,7 +106,7 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
 function schemaNewer(name: string, version: number, steps: readonly Migration[]): StartError {
   return new StartError(
     'schema_newer',
-    `${name} has schema ${version}, this program knows ${steps.length}. Start a newer agent-grid, or restore a backup.`,
+    `${name} has schema ${version}, this program knows ${steps.length}. Use a newer agent-grid, or another backup.`,
   )
 }
 

@@ -112,7 +112,8 @@ function buildStore(
     onStorageFault,
     metrics: deps.metrics,
   })
-  const copier = createCopier({ database, minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20, readSpace })
+  const minFreeBytes = deps.config.minFreeMegabytes * 2 ** 20
+  const copier = createCopier({ database, minFreeBytes, readSpace })
   const global = globalTables(db, keys)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
@@ -162,7 +163,8 @@ function buildStore(
       if (path) writeOwner(path, Object.assign(owner, { control }))
     },
     copyTo: copier.copyTo,
-    archive: (options) => archiveLines({ ...options, databaseUrl: deps.config.databaseUrl, copyTo: copier.copyTo }),
+    archive: (options) =>
+      archiveLines({ ...options, minFreeBytes, databaseUrl: deps.config.databaseUrl, copyTo: copier.copyTo }),
     async close() {
       await copier.stop()
       await Promise.all([waiting.close(), live.close()])

@@ -7,7 +7,7 @@ import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/
 import { watchLive } from '../grid/live/watch-live.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, retryAfter } from '../lib/http/event-stream.ts'
-import { minute, second } from '../lib/time.ts'
+import { second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { CountedVisit } from './attention/counts.ts'
@@ -18,8 +18,6 @@ export const livePath = '/live'
 const heartbeatMs = 15 * second
 /** A lost stream is opened again after two to four seconds: not all at the same time, after a restart. */
 const retryMs = 2 * second
-/** A browser that takes nothing for this time loses its stream. It opens another one, which tells what it missed. */
-const maxStallMs = minute
 /** Accounts and threads of one stream. */
 const maxWatched = 40
 
@@ -67,9 +65,9 @@ export function liveStream(
     const opened = await open()
     const end = endOf(opened)
     if (end?.why === 'session') throw new GridError('unauthenticated', 'Sign in first.')
-    const connection = new CallerConnection(request)
+    const connection = new CallerConnection(request, c.env)
     const events = Array.isArray(opened) ? watchLive(opened, { after, heartbeatMs, check, connection }) : ended(opened)
-    return eventStream(frames(events), connection, { maxStallMs })
+    return eventStream(frames(events), connection)
   }
 }
 

@@ -12,6 +12,7 @@ import { zoneCookie } from '../html/scripts/times.ts'
 import { addressOf } from '../lib/http/client-address.ts'
 import { cookieOf } from '../lib/http/cookies.ts'
 import { readForm } from '../lib/http/form.ts'
+import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { knownZone, utc } from '../lib/time.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -45,6 +46,7 @@ export interface PublicVisit extends FormVisit {
   /** The value of the field `csrf` in every form of the page. */
   csrf: string
   query: URLSearchParams
+  connection: CallerConnection
   /** A path parameter by name. */
   param(name: string): string
 }
@@ -248,6 +250,7 @@ function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<Publ
     requestId: c.get('trace').requestId,
     address: addressOf(c, config),
     query: new URL(c.req.url).searchParams,
+    connection: new CallerConnection(c.req.raw, c.env),
     form: new URLSearchParams(),
     inputError: undefined,
     kept: undefined,

@@ -54,7 +54,7 @@ describe('a grid that is stopped', () => {
       'a newer schema',
       'database',
       'broken',
-      /Start a newer agent-grid/,
+      /Use a newer agent-grid/,
       () => sql("INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')"),
     ],
     [

@@ -93,6 +93,39 @@ test('a hook of a project calls the program where it is installed, and is silent
   expect(run()).toMatchObject({ status: 2, stdout: 'hook codex stop --project\n' })
 })
 
+test.each(['', undefined])('a hook of a project runs no program of another folder when its variable is %j', (value) => {
+  const folder = join(home.folder, 'work')
+  for (const client of clientNames) connectFiles(client, { folder })
+  const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))
+  const { AGENT_GRID_HOME: _, ...others } = home.env
+  const env = { ...others, ...(value !== undefined && { AGENT_GRID_HOME: value }) }
+  // Here every file is a program.
+  const run = spawnSync('sh', [
+    '-c',
+    `test() { [ "$1" = -x ] || command test "$@"; }; ${hooks.Stop[0].hooks[0].command}`,
+  ], {
+    env,
+    encoding: 'utf8',
+  })
+  expect(run).toMatchObject({ status: 0, stdout: '', stderr: '' })
+
+  const texts = Object.entries(home.tree()).filter(([path]) => path.startsWith('work')).map(([, text]) => text).join(
+    '\n',
+  )
+  const commands = [...texts.matchAll(/test -x \\"\$(\w+)/g)]
+  expect(commands.length).toBeGreaterThan(5)
+  for (const { index, 1: name } of commands) {
+    expect(texts.slice(0, index)).toMatch(new RegExp(`test -n \\\\"\\$${name}\\\\" && $`))
+  }
+
+  // A path that begins with nothing would be one of the working folder.
+  const plugin = 'export const AgentGrid = () => { console.log("foreign") }\n'
+  home.write('undefined/data/program/opencode-plugin.js', plugin)
+  const load = `import('./work/.opencode/plugins/agent-grid.js').then((found) => found.AgentGrid())`
+  const loaded = spawnSync(process.execPath, ['-e', load], { cwd: home.folder, env, encoding: 'utf8' })
+  expect(loaded).toMatchObject({ status: 0, stdout: '' })
+})
+
 test('as another agent, what others put between our entries stays, and only what changes is shown', () => {
   home.write('.codex/config.toml', 'model = "x"\n')
   const first = connectFiles('codex', { allowedTools })

@@ -62,6 +62,7 @@ export function importInto(
     read: (onLine) => readSignedLines(pieces(archive.text), archive.fingerprint, onLine),
     renames,
     reserved: store.deps.config.reservedAliases,
+    now: store.deps.now(),
   })
 }
 

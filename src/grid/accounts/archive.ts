@@ -72,16 +72,27 @@ export interface ImportStart {
   agents: string[]
   /** Their aliases after renaming. */
   aliases: string[]
+  /** The providers of its guardrails. */
+  providers: string[]
 }
 
 /**
- * Begin to import an account, or go on with an import that was interrupted. Resolves to the names that are taken; if there
- * are any, nothing was written. Fails with `write_conflict` if another archive of the account is half imported.
+ * Begin to import an account, or go on with an import that was interrupted. Resolves to the names that are taken or
+ * reserved; if there are any, nothing was written. Fails with `write_conflict` if another archive of the account is half
+ * imported, and with `invalid_input` for what no grid of this version makes.
  */
-export async function beginImport(store: Store, { manifest, list, agents, aliases }: ImportStart) {
+export async function beginImport(store: Store, { manifest, list, agents, aliases, providers }: ImportStart) {
   const { imports } = store.global
   const { id } = manifest.account
-  const taken = await imports.taken(String(id), aliases, agents)
+  const { guardrailChecks, config } = store.deps
+  if (!providers.every((provider) => guardrailChecks.has(provider))) {
+    throw new GridError('invalid_input', 'The archive has a guardrail of a provider that this version does not know.')
+  }
+  const reserved = aliases.filter((alias) => config.reservedAliases.includes(alias))
+  const taken = [
+    ...reserved.map((name) => ({ kind: 'alias' as const, name })),
+    ...await imports.taken(String(id), aliases, agents),
+  ]
   if (taken.length > 0) return taken
   const begun = await imports.begun(String(id))
   if (begun !== undefined && begun !== list) {

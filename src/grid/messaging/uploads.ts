@@ -120,7 +120,9 @@ async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arra
   const chunks = body[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const next = await chunks.next().catch(() => undefined)
+      const next = await chunks.next().catch((error) => {
+        if (error instanceof GridError) throw error
+      })
       if (!next) throw new GridError('invalid_request', 'The body ended early.')
       if (next.done) return
       yield next.value

@@ -43,13 +43,14 @@ export async function takeSlackEvent(
   store: Store,
   id: string,
   headers: Headers,
-  body: string,
+  readBody: () => Promise<string>,
 ): Promise<string | undefined> {
   const owner = await store.global.remoteLines.accountOfSlack(id)
   if (owner === undefined) return undefined
   const account = store.account(owner, { type: 'system', job: 'slack' })
   const slack = await account.read.slack.byId(id)
   if (!slack) return undefined
+  const body = await readBody()
   if (!isSignedBySlack(await account.open('slack_channels', id, slack), headers, body, store.deps.now())) {
     return undefined
   }

@@ -2,6 +2,7 @@
 import { parse as parseJson } from 'secure-json-parse'
 import { GridError } from '../../errors.ts'
 import { SharedBudget } from '../limits/shared-budget.ts'
+import { withoutTinyChunks } from './tiny-chunks.ts'
 
 /** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -52,8 +53,8 @@ export class Bodies {
   }
 
   /**
-   * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8 or ends early, or with
-   * `unavailable` if too many bodies are in flight. A `Content-Length` within the limit is not trusted.
+   * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, ends early or comes in
+   * tiny chunks, or with `unavailable` if too many bodies are in flight. A `Content-Length` within the limit is not trusted.
    */
   async readText(request: Request, limits: BodyLimits): Promise<string> {
     const bytes = await this.readBytes(request, limits)
@@ -100,7 +101,7 @@ export class Bodies {
   async #readUpTo(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
     const chunks: Uint8Array[] = []
     let size = 0
-    for await (const chunk of request.body ?? []) {
+    for await (const chunk of chunksOf(request)) {
       size += chunk.byteLength
       if (size > maxBytes) throw tooLarge(maxBytes)
       this.#hold(request, chunk.byteLength)
@@ -114,6 +115,11 @@ export class Bodies {
     }
     return all
   }
+}
+
+/** A body in pieces. Fails with `invalid_request` as soon as it comes in too many tiny chunks. */
+export async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array> {
+  if (body) yield* withoutTinyChunks(body)
 }
 
 /** The media type of a request in lower case, without parameters. */

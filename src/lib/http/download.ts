@@ -17,18 +17,3 @@ function asParameter(filename: string): string {
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
   return /^\.*$/.test(name) ? '' : `; filename*=UTF-8''${encoded}`
 }
-
-/** A body of pieces, each of which is fetched when the one before it is sent. */
-export function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await iterator.next()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    async cancel() {
-      await iterator.return?.()
-    },
-  }, { highWaterMark: 0 })
-}

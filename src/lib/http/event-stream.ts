@@ -1,5 +1,6 @@
 /** Server-sent events. @see HTML Living Standard §9.2 */
 import type { CallerConnection } from './caller-connection.ts'
+import { streamedBody } from './streamed-body.ts'
 
 /** The headers of every stream. Proxies must not buffer or change it. */
 export const streamHeaders = {
@@ -24,42 +25,18 @@ export function event(data: string, name?: string, id?: number): string {
 }
 
 /**
- * A response that streams frames. The next frame is generated when the client has read the last one, so nothing is
- * buffered for a slow client. When the client leaves, or has not taken a frame within `maxStallMs`, `connection` is closed.
+ * A response that streams frames. The next frame is generated when the client has read the last one. A client that takes no
+ * frame for a minute is disconnected; it can come back, and streams with numbers say then what it missed.
  */
 export function eventStream(
   frames: AsyncGenerator<string>,
   connection: CallerConnection,
   { maxStallMs }: { maxStallMs?: number } = {},
 ): Response {
+  return new Response(streamedBody(encoded(frames), connection, { ahead: 1, maxStallMs }), { headers: streamHeaders })
+}
+
+async function* encoded(frames: AsyncGenerator<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
-  let stalled: ReturnType<typeof setTimeout> | undefined
-  let hasEnded = false
-  async function end(): Promise<void> {
-    hasEnded = true
-    clearTimeout(stalled)
-    connection.close()
-    // The client has left, so no one waits for this: a rejection would end the process.
-    await frames.return(undefined).catch(() => {})
-  }
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      clearTimeout(stalled)
-      const { value, done } = await frames.next()
-      // The client has left: nothing can be written or closed.
-      if (hasEnded) return
-      if (done) return controller.close()
-      if (maxStallMs !== undefined) {
-        stalled = setTimeout(() => {
-          // Also what the server holds for it.
-          void connection.answerSent(0)
-          controller.close()
-          void end()
-        }, maxStallMs)
-      }
-      controller.enqueue(encoder.encode(value))
-    },
-    cancel: end,
-  })
-  return new Response(body, { headers: streamHeaders })
+  for await (const frame of frames) yield encoder.encode(frame)
 }

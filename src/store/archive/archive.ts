@@ -1,6 +1,5 @@
 /** The lines of an archive, from a copy of the database. See docs/protocol/archive.md. */
-import { createReadStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runOnThread } from '../../lib/run-on-thread.ts'
 import { linesOf } from '../../lib/signed-lines.ts'
@@ -8,28 +7,32 @@ import { temporaryFolder } from '../backup/files.ts'
 import { localPath, workFolderOf } from '../driver/local-file.ts'
 import { type ArchiveInput, writeArchiveRows } from './write-rows.ts'
 
-export interface ArchiveOptions extends Pick<ArchiveInput, 'account' | 'reader' | 'madeAt'> {
+export interface ArchiveOptions extends Pick<ArchiveInput, 'account' | 'reader' | 'madeAt' | 'minFreeBytes'> {
   databaseUrl: string
   copyTo(path: string): Promise<void>
 }
 
-/** The lines without a signature. What is made for them next to the database is removed with the last one. */
+/** The lines without a signature. While they are read, the archive alone takes space, until its end or this process's. */
 export async function* archiveLines(
-  { databaseUrl, copyTo, account, reader, madeAt }: ArchiveOptions,
+  { databaseUrl, copyTo, ...input }: ArchiveOptions,
 ): AsyncIterable<string> {
   const path = localPath(databaseUrl)
-  const folder = await mkdtemp(path === undefined ? await temporaryFolder('copy', madeAt) : workFolderOf(path))
+  const folder = await mkdtemp(path === undefined ? await temporaryFolder('copy', input.madeAt) : workFolderOf(path))
   try {
     const [copy, target] = [join(folder, 'grid.db'), join(folder, 'archive')]
     await copyTo(copy)
-    yield* linesOfCopy({ copy, target, account, reader, madeAt })
+    yield* linesOfCopy({ copy, target, ...input })
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** The same from a copy that was made already. The caller removes `copy` and `target`. */
+/** The same from a copy that was made already, which is removed. If it fails, the caller removes `copy` and `target`. */
 export async function* linesOfCopy(input: ArchiveInput): AsyncIterable<string> {
   await runOnThread('writeArchiveRows', writeArchiveRows, input)
-  yield* linesOf(createReadStream(input.target))
+  // A client that stops to read must not keep a copy of the whole database, and none a file with a name.
+  await rm(input.copy)
+  const file = await open(input.target)
+  await rm(input.target)
+  yield* linesOf(file.createReadStream())
 }

@@ -1,12 +1,10 @@
 /** Statements that store the rows of an archive. See docs/protocol/archive.md. */
 import type { InValue } from '@libsql/client'
-import { GridError } from '../../errors.ts'
 import { fromBase64 } from '../../lib/encoding.ts'
 import { inboxOf } from '../account/inbox-message.ts'
 import type { Statement } from '../sql.ts'
 import { archivedByName } from './tables.ts'
-
-export type ArchivedRow = Record<string, string | number | null>
+import { type ArchivedRow, checkArchived } from './validators.ts'
 
 interface Context {
   account: string
@@ -30,18 +28,12 @@ const added: Record<string, string[]> = { deliveries: ['inbox'], leases: ['holde
 
 /**
  * The statements of one row. A row that is there stays as it is, so an import that was interrupted is repeated.
- * Fails with `invalid_input` if this version does not know the table or a column.
+ * Fails as `checkArchived`.
  */
 export function insertArchived(table: string, row: ArchivedRow, context: Context): Statement[] {
-  const known = archivedByName.get(table)
-  const unknown = known && Object.keys(row).find((column) => !known.columns.includes(column))
-  if (!known || unknown !== undefined) {
-    throw new GridError(
-      'invalid_input',
-      `The archive is of a newer version: this one does not know ${unknown ?? table}.`,
-    )
-  }
   const { account, at } = context
+  checkArchived(table, row, at)
+  const known = archivedByName.get(table)!
   const columns = known.columns.filter((column) => column in row && !(table === 'messages' && column === 'held'))
   const names = ['account_id', ...known.accounts ?? [], ...columns, ...added[table] ?? []]
   const values = names.map((column): [string, ...InValue[]] => {

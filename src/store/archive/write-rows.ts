@@ -2,9 +2,12 @@
 import type { InValue, Value } from '@libsql/client'
 import { Buffer } from 'node:buffer'
 import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { migrations } from '../../../db/migrations.ts'
 import { version } from '../../lib/version.ts'
+import { requireSpace } from '../backup/files.ts'
 import { withDatabase } from '../backup/local-copy.ts'
+import type { FileSystemSpace } from '../driver/disk-space.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
 import { accountColumns, type ArchivedTable, archivedTables, peopleTable } from './tables.ts'
 
@@ -25,6 +28,10 @@ export interface ArchiveInput {
   target: string
   account: string
   madeAt: number
+  /** How many bytes must stay free on the disk of `target`. */
+  minFreeBytes: number
+  /** Replaces the look at the file system (tests). */
+  readSpace?: (folder: string) => Promise<FileSystemSpace>
   /** Absent for the operator, who gets all texts. */
   reader: ArchiveReader | undefined
 }
@@ -42,15 +49,28 @@ export interface ArchiveManifest {
 type Run = (sql: string, args?: InValue[]) => Promise<Value[][]>
 
 const rowsAtOnce = 50
+/** For so much space on the disk is looked before it is written. */
+const countedBytes = 16 * 2 ** 20
 
 /** Write the manifest and the rows of an account. Nothing more of the copy is in memory than a few rows. */
-export async function writeArchiveRows({ copy, target, account, madeAt, reader }: ArchiveInput): Promise<void> {
+export async function writeArchiveRows(
+  { copy, target, account, madeAt, reader, minFreeBytes, readSpace }: ArchiveInput,
+): Promise<void> {
   const file = await open(target, 'wx', 0o600)
+  let counted = 0
   try {
     await withDatabase(copy, async (client) => {
       const run = snapshotOf(client).query
       await hideMessages(run, account, reader)
-      const line = (value: unknown) => file.write(`${JSON.stringify(value)}\n`)
+      const line = async (value: unknown) => {
+        const text = Buffer.from(`${JSON.stringify(value)}\n`)
+        if (counted < text.length) {
+          counted = text.length + countedBytes
+          await requireSpace(dirname(target), counted, minFreeBytes, readSpace)
+        }
+        counted -= text.length
+        await file.write(text)
+      }
       await line(await manifestOf(run, account, madeAt))
       for (const table of archivedTables) {
         for await (const [key, row] of rowsOf(run, table, account)) {

@@ -36,7 +36,12 @@ export function createCopier({ database, minFreeBytes, readSpace }: CopierOption
 
   async function copyTo(target: string): Promise<void> {
     stopping.signal.throwIfAborted()
-    if (path === undefined) return await copySnapshot(openSnapshot, target, stopping.signal)
+    if (path === undefined) {
+      return await copySnapshot(openSnapshot, target, {
+        signal: stopping.signal,
+        requireSpace: (bytes) => requireSpace(dirname(target), bytes, minFreeBytes, readSpace),
+      })
+    }
     const bytes = bytesOf(path)
     await requireSpace(dirname(target), bytes, minFreeBytes, readSpace)
     storage.copying = () => Math.max(0, bytes - sizeOf(target))
@@ -82,8 +87,12 @@ function sizeOf(file: string): number {
 export async function copySnapshot(
   openSnapshot: () => Promise<Snapshot>,
   target: string,
-  signal?: AbortSignal,
-  onTable?: (table: string, rows: number) => void,
+  { requireSpace, signal, onTable }: {
+    /** Called with how much the copy may take. */
+    requireSpace?: (bytes: number) => Promise<void>
+    signal?: AbortSignal
+    onTable?: (table: string, rows: number) => void
+  } = {},
 ): Promise<void> {
   // Made before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
@@ -93,6 +102,8 @@ export async function copySnapshot(
     for (const pragma of ['journal_mode = MEMORY', 'synchronous = OFF']) await client.execute(`PRAGMA ${pragma}`)
     const snapshot = await openSnapshot()
     try {
+      const [[bytes]] = await snapshot.query('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size')
+      await requireSpace?.(Number(bytes))
       await copyTables(snapshot, client, onTable, signal)
       await finishCopy(client)
     } finally {

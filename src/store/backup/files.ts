@@ -23,9 +23,7 @@ export async function requireSpace(
   if (needed === undefined || space!.free >= needed) return
   throw new GridError(
     'storage_full',
-    `A backup needs ${Math.ceil(needed / megabyte)} MB in ${folder}, and ${
-      Math.floor(space!.free / megabyte)
-    } MB are ` +
+    `This needs ${Math.ceil(needed / megabyte)} MB in ${folder}, and ${Math.floor(space!.free / megabyte)} MB are ` +
       'free.',
   )
 }

@@ -48,7 +48,7 @@ export async function fill(
     const unfinished = copyingFile(path)
     rmSync(unfinished, { force: true })
     try {
-      await copySnapshot(() => Promise.resolve(snapshot), unfinished, undefined, onTable)
+      await copySnapshot(() => Promise.resolve(snapshot), unfinished, { onTable })
       await withDatabase(unfinished, compare)
       await sync(unfinished)
       await putNew(path, unfinished)

@@ -7,6 +7,7 @@ import { GridError } from '../../errors.ts'
 import { connect } from '../driver/remote-client.ts'
 import { localPath } from '../driver/local-file.ts'
 import { openSnapshot, type Snapshot, snapshotOf } from '../driver/snapshot.ts'
+import { planMigration } from '../migrate.ts'
 import { StartError } from '../start-error.ts'
 import type { Content } from './local-copy.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
@@ -21,7 +22,8 @@ const closedMs = 60_000
 /**
  * Copy a whole grid into an empty database; its history goes on there, so cursors stay valid. The source takes no writes
  * meanwhile: a local file is locked, and a remote database refuses new processes. Fails with `database_in_use` while a
- * process of the grid runs on it, and with `database_not_empty`. Resolves to what was copied.
+ * process of the grid runs on it, with `database_not_empty`, and with the `StartError` of a start on the source.
+ * Resolves to what was copied.
  */
 export async function copyGrid(
   { from, to, now }: { from: DatabaseAddress; to: DatabaseAddress; now: () => number },
@@ -48,13 +50,20 @@ async function openSource(from: DatabaseAddress, now: () => number): Promise<Sou
   if (path !== undefined) {
     if (!existsSync(path)) throw new StartError('no_database', `There is no database at ${path}.`)
     const { client, close } = await openStopped(from)
+    await planMigration(client, `The database ${path}`).catch(async (error) => {
+      await close()
+      throw error
+    })
     return { snapshot: snapshotOf(client), requireUnserved: () => Promise.resolve(), close }
   }
   const client = connect({ ...from, intMode: 'number' })
-  const closed = await closeSource(client, new URL(from.url).host, now).catch((error) => {
-    client.close()
-    throw error
-  })
+  const { host } = new URL(from.url)
+  const closed = await planMigration(client, `The database at ${host}`)
+    .then(() => closeSource(client, host, now))
+    .catch((error) => {
+      client.close()
+      throw error
+    })
   const snapshot = await openSnapshot(from).catch(async (error) => {
     await closed.open()
     client.close()

@@ -3,13 +3,13 @@ import type { Client } from '@libsql/client'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { migrations } from '../../../db/migrations.ts'
 import { keyIdsOf } from '../../lib/key-ring.ts'
 import type { FileKey } from './sealed-file.ts'
 import { isFull } from '../driver/database-errors.ts'
 import { lockFile } from '../driver/file-lock.ts'
 import { fileBehind, giveTo, readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
+import { planMigration } from '../migrate.ts'
 import { StartError } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
 import { type Manifest, withDatabase } from './local-copy.ts'
@@ -36,7 +36,7 @@ interface RestoreOptions {
 /**
  * Restore a backup into a local file. It is opened and checked next to the file first; until the new file takes the place
  * of the old one, the old one is untouched. Fails with `database_in_use` while a server runs, with a
- * `SealedFileError`, and with a `StartError`.
+ * `SealedFileError`, and with the `StartError` of a start on the backup.
  */
 export async function restoreFile(options: RestoreOptions & { path: string }): Promise<Restored> {
   const { backup, key, now } = options
@@ -49,7 +49,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
     const isWhole = !isNew && await canBeFolded(path)
     for (const ending of ['', ...logEndings]) rmSync(`${restored}${ending}`, { force: true })
     const manifest = await openBackup(backup, key, restored)
-    requireKnownSchema(backup, manifest)
+    await requireKnownSchema(restored, backup, manifest)
     requireKeys(
       options,
       options.gridKeys ?? readStoredKeyRing(options.path),
@@ -80,7 +80,7 @@ export async function restoreRemote(
   })
 }
 
-/** Check a backup as a restore does, and change nothing. Fails with a `SealedFileError`, and with `schema_newer`. */
+/** Check a backup as a restore does, and change nothing. Fails with a `SealedFileError`, and with a `StartError`. */
 export function verifyBackup(options: Pick<RestoreOptions, 'backup' | 'key' | 'now'>): Promise<Manifest> {
   return withOpened(options, (_, manifest) => Promise.resolve(manifest))
 }
@@ -93,7 +93,7 @@ async function withOpened<Result>(
   try {
     const opened = join(folder, 'grid.db')
     const manifest = await openBackup(backup, key, opened)
-    requireKnownSchema(backup, manifest)
+    await requireKnownSchema(opened, backup, manifest)
     return await work(opened, manifest)
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -121,13 +121,9 @@ async function beginNewHistory(client: Client): Promise<void> {
   await client.execute({ sql: 'UPDATE sqlite_sequence SET seq = seq + ?', args: [skippedNumbers] })
 }
 
-function requireKnownSchema(backup: string, { schema, program }: Manifest): void {
-  if (schema <= migrations.length) return
-  throw new StartError(
-    'schema_newer',
-    `${backup} has schema ${schema} (agent-grid ${program}), this program knows ${migrations.length}. ` +
-      'Restore it with a newer agent-grid.',
-  )
+/** Fails with the `StartError` of a start on the opened database of a backup, such as `schema_newer` or `migration_changed`. */
+async function requireKnownSchema(opened: string, backup: string, { program }: Manifest): Promise<void> {
+  await withDatabase(opened, (client) => planMigration(client, `${backup} (agent-grid ${program})`))
 }
 
 /** The key ring is not in a backup. Fails with a `StartError` if stored tokens would not open. */

@@ -49,8 +49,11 @@ export async function backUpStopped(
     const made = await makeBackup({
       ...backup,
       async copyTo(target) {
-        if (path === undefined) return await copySnapshot(() => openSnapshot(database), target)
-        await requireSpace(dirname(target), bytesOf(path), backup.minFreeBytes)
+        const hasSpace = (bytes: number) => requireSpace(dirname(target), bytes, backup.minFreeBytes)
+        if (path === undefined) {
+          return await copySnapshot(() => openSnapshot(database), target, { requireSpace: hasSpace })
+        }
+        await hasSpace(bytesOf(path))
         await copyFile({ path, target })
       },
       workFolder: path === undefined ? await temporaryFolder('copy', backup.madeAt) : workFolderOf(path),

@@ -1,9 +1,10 @@
 /** Importing an account: it is hidden until the last unit. See docs/protocol/archive.md. */
 import type { ArchiveManifest } from '../archive/write-rows.ts'
-import { type ArchivedRow, insertArchived } from '../archive/insert-rows.ts'
+import { insertArchived } from '../archive/insert-rows.ts'
+import { type ArchivedRow, checkArchived } from '../archive/validators.ts'
 import { crossAccountQuery, type Db, precondition, query, type Statement, statement } from '../sql.ts'
 
-/** A name of an archive that the grid has already. */
+/** A name of an archive that the grid has already, or a reserved alias. */
 export interface TakenName {
   kind: 'account' | 'agent' | 'alias'
   name: string
@@ -47,19 +48,23 @@ export const imports = (db: Db) => ({
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
   /** The digest of the archive whose import into the account was begun and not ended. */
   begun: async (account: string) => (await db.one(begun, { key: keyOf(account) }))?.value,
-  begin: ({ account }: ArchiveManifest, digest: string, at: number): Statement[] => [
-    db.bind(add, {
-      id: account.id,
-      name: account.name,
-      createdAt: account.created_at,
-      requiresSecondFactor: account.requires_second_factor,
-      peopleSeeContents: account.people_see_contents,
-      turnLimits: account.turn_limits,
-      peopleReadSince: account.people_read_since,
-      at,
-    }),
-    db.bind(note, { key: keyOf(String(account.id)), digest }),
-  ],
+  /** Fails as `checkArchived`. */
+  begin({ account }: ArchiveManifest, digest: string, at: number): Statement[] {
+    checkArchived('accounts', account, at)
+    return [
+      db.bind(add, {
+        id: account.id,
+        name: account.name,
+        createdAt: account.created_at,
+        requiresSecondFactor: account.requires_second_factor,
+        peopleSeeContents: account.people_see_contents,
+        turnLimits: account.turn_limits,
+        peopleReadSince: account.people_read_since,
+        at,
+      }),
+      db.bind(note, { key: keyOf(String(account.id)), digest }),
+    ]
+  },
   requireBegun: (account: string, digest: string): Statement =>
     db.bind(requireBegun, { account, digest, key: keyOf(account) }),
   row: (account: string, table: string, row: ArchivedRow, at: number): Statement[] =>

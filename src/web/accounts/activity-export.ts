@@ -1,5 +1,6 @@
 /** The activity log as a file: CSV for spreadsheets, JSON lines for programs. */
-import { streamOf } from '../../lib/http/download.ts'
+import { downloadBody } from '../../grid/downloads.ts'
+import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { ActivityFilter, ListedActivity } from '../../store/account/activity.ts'
@@ -35,9 +36,14 @@ const formats = {
 }
 
 /** The rows that a filter selects, newest first. `as` is `csv`; with anything else it is JSON lines. */
-export function activityFile(account: AccountStore, filter: ActivityFilter, as: string | null): Response {
+export function activityFile(
+  account: AccountStore,
+  connection: CallerConnection,
+  filter: ActivityFilter,
+  as: string | null,
+): Response {
   const name = as === 'csv' ? 'csv' : 'jsonl'
-  return new Response(streamOf(pieces(account, filter, formats[name])), {
+  return new Response(downloadBody(account, connection, pieces(account, filter, formats[name])), {
     headers: {
       'Content-Type': `${formats[name].mediaType}; charset=utf-8`,
       'Content-Disposition': `attachment; filename="activity.${name}"`,

@@ -22,7 +22,8 @@ export function activityPages({ get }: Pages<Visit>): void {
   get('/activity', show)
   get(
     '/activity/export',
-    ({ account, query, timeZone }) => activityFile(account, filterOf(query, timeZone), query.get('as')),
+    ({ account, connection, query, timeZone }) =>
+      activityFile(account, connection, filterOf(query, timeZone), query.get('as')),
   )
 }
 

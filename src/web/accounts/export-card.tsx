@@ -2,10 +2,11 @@
 /** @jsxImportSource hono/jsx */
 /** The account as an archive, for its owners. See docs/protocol/archive.md. */
 import { exportFingerprint, exportForOwner } from '../../grid/accounts/archive.ts'
+import { archiveBody } from '../../grid/downloads.ts'
 import { Card } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
-import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
+import { downloadHeaders } from '../../lib/http/download.ts'
 import { formErrors, Refusal } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { PageDeps, PageResult, Pages, Visit } from '../visit.ts'
@@ -18,9 +19,13 @@ export function exportActions(
 ): void {
   post('/settings/account/export', async (visit) => {
     const { id } = visit.membership
-    const bytes = await visit.record('export_account', {}, (account) => exportForOwner(store, account, id))
+    const body = await visit.record(
+      'export_account',
+      {},
+      (account) => archiveBody(account, visit.connection, () => exportForOwner(store, account, id)),
+    )
     const file = { mediaType: 'application/x-ndjson', filename: `${id}.archive`, isText: true }
-    return new Response(streamOf(bytes), { headers: downloadHeaders(file) })
+    return new Response(body, { headers: downloadHeaders(file) })
   }, show)
 }
 

@@ -2,13 +2,13 @@
 /** @jsxImportSource hono/jsx */
 /** The ledger of decisions on held messages. Owners and admins see all of them, others theirs. */
 import { decisions } from '../../grid/approvals/held.ts'
+import { downloadBody } from '../../grid/downloads.ts'
 import { isolated, Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, LocalTime } from '../../html/components.tsx'
 import { ButtonLink, QueryForm, SubmitButton } from '../../html/form.tsx'
 import { Select } from '../../html/fields.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
-import { streamOf } from '../../lib/http/download.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { Pages, Visit } from '../visit.ts'
 
@@ -23,7 +23,7 @@ export function decisionPages({ get }: Pages<Visit>): void {
   get('/held/decisions', list)
   get('/held/decisions/export', (visit) => {
     const filter = filterOf(visit.query)
-    return new Response(streamOf(exported(visit, filter)), {
+    return new Response(downloadBody(visit.account, visit.connection, exported(visit, filter)), {
       headers: {
         'Content-Type': 'application/x-ndjson; charset=utf-8',
         'Content-Disposition': 'attachment; filename="decisions.jsonl"',

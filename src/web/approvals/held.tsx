@@ -4,6 +4,7 @@
 import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
+import { downloadBody } from '../../grid/downloads.ts'
 import { type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { NeedList } from '../../html/attention.tsx'
@@ -12,7 +13,7 @@ import { Card, Disclosure, EmptyState, Facts, LocalTime, Notice, Time } from '..
 import { TextArea } from '../../html/fields.tsx'
 import { ButtonLink, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
+import { downloadHeaders } from '../../lib/http/download.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { oneLine } from '../conversations/shown.ts'
 import { PageForm } from '../forms.tsx'
@@ -25,9 +26,9 @@ export function heldPages(pages: AccountPages): void {
   get('/held', list)
   decisionPages(pages)
   get('/held/:held', show)
-  get('/held/:held/parts/:part', async ({ account, param }) => {
+  get('/held/:held/parts/:part', async ({ account, connection, param }) => {
     const part = await heldPartOf(account, param('held'), param('part'))
-    return new Response(streamOf(part.pieces(0, part.length)), {
+    return new Response(downloadBody(account, connection, part.pieces(0, part.length)), {
       headers: { ...downloadHeaders({ ...part, isText: part.text !== undefined }), 'Content-Length': `${part.length}` },
     })
   })

@@ -1,6 +1,7 @@
 /** A whole conversation as a file, page by page: each is read when the one before it is sent. */
 import { type OpenConversation, type OpenMessage, wholeConversation } from '../../grid/conversations/open.ts'
-import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
+import { downloadBody } from '../../grid/downloads.ts'
+import { downloadHeaders } from '../../lib/http/download.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { PageResult, Visit } from '../visit.ts'
 import { threadIn } from './list-pane.tsx'
@@ -41,14 +42,14 @@ const formats: Record<string, Format> = {
 
 /** The file of a conversation: `?as=md` or `?as=json`. */
 export async function exportConversation(visit: Visit): Promise<PageResult> {
-  const { account, requestId, query } = visit
+  const { account, connection, requestId, query } = visit
   const extension = query.get('as') === 'json' ? 'json' : 'md'
   const format = formats[extension]
   const pages = wholeConversation(account, threadIn(visit), requestId)
   // Read before the answer begins, so that a refusal is a page.
   const first = (await pages.next()).value as OpenConversation
   const names = namesOf(first.thread).map((name) => name.replace(/[^a-z0-9-]/gi, '')).join('-')
-  return new Response(streamOf(written(visit, format, first, pages)), {
+  return new Response(downloadBody(account, connection, written(visit, format, first, pages)), {
     headers: downloadHeaders({
       mediaType: format.mediaType,
       filename: `conversation-${first.thread.id}-${names}.${extension}`,

@@ -13,8 +13,9 @@ import {
   retractOwnMessage,
 } from '../../grid/conversations/open-message.ts'
 import { endOfPiece } from '../../grid/messaging/read-part.ts'
+import { downloadBody } from '../../grid/downloads.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
-import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
+import { downloadHeaders } from '../../lib/http/download.ts'
 import { type RemoteEvent, remoteEvents } from '../../grid/remote-agents/progress.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, LocalTime, Notice } from '../../html/components.tsx'
@@ -40,9 +41,9 @@ export function messagePages({ get, may }: AccountPages): void {
     return visit.done('message-retracted', 'messages', visit.param('message'))
   }, showMessage)
   get('/messages/:message/chain', chainPage)
-  get('/messages/:message/parts/:part', async ({ account, param, requestId }) => {
+  get('/messages/:message/parts/:part', async ({ account, connection, param, requestId }) => {
     const part = await openPart(account, param('message'), param('part'), requestId)
-    return new Response(streamOf(part.pieces(0, part.length)), {
+    return new Response(downloadBody(account, connection, part.pieces(0, part.length)), {
       headers: { ...downloadHeaders({ ...part, isText: part.text !== undefined }), 'Content-Length': `${part.length}` },
     })
   })

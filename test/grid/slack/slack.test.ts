@@ -188,6 +188,8 @@ test('Slack verifies the address, and what it has not signed is as unknown as an
   const other = path.replace(/[0-9a-f-]{36}/, crypto.randomUUID())
   const refused = [
     await grid.request(other, signedEvent(verification, now)),
+    // Too long, but not read.
+    await grid.request(other, { method: 'POST', body: 'x'.repeat(300_000) }),
     await grid.request(path, signedEvent(verification, now, 'f'.repeat(32))),
     await grid.request(path, signedEvent(verification, now - 6 * minute)),
     await grid.request(path, signedEvent(verification, now + 6 * minute)),
@@ -195,7 +197,7 @@ test('Slack verifies the address, and what it has not signed is as unknown as an
     await grid.request(path, { method: 'POST', body: '{}' }),
   ]
   expect(await Promise.all(refused.map(async (answer) => `${answer.status} ${await answer.text()}`)))
-    .toEqual(Array(6).fill('404 '))
+    .toEqual(Array(7).fill('404 '))
 })
 
 test('guardrails look at what comes from Slack, and what they block is not asked for again', async () => {

@@ -44,6 +44,20 @@ test('an endless body is not read beyond the limit', async () => {
   expect(sent).toBeLessThan(300)
 })
 
+test.each([[100, 1, 'ok'], [101, 1, 'invalid_request'], [101, 63, 'invalid_request'], [200, 64, 'ok']])(
+  'a body in %i chunks of %i bytes: %s',
+  async (chunks, bytes, outcome) => {
+    let made = 0
+    const body = new ReadableStream({
+      pull: (controller) => made++ < chunks ? controller.enqueue(new Uint8Array(bytes)) : controller.close(),
+    })
+    const request = new Request('http://localhost', { method: 'POST', body, duplex: 'half' } as RequestInit)
+
+    const read = readText(request, { ...limits, maxBytes: 20_000 }).then(() => 'ok', ({ code }) => code)
+    expect(await read).toBe(outcome)
+  },
+)
+
 test('a body that is not UTF-8 is refused, and an empty body is allowed', async () => {
   const invalid = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xc3, 0x28]) })
 

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { copyGrid } from '../../../src/store/backup/move.ts'
-import { backUpStopped } from '../../../src/store/backup/stopped.ts'
+import { backUpStopped, openStopped } from '../../../src/store/backup/stopped.ts'
 import { isFull } from '../../../src/store/driver/database-errors.ts'
 import { isNoSpace } from '../../../src/store/driver/local-file.ts'
 import { type LocalFile, localFile, putFact } from '../../support/local-file.ts'
@@ -63,7 +63,7 @@ vi.mock('node:fs/promises', async (original) => {
 
 // The test files of a process share their modules: what others loaded has no hooks, and what this one loads has them.
 vi.resetModules()
-const { restoreFile } = await import('../../../src/store/backup/restore.ts')
+const { restoreFile, verifyBackup } = await import('../../../src/store/backup/restore.ts')
 afterAll(() => void vi.resetModules())
 
 let file: LocalFile
@@ -157,6 +157,32 @@ test('a restore that is killed at any step loses nothing', async () => {
   }
   expect([...seen].sort()).toEqual(['new', 'none', 'old'])
 })
+
+test.each([
+  ['migration_changed', "UPDATE __drizzle_migrations SET hash = 'x'"],
+  ['schema_newer', "INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')"],
+])(
+  'a database that this program refuses to start on is neither restored, verified nor copied: %s',
+  async (code, sql) => {
+    const other = join(file.folder, 'other.db')
+    cpSync(file.path, other)
+    const { client, close } = await openStopped({ url: `file:${other}` })
+    await client.execute(sql)
+    await close()
+    backup = join(file.folder, 'of another version')
+    await backUpStopped({ url: `file:${other}` }, { path: backup, key: 'plain', madeAt: now, minFreeBytes: 0 })
+
+    await expect(restore(file.path)).rejects.toMatchObject({ code, message: expect.stringContaining(backup) })
+    await expect(verifyBackup({ backup, key: undefined, now })).rejects.toMatchObject({ code })
+    const target = join(file.folder, 'target.db')
+    const copied = copyGrid({ from: { url: `file:${other}` }, to: { url: `file:${target}` }, now: () => now }, () => {})
+    await expect(copied).rejects.toMatchObject({ code })
+
+    expect(existsSync(target)).toBe(false)
+    expect(keptIn(folder)).toEqual([])
+    expect(await factsOf(file.path)).toContain('later')
+  },
+)
 
 test('a restored grid knows of no backup that is made', async () => {
   const { store } = await file.open({ MIN_FREE_MB: '0' })

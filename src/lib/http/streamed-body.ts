@@ -1,0 +1,69 @@
+/** Bodies that are made while they are sent: downloads and event streams. */
+import { minute } from '../time.ts'
+import type { CallerConnection } from './caller-connection.ts'
+
+interface StreamedBody {
+  /** How many pieces are made before a client takes them. */
+  ahead: 0 | 1
+  /** A client that takes no piece for this long is disconnected. */
+  maxStallMs?: number
+  /** A client that has not taken all by then is disconnected. */
+  maxMs?: number
+  /** Called once, when nothing of the pieces is held any more. */
+  release?(): void
+}
+
+/** The next piece is made when the last one was taken, so nothing is buffered for a slow client. When the client leaves or
+ * is disconnected, `connection` is closed. */
+export function streamedBody(
+  pieces: AsyncIterator<Uint8Array>,
+  connection: CallerConnection,
+  { ahead, maxStallMs = minute, maxMs, release }: StreamedBody,
+): ReadableStream<Uint8Array> {
+  let hasEnded = false
+  let stalled: ReturnType<typeof setTimeout> | undefined
+  let late: ReturnType<typeof setTimeout> | undefined
+  let stall = () => {}
+
+  async function end(): Promise<void> {
+    if (hasEnded) return
+    hasEnded = true
+    clearTimeout(stalled)
+    clearTimeout(late)
+    connection.close()
+    // The client has left, so no one waits for this: a rejection would end the process.
+    await pieces.return?.().catch(() => {})
+    release?.()
+  }
+
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      // What was sent must not look whole.
+      const disconnect = () => {
+        if (hasEnded) return
+        // Where the server does not do it, an error of the body does.
+        if (connection.answerSent(0) === undefined) controller.error(new Error('The client took too long.'))
+        void end()
+      }
+      stall = () => stalled = setTimeout(disconnect, maxStallMs)
+      if (maxMs !== undefined) late = setTimeout(disconnect, maxMs)
+      stall()
+    },
+    async pull(controller) {
+      clearTimeout(stalled)
+      try {
+        const { value, done } = await pieces.next()
+        // The client has left: nothing can be written or closed.
+        if (hasEnded) return
+        if (done) controller.close()
+        else controller.enqueue(value)
+        if (done) await end()
+        else stall()
+      } catch (error) {
+        await end()
+        throw error
+      }
+    },
+    cancel: end,
+  }, { highWaterMark: ahead })
+}

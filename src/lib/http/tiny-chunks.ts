@@ -1,0 +1,27 @@
+/** Bodies in tiny chunks cost hundreds of times as much as the same body in one piece. See docs/security.md, "Requests". */
+import { GridError } from '../../errors.ts'
+
+/** So many chunks may have any size, and after them they must have so many bytes on average. */
+const anyChunks = 100
+const minAverageBytes = 64
+
+export const tinyChunks = 'The body comes in too many tiny chunks. Send larger ones.'
+
+/** Returns a function that is called with the length of each chunk. It returns true once they are too small. */
+export function tinyChunkCounter(): (bytes: number) => boolean {
+  let chunks = 0
+  let total = 0
+  return (bytes) => {
+    total += bytes
+    return ++chunks > anyChunks && total < chunks * minAverageBytes
+  }
+}
+
+/** The chunks of a body. Fails with `invalid_request` as soon as they are too small. */
+export async function* withoutTinyChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const areTiny = tinyChunkCounter()
+  for await (const chunk of body) {
+    if (areTiny(chunk.byteLength)) throw new GridError('invalid_request', tinyChunks)
+    yield chunk
+  }
+}

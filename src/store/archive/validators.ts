@@ -1,0 +1,362 @@
+/**
+ * What the columns of an archive may have: what the product makes, and nothing else. The operator who signed it may be
+ * hostile. See docs/protocol/archive.md.
+ */
+import { GridError } from '../../errors.ts'
+import { fromBase64 } from '../../lib/encoding.ts'
+import { parseBody } from '../../lib/http/body.ts'
+import { isId } from '../../lib/id.ts'
+import { aliasPattern, isPlainAddress } from '../../lib/names.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
+import { day } from '../../lib/time.ts'
+import { archivedByName, peopleTable } from './tables.ts'
+
+export type ArchivedRow = Record<string, string | number | null>
+
+/** Returns what a value must be, or undefined if it is. `now` is the time of the import. */
+type Validator = (value: unknown, now: number) => string | undefined
+
+const is = (what: string, holds: (value: unknown, now: number) => boolean): Validator => (value, now) =>
+  holds(value, now) ? undefined : what
+const optional = (validator: Validator): Validator => (value, now) => value === null ? undefined : validator(value, now)
+const oneOf = (...values: string[]) => is(`one of ${values.join(', ')}`, (value) => values.includes(value as string))
+const textLike = (what: string, holds: (text: string) => boolean) =>
+  is(what, (value) => typeof value === 'string' && wellFormed(value) === value && holds(value))
+const text = (max: number) => textLike(`a text of at most ${max} characters`, (value) => hasAtMost(value, max))
+
+/** The end of the year 9999, which every date has. */
+const lastTime = Date.UTC(9999, 11, 31)
+const count = is('a whole number', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
+const flag = is('0 or 1', (value) => value === 0 || value === 1)
+/** When something happened. A clock of another machine may be ahead. */
+const past = is(
+  'a time before this one',
+  (value, now) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= now + day,
+)
+const time = is('a time', (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= lastTime)
+
+const id = textLike('an id', isId)
+const alias = textLike('an alias', (value) => aliasPattern.test(value))
+/** The alias of an agent that was moved is its id. */
+const ownAlias = textLike('an alias', (value) => aliasPattern.test(value) || isId(value))
+const channelName = textLike('the name of a channel', (value) => aliasPattern.test(value))
+const recipient = textLike('an alias or a channel', (value) => /^[@#]/.test(value) && aliasPattern.test(value.slice(1)))
+const hash = textLike('a hash', (value) => /^[\w+/=-]{1,128}$/.test(value))
+const host = textLike('a host', (value) => value.length <= 300 && URL.canParse(`https://${value}/`))
+const webAddress = (value: string) =>
+  value.length <= 2_048 && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+const address = textLike('an http or https address', webAddress)
+/** Ids that clients choose, names and what the product says: any text, which every page escapes. */
+const name = text(300)
+const line = text(1_000)
+/** Of a message: ten thousand characters, and what a guardrail has put in their place. */
+const body = text(250_000)
+
+const jsonLimits = { maxBytes: 16 * 2 ** 20, maxDepth: 64, maxTokens: 200_000 }
+const json = (what: string, holds: (value: unknown) => boolean) =>
+  textLike(what, (value) => {
+    try {
+      return value.length <= jsonLimits.maxBytes && holds(parseBody(value, jsonLimits))
+    } catch {
+      return false
+    }
+  })
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const jsonObject = json('an object as JSON', isObject)
+const jsonList = json('a list as JSON', Array.isArray)
+const jsonIds = json(
+  'a list of ids as JSON',
+  (value) => Array.isArray(value) && value.every((one) => isId(String(one))),
+)
+const anyJson = json('JSON', () => true)
+/** Of a provider of guardrails, which may ask a service. */
+const config = json(
+  'a configuration with http and https addresses',
+  (value) => isObject(value) && (value.url === undefined || webAddress(String(value.url))),
+)
+const turnLimits = json(
+  'limits of turns',
+  (value) => isObject(value) && Object.values(value).every(Number.isSafeInteger),
+)
+const holdingRule = json(
+  'a rule',
+  (value) => isObject(value) && typeof value.name === 'string' && Array.isArray(value.deciders),
+)
+
+const directions = oneOf('inbound', 'outbound', 'both')
+const actions = oneOf('block', 'hold', 'redact', 'flag')
+const outcomes = oneOf('blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed')
+const taskState = oneOf(
+  ...['submitted', 'working', 'input-required', 'auth-required', 'completed', 'canceled', 'failed', 'rejected'],
+)
+
+/** By table and column. Every column of `tables.ts` has one. */
+export const validators: Readonly<Record<string, Readonly<Record<string, Validator>>>> = {
+  accounts: {
+    id,
+    name: text(80),
+    created_at: past,
+    requires_second_factor: flag,
+    people_see_contents: flag,
+    turn_limits: optional(turnLimits),
+    people_read_since: optional(time),
+  },
+  [peopleTable]: {
+    email: textLike('an email address', isPlainAddress),
+    role: oneOf('owner', 'admin', 'member', 'viewer'),
+    agent_id: optional(id),
+  },
+  agents: {
+    id,
+    alias: ownAlias,
+    type: oneOf('mcp', 'a2a', 'human'),
+    visibility: oneOf('private', 'public'),
+    access_policy: oneOf('auto_approve', 'allow_list', 'block_list'),
+    description: text(500),
+    remote_url: optional(address),
+    created_at: past,
+    deleted_at: optional(past),
+    last_seen_at: optional(past),
+    automated: flag,
+    message_replies: flag,
+  },
+  agent_access: { agent_id: id, alias },
+  skills: { id, name, description: text(500), created_at: past },
+  agent_skills: { agent_id: id, skill_id: id },
+  channels: {
+    id,
+    name: channelName,
+    description: text(500),
+    external_integration_type: optional(name),
+    external_channel_name: optional(name),
+    created_at: past,
+    deleted_at: optional(past),
+  },
+  channel_members: { channel_id: id, agent_id: id, joined_at: past, follows: flag },
+  guardrails: {
+    id,
+    name,
+    provider: textLike('the name of a provider', (value) => /^[a-z0-9-]{1,64}$/.test(value)),
+    config,
+    action: actions,
+    on_failure: oneOf('closed', 'open'),
+    enabled: flag,
+    host: optional(host),
+    all_agents: optional(directions),
+    created_at: past,
+  },
+  agent_guardrails: { agent_id: id, guardrail_id: id, direction: directions, action: optional(actions) },
+  guardrail_consents: { agent_id: id, provider: name, host, created_at: past },
+  guardrail_exceptions: { guardrail_id: id, text_hash: hash, created_at: past },
+  approval_rules: {
+    id,
+    name,
+    from_kind: oneOf('agent', 'any', 'strangers', 'people', 'remote'),
+    from_id: optional(id),
+    to_kind: oneOf('agent', 'any', 'strangers', 'people', 'remote', 'channel'),
+    to_id: optional(id),
+    condition: oneOf('always', 'finding', 'parts'),
+    guardrail_id: optional(id),
+    media_type: optional(line),
+    min_bytes: optional(count),
+    deciders: jsonIds,
+    expires_ms: count,
+    enabled: flag,
+    is_risky: flag,
+    created_at: past,
+    updated_at: past,
+  },
+  messages: {
+    id,
+    from_agent_id: id,
+    from_alias: alias,
+    type: oneOf('agent', 'human', 'system'),
+    recipient,
+    channel_id: optional(id),
+    reply_to_message_id: optional(id),
+    conversation_id: optional(name),
+    flagged: flag,
+    created_at: past,
+    sanitized: flag,
+    hops: count,
+    shared_with: optional(line),
+    edited: flag,
+    body,
+    a2a: optional(jsonObject),
+    held: flag,
+  },
+  parts: {
+    id: textLike('the id of a part', (value) => isId(value.slice(0, 36)) && /^\.[\w.-]{1,200}$/.test(value.slice(36))),
+    message_id: id,
+    media_type: line,
+    encoding: oneOf('utf8', 'base64', 'upload'),
+    content: text(jsonLimits.maxBytes),
+    bytes: count,
+  },
+  held_messages: {
+    id,
+    message_id: id,
+    from_agent_id: id,
+    to_id: id,
+    task_id: optional(id),
+    state: oneOf('held', 'approved', 'refused', 'expired', 'retracted', 'joined'),
+    rule: holdingRule,
+    findings: jsonList,
+    later: jsonObject,
+    sent_at: past,
+    held_at: past,
+    expires_at: time,
+    decided_at: optional(past),
+    decided_by: optional(id),
+    decider: optional(name),
+    reason: optional(line),
+    edited: flag,
+  },
+  deliveries: {
+    agent_id: id,
+    message_id: id,
+    state: oneOf('unread', 'read', 'parked', 'task', 'withdrawn', 'expired', 'retracted'),
+    chars: count,
+    created_at: past,
+    read_at: optional(past),
+    lease_id: optional(id),
+    release_count: count,
+    woken_at: optional(past),
+    flagged: flag,
+    task_id: optional(id),
+    expires_at: optional(time),
+    body: optional(body),
+    a2a: optional(jsonObject),
+  },
+  lease_releases: { agent_id: id, message_id: id, n: count, leased_at: past, released_at: past },
+  uploads: {
+    id,
+    agent_id: id,
+    filename: optional(text(255)),
+    media_type: optional(line),
+    bytes: count,
+    received: count,
+    message_id: optional(id),
+    created_at: past,
+  },
+  upload_rows: {
+    upload_id: id,
+    n: count,
+    content: textLike('up to 64 KiB in base64', (value) => value.length <= 90_000 && isBase64(value)),
+  },
+  tasks: {
+    id,
+    client_agent_id: id,
+    recipient_agent_id: id,
+    recipient_alias: alias,
+    message_id: id,
+    conversation_id: name,
+    context_id: name,
+    mode: oneOf('receipt', 'task', 'message'),
+    state: taskState,
+    status_at: past,
+    generation: count,
+    created_at: past,
+    expires_at: optional(time),
+  },
+  task_messages: { task_id: id, message_id: id, role: oneOf('user', 'agent', 'result') },
+  task_events: {
+    task_id: id,
+    n: count,
+    // Its own, or what made it.
+    id: name,
+    at: past,
+    state: optional(taskState),
+    message_id: optional(id),
+    reason: optional(text(4_000)),
+  },
+  artifacts: {
+    task_id: id,
+    n: count,
+    artifact_id: line,
+    append: flag,
+    last_chunk: flag,
+    name: optional(line),
+    parts: optional(jsonList),
+  },
+  contexts: { agent_id: id, context_id: name, recipient_agent_id: id, conversation_id: name, used_at: past },
+  leases: { agent_id: id, id, created_at: past, expires_at: optional(time) },
+  verdicts: {
+    id,
+    guardrail_id: id,
+    guardrail_name: name,
+    direction: oneOf('inbound', 'outbound'),
+    action: outcomes,
+    kinds: text(10_000),
+    agent_ids: text(50_000),
+    sender_alias: alias,
+    recipient,
+    message_id: optional(id),
+    conversation_hash: optional(hash),
+    text_hash: hash,
+    content: optional(text(jsonLimits.maxBytes)),
+    created_at: past,
+  },
+  guardrail_counts: { guardrail_id: id, hour: past, action: outcomes, n: count },
+  activity: {
+    n: count,
+    id,
+    created_at: past,
+    actor_type: oneOf('admin', 'user', 'agent', 'system'),
+    user_id: optional(name),
+    credential_id: optional(name),
+    credential_kind: optional(name),
+    tool: name,
+    arguments: anyJson,
+    outcome: name,
+    request_id: optional(name),
+  },
+}
+
+/**
+ * Fails with `invalid_input` if this version does not know the table or a column, or if a value is none that the product
+ * makes. A column that an older version did not have may be absent.
+ */
+export function checkArchived(table: string, row: unknown, now: number): asserts row is ArchivedRow {
+  const checks = Object.hasOwn(validators, table) ? validators[table] : undefined
+  if (checks === undefined) throw refused(`This version does not know the table ${table}.`)
+  if (!isObject(row)) throw refused(`A row of ${table} is no object.`)
+  for (const [column, value] of Object.entries(row)) {
+    if (!Object.hasOwn(checks, column)) throw refused(`This version does not know the column ${column} of ${table}.`)
+    const needed = checks[column](value, now)
+    if (needed !== undefined) throw refused(`${table}.${column} of a row must be ${needed}.`)
+  }
+}
+
+/** Fails as `checkArchived` for a line of an archive between the first and the last one. It is exactly as an export writes it. */
+export function checkArchivedLine(line: string, now: number): [table: string, row: ArchivedRow] {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    value = undefined
+  }
+  if (!Array.isArray(value) || value.length !== 2 || JSON.stringify(value) !== line) {
+    throw refused('It has a line that is no row.')
+  }
+  const [table, row] = value
+  if (typeof table !== 'string' || (!archivedByName.has(table) && table !== peopleTable)) {
+    throw refused('It has a row of a table that this version does not know.')
+  }
+  checkArchived(table, row, now)
+  return [table, row]
+}
+
+function refused(why: string): GridError {
+  return new GridError('invalid_input', `The archive is of a newer version, or was not made by a grid. ${why}`)
+}
+
+function isBase64(value: string): boolean {
+  try {
+    fromBase64(value)
+    return true
+  } catch {
+    return false
+  }
+}

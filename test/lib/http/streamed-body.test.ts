@@ -1,0 +1,54 @@
+/** Bodies of clients that read slowly, not at all, or leave. */
+import { expect, test } from 'vitest'
+import { CallerConnection } from '../../../src/lib/http/caller-connection.ts'
+import { streamedBody } from '../../../src/lib/http/streamed-body.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+function numbered(options: { maxStallMs?: number; maxMs?: number }, last = Infinity) {
+  const of = { made: 0, released: 0, disconnected: 0 }
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    while (of.made < last) yield new Uint8Array([++of.made])
+  }
+  const connection = new CallerConnection(new Request('http://grid.example/'), {
+    answerSent: () => Promise.resolve(void of.disconnected++),
+  })
+  const body = streamedBody(pieces(), connection, { ahead: 0, ...options, release: () => of.released++ })
+  return { of, body, reader: body.getReader() }
+}
+
+test('nothing is made for a client that reads nothing, and it is disconnected', async () => {
+  const { of } = numbered({ maxStallMs: 20 })
+
+  await waitFor('the end', () => of.released === 1)
+  expect(of).toEqual({ made: 0, released: 1, disconnected: 1 })
+})
+
+test('a client that stops reading is disconnected after its last piece', async () => {
+  const { of, reader } = numbered({ maxStallMs: 20 })
+  await reader.read()
+  await reader.read()
+
+  await waitFor('the end', () => of.released === 1)
+  expect(of).toEqual({ made: 2, released: 1, disconnected: 1 })
+})
+
+test('a client that reads slowly is disconnected when its time is over', async () => {
+  const { of, reader } = numbered({ maxStallMs: 10_000, maxMs: 30 })
+
+  await waitFor('the end', async () => {
+    if (of.released === 0) await reader.read()
+    return of.released === 1
+  })
+  expect(of.disconnected).toBe(1)
+})
+
+test('a client that leaves, or has read all, is not disconnected', async () => {
+  const left = numbered({ maxStallMs: 20 })
+  await left.reader.read()
+  await left.reader.cancel()
+  const read = numbered({ maxStallMs: 20 }, 2)
+  while (!(await read.reader.read()).done);
+
+  await waitFor('the ends', () => left.of.released === 1 && read.of.released === 1)
+  expect([left.of.disconnected, read.of.disconnected]).toEqual([0, 0])
+})
