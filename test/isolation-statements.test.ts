@@ -94,6 +94,10 @@ await owner.store.write([{
   sql: "UPDATE messages SET type = 'human' WHERE account_id = ? AND id = ?",
   args: [owner.id, ofPerson.id],
 }])
+await owner.store.write([{
+  sql: "UPDATE deliveries SET body = 'as a person of acme got it' WHERE account_id = ? AND message_id = ?",
+  args: [owner.id, ofPerson.id],
+}])
 await recordReading(ofUser, { thread: 'a thread of acme', agents: ['alice', 'bob'] }, null)
 await followLog(grid.store)
 const placed = await rows(grid, 'SELECT thread_id, seq, root_seq FROM thread_messages WHERE account_id = ?', [owner.id])
@@ -263,8 +267,14 @@ const texts: Record<string, string[]> = {
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],
   trigrams: [trigramQuery(owner.id, 'acme')!, trigramQuery(owner.id, 'alice')!],
-  match: [matchOf({ words: ['text'] }, term('a', owner.id)), matchOf({ words: ['for'] }, term('f', grid.alice.id))],
-  otherMatch: [matchOf({ words: [] }, term('b', owner.id)), matchOf({ words: [] }, term('t', grid.bob.id))],
+  match: [
+    matchOf({ words: ['text'] }, undefined, term('a', owner.id)),
+    matchOf({ words: ['for'] }, undefined, term('f', grid.alice.id)),
+  ],
+  otherMatch: [
+    matchOf({ words: [] }, undefined, term('b', owner.id)),
+    matchOf({ words: [] }, grid.bob.id, term('t', grid.bob.id)),
+  ],
   tool: ['admin_set_agent_guardrails', 'admin_delete_agent', 'read_conversation'],
   session: ['a session of acme'],
   subject: ['a thread of acme'],
@@ -290,6 +300,7 @@ const texts: Record<string, string[]> = {
   held: ['a held message of acme', 'a held chunk of acme', 'a decision of acme'],
   decidedBy: [user],
   recipients: list(['@bob']),
+  seat: agents,
   slack: [slack.id],
   ts: ['1.1'],
   slackUser: ['U1'],
@@ -299,6 +310,7 @@ const startOfDay = grid.clock.now - grid.clock.now % day
 const later = grid.clock.now + 1_000
 const others: Record<string, InValue[]> = {
   events: ['["message"]'],
+  ...{ channels: ['{}'], others: [0] },
   // A text or a number, whichever the column has.
   after: ['', 0],
   ...{ since: [0, null], before: [null, later], until: [later], at: [later], activeSince: [0], keysSince: [0] },

@@ -132,6 +132,11 @@ export function callingUser(actor: Actor): UserActor {
   return actor
 }
 
+/** Whose reading it is: the id of the signed-in user; null for programs. */
+export function readingUser(actor: Actor): string | null {
+  return actor.type === 'user' ? actor.userId : null
+}
+
 /** Require an admin of the account, or the process itself. Fails with `wrong_credential` or `not_allowed`. */
 export function requireAdmin(actor: Actor): void {
   requirePermission(actor, 'manage')

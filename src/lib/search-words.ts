@@ -22,11 +22,6 @@ export function queryWords(text: string): string[] {
   return [...new Set(needed.map((place) => place.word))].slice(0, maxQueryWords)
 }
 
-export function hasWords(text: string, words: readonly string[]): boolean {
-  const found = searchWords(text)
-  return words.every((word) => found.some((one) => one.startsWith(word)))
-}
-
 /** A piece of an excerpt. */
 export interface ExcerptPiece {
   text: string

@@ -5,6 +5,8 @@ import { namedAliases } from '../lib/names.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { searchWords } from '../lib/search-words.ts'
 import { second } from '../lib/time.ts'
+import { ownLink, ownWord } from '../store/account/search.ts'
+import type { ChangedText } from '../store/global/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { quietMs } from './push.ts'
 
@@ -12,6 +14,8 @@ import { quietMs } from './push.ts'
 const unitSize = 500
 /** The same of the search index, which costs more for each. */
 const wordsUnitSize = 100
+/** How many words of one message are stored for recipients with a text of their own. */
+const maxOwnWords = 20_000
 /** How long a message waits for others, so that one unit takes in many of them. */
 const delayMs = 40
 /** From so many messages on, the log tells of the progress, and how often. */
@@ -44,15 +48,29 @@ async function indexSome(store: Store): Promise<boolean> {
   const { searchIndex } = store.global
   const found = await searchIndex.next(wordsUnitSize)
   if (found.length === 0) return false
-  const rows = found.map(({ seq, id, body, a2a, channelId }) => ({
+  const rows = found.map(({ seq, id, body, a2a, channelId, changed }) => ({
     seq,
     channelId,
     names: namedAliases(body),
     words: searchWords(body),
     has: [...listParts({ id, a2a, body }).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
+    own: ownWords(JSON.parse(changed)),
   }))
   await store.write(searchIndex.add(rows, found[0].after, { at: store.deps.now(), quietMs }))
   return found.length === wordsUnitSize
+}
+
+/** Each agent finds what it was given. Those for whom there is no room find nothing. */
+function ownWords(texts: ChangedText[]): string[] {
+  const own: string[] = []
+  for (const { agents, body } of texts) {
+    const words = searchWords(body)
+    for (const agent of agents) {
+      if (own.length + words.length > maxOwnWords) continue
+      own.push(...words.map((word) => ownWord(agent, word)), ...link.test(body) ? [ownLink(agent)] : [])
+    }
+  }
+  return own
 }
 
 /** Runs soon after each message that this process stores or hears of; `run` finds those of killed processes. */

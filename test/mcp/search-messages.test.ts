@@ -1,7 +1,8 @@
 /** The tool `search_messages`. See docs/protocol/mcp.md, "search_messages". */
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { searchMessages } from '../../src/grid/messaging/search-messages.ts'
 import { retractMessage } from '../../src/grid/messaging/retract-message.ts'
 import { hour, minute } from '../../src/lib/time.ts'
 import { followLog } from '../../src/worker/threads.ts'
@@ -100,12 +101,89 @@ test('what a guardrail took out of a message is not found by its recipient', asy
 
   expect(await found(grid.bob, secret)).toEqual([])
   expect(await found(grid.bob, 'password')).toHaveLength(1)
+})
 
-  // A post is stored as it was sent, and delivered to each member as its guardrails left it.
-  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
-  await say(grid.alice, '#ops', `the login is ${secret}`)
-  expect(await found(grid.bob, `login ${secret}`)).toEqual([])
-  expect(await found(grid.alice, `login ${secret}`)).toHaveLength(1)
+describe('a post of which a guardrail took a key from @bob', () => {
+  const key = 'zq7k3m'
+  const alphabet = [...'abcdefghijklmnopqrstuvwxyz0123456789']
+
+  beforeEach(async () => {
+    await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact', config: { phrases: [key] } })
+    await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  })
+
+  async function answer(query: string, more: object = {}) {
+    const { text, more: page } = await callTool(grid, grid.bob.key, 'search_messages', { query, ...more })
+    return { texts: text.map(({ text }: { text: string }) => text), hasMore: page?.cursor !== undefined }
+  }
+
+  test('is found by the words that he was given', async () => {
+    await say(grid.alice, '#ops', `the login is ${key} https://x.example`)
+
+    expect(await found(grid.bob, 'login')).toEqual(['the login is [redacted] https://x.example'])
+    expect(await found(grid.bob, `login ${key}`)).toEqual([])
+    expect(await found(grid.alice, `login ${key}`)).toHaveLength(1)
+  })
+
+  test('answers every guess alike, whatever is found around it', async () => {
+    await say(grid.bob, 'alice', 'older mine')
+    await say(grid.alice, '#ops', `the login is ${key}, mine`)
+    // A decoy makes each guess a hit of his own, so that a further one would make a cursor.
+    const decoys = [...key].flatMap((_, n) => alphabet.map((letter) => key.slice(0, n) + letter))
+    await say(grid.bob, 'alice', decoys.join(' '))
+    await followLog(grid.store)
+
+    for (let n = 0; n < key.length; n += 2) {
+      const known = key.slice(0, n)
+      const guesses = alphabet.filter((_, at) => at % 5 === 0 || alphabet[at] === key[n]).map((letter) =>
+        known + letter
+      )
+      for (
+        const shape of [{}, { limit: 1 }, { from: '@alice' }, { to: '#ops' }, { from: '@alice', after: '1h', limit: 1 }]
+      ) {
+        const answers = await Promise.all(guesses.map(async (guess) => {
+          const { texts, hasMore } = await answer(guess, shape)
+          return `${texts.length} ${hasMore}`
+        }))
+        expect(new Set(answers).size, JSON.stringify([known, shape, guesses, answers])).toBe(1)
+      }
+      for (const guess of guesses) expect(await answer(`${guess} mine`)).toEqual({ texts: [], hasMore: false })
+    }
+  })
+})
+
+test('a sender does not find out which words a guardrail of another account took', async () => {
+  await grid.evil.agent('desk', { visibility: 'public' })
+  await guard(grid.evil, 'desk', { direction: 'inbound', action: 'redact' })
+  await say(grid.alice, 'desk', `the login is ${secret}`)
+  await say(grid.alice, 'desk', 'the login is elsewhere')
+
+  expect(await found(grid.alice, secret)).toEqual([])
+  expect(await found(grid.alice, 'redacted')).toEqual([])
+  expect(await found(grid.alice, 'login')).toEqual(['the login is elsewhere'])
+})
+
+test('a copy for which there is no room is not found by its words', async () => {
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+  const members = ['bob', 'alice']
+  for (let n = 0; n < 12; n++) {
+    await grid.acme.agent(`member-${n}`)
+    await guard(grid.acme, `member-${n}`, { direction: 'inbound', action: 'redact' })
+    members.push(`member-${n}`)
+  }
+  await createChannel(grid.acme.store, { name: 'ops', members })
+  const words = Array.from({ length: 1_800 }, (_, n) => `w${n}`).join(' ')
+  await say(grid.alice, '#ops', `${words} ${secret}`)
+  await followLog(grid.store)
+
+  const sizes = await rows(grid, `SELECT count(*) AS n FROM message_search WHERE message_search MATCH 'words : w1'`)
+  expect(sizes).toEqual([{ n: 1 }])
+  const hits = await Promise.all(members.map(async (alias) => {
+    const agent = (await grid.acme.store.read.agents.byAlias(alias))!
+    const store = grid.store.account(grid.acme.id, { type: 'agent', agentId: agent.id, alias, credentialId: 'c' })
+    return (await searchMessages(store, { query: 'w1 w2' })).messages.length
+  }))
+  expect(hits.filter((n) => n === 0)).toHaveLength(2)
 })
 
 test('a message that is retracted while its words are cut does not come into the index, and no words come twice', async () => {
@@ -116,7 +194,14 @@ test('a message that is retracted while its words are cut does not come into the
   await grid.store.write(threadProjection.follow(10))
   const texts = await searchIndex.next(10)
   await retractMessage(storeOf(grid, grid.alice), { agentId: grid.alice.id, alias: 'alice' }, id)
-  const words = texts.map(({ seq, body }) => ({ seq, words: body.split(' '), has: [], names: [], channelId: null }))
+  const words = texts.map(({ seq, body }) => ({
+    seq,
+    words: body.split(' '),
+    has: [],
+    own: [],
+    names: [],
+    channelId: null,
+  }))
   const news = { at: grid.clock.now, quietMs: 0 }
   await grid.store.write(searchIndex.add(words, texts[0].after, news))
   await grid.store.write(searchIndex.add(words, texts[0].after, news))

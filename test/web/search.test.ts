@@ -1,6 +1,7 @@
 /** The search of people. See docs/security.md, "People who read". */
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
+import { readableTimes, readerOf } from '../../src/grid/conversations/may-read.ts'
 import { day, minute } from '../../src/lib/time.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { rows } from '../support/database.ts'
@@ -118,6 +119,86 @@ test('what a guardrail took out of a message of another account is not found by 
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
 
   expect((await search('q=password', owner)).texts).toHaveLength(1)
+  expect((await search(`q=${secret}`, owner)).texts).toEqual([])
+})
+
+describe('of a post that a guardrail of @ann redacted', () => {
+  beforeEach(async () => {
+    await guard(grid.acme, 'ann', { direction: 'inbound', action: 'redact' })
+    await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob', 'ann'] })
+    await say(grid.alice, '#ops', `the login is ${secret} https://${secret}.example`)
+  })
+
+  test('she finds and reads what she was given, on every page', async () => {
+    const { texts, html } = await search('q=login')
+    expect(texts).toEqual(['the login is [redacted] https://[redacted].example'])
+    const [, message] = /href="([^"]*\/conversations\/[^"]*)"/.exec(html)!
+    const [, thread] = /(\/conversations\/\d+)/.exec(message)!
+    const pages = [
+      '/conversations',
+      '/conversations?show=channels',
+      thread,
+      `${thread}/export?as=md`,
+      `${thread}/export?as=json`,
+    ]
+    const shown = await Promise.all(pages.map(async (path) => {
+      return (await browser.open(`/accounts/${grid.acme.id}${path}`)).html
+    }))
+    for (const [n, text] of shown.entries()) expect(text, pages[n]).toContain('the login is')
+    expect(shown.join()).not.toContain(secret)
+  })
+
+  test('she counts nothing by its hidden words, and others find them', async () => {
+    // Its words make each guess a hit of her own.
+    await say(grid.bob, 'ann', 'swordfi swordfq swordfx')
+    const answers = await Promise.all(['swordfi', 'swordfq', 'swordfx'].map(async (guess) => {
+      const { texts, total, html } = await search(`q=${guess}`)
+      return { texts, total, hasMore: html.includes('older=') }
+    }))
+    expect(answers).toEqual([answers[0], answers[0], answers[0]])
+    expect(answers[0]).toMatchObject({ texts: ['swordfi swordfq swordfx'] })
+    expect((await search(`q=${secret}+login`)).texts).toEqual([])
+    const before = (await search(`q=${secret}`)).total
+    await say(grid.alice, '#ops', `once more ${secret}`)
+    expect((await search(`q=${secret}`)).total).toBe(before)
+    expect((await search('q=in:ops has:link')).texts).toHaveLength(1)
+
+    const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+    await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [grid.acme.id])
+    expect((await search(`q=${secret}+login`, owner)).texts).toHaveLength(1)
+  })
+})
+
+test('posts from before a member joined count nowhere, however many there are', async () => {
+  const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  await say(grid.alice, 'ann', 'an older deployment')
+  for (let n = 0; n < 40; n++) await say(grid.alice, '#ops', 'deployment before')
+  await followLog(grid.store)
+  grid.clock.now += day
+  await setChannelMembers(grid.acme.store, { channel: channel.id, members: ['alice', 'bob', 'ann'] })
+  await say(grid.alice, '#ops', 'deployment after')
+  await followLog(grid.store)
+  const reader = await readerOf(ann.account)
+  const terms = { words: ['deploy'], within: undefined }
+  const range = { after: 0, before: 1_000_000, from: 0, until: 1e15, limit: 3 }
+
+  const found = await ann.account.read.search.places(terms, readableTimes(reader), range)
+
+  // Limited to 3, it has the readable ones: what is hidden takes no place.
+  expect(found).toHaveLength(2)
+  expect((await search('q=deploy')).texts).toEqual(['deployment after', 'an older deployment'])
+})
+
+test('what was delivered to an agent of another account in a changed form is not found by its people', async () => {
+  await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
+  await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [grid.acme.id])
+  const { id } = await say(grid.eve, 'bob', `the login is ${secret}`)
+  await rows(grid, "UPDATE deliveries SET body = 'the login is gone' WHERE message_id = ? AND account_id = ?", [
+    id,
+    grid.acme.id,
+  ])
+  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+
   expect((await search(`q=${secret}`, owner)).texts).toEqual([])
 })
 

@@ -1,7 +1,6 @@
 /** Delivering a held message that a person has approved, under the conditions of that moment. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { HeldToDecide } from '../../store/account/held.ts'
 import type { Decided } from '../../store/account/held-changes.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import { checkGuardrails } from '../messaging/check-guardrails.ts'
@@ -17,6 +16,7 @@ import { isBareText } from '../tasks/task-parts.ts'
 import { refuseEnded, taskNotFound } from '../tasks/tasks.ts'
 import { saidStep } from '../tasks/update-task.ts'
 import type { FoundHeld } from './held.ts'
+import type { HeldContent } from './held-content.ts'
 import { tellClient, waitsUntil, withHold } from './hold.ts'
 
 /** `held`: the people of the account of the recipient have to decide, too. */
@@ -34,16 +34,18 @@ export async function deliverHeld(
   decided: Decided,
   text?: string,
 ): Promise<Delivered> {
-  const { held } = found
+  const { held, content } = found
   const from = account.ofSender(held)
   if (held.fromAliasNow === null) throw new GridError('agent_not_found', 'The sender of this message was deleted.')
   const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow }
-  const recipient = await resolve(from, sender, held.recipient)
-  if (recipient.id !== held.toId) throw new GridError('recipient_not_found', `${held.recipient} is another agent now.`)
-  const outgoing = outgoingOf({ account: from, sender, recipient }, found, decided, text)
+  const recipient = await resolve(from, sender, content.recipient)
+  if (recipient.id !== held.toId) {
+    throw new GridError('recipient_not_found', `${content.recipient} is another agent now.`)
+  }
+  const outgoing = outgoingOf({ account: from, sender, recipient }, content, decided, text)
   await refusePaused(from, sender, recipient, outgoing.message)
   await refuseFullInbox(from, recipient)
-  const step = await stepOf(from, sender, held)
+  const step = await stepOf(from, sender, content)
   const checked = recipient.guards === 0 ? outgoing.message : await checkGuardrails(outgoing)
   // The account of the sender decides first.
   const message = await withHold({ ...outgoing, message: checked }, held.home === account.owner ? 1 : 2)
@@ -53,18 +55,28 @@ export async function deliverHeld(
 /** The message as it would be sent now. */
 function outgoingOf(
   ends: Pick<OutgoingMessage, 'account' | 'sender' | 'recipient'>,
-  { held, parts }: FoundHeld,
+  content: HeldContent,
   { at }: Decided,
   text: string | undefined,
 ): OutgoingMessage {
-  const { body, a2a, later, messageId: id, fromAgentId, replyToMessageId, conversationId } = held
-  const { hops, flagged, sanitized, sharedWith, type, recipient } = held
+  const { body, a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
+  const { hops, flagged, sanitized, sharedWith, type, recipient } = content
   const cleaned = text === undefined ? body : checkText(text).text
   const given = a2a === null ? undefined : wholeDetails(a2a, parts)
   const details = given && text !== undefined ? withText(given, a2a, cleaned) : given
   const split = details && details !== given ? splitDetails(id, { ...details }) : undefined
   const message = {
-    ...{ id, from: fromAgentId, type, recipient, body: cleaned, replyToMessageId, conversationId, hops, flagged },
+    ...{
+      id,
+      from: ends.sender.agentId,
+      type,
+      recipient,
+      body: cleaned,
+      replyToMessageId,
+      conversationId,
+      hops,
+      flagged,
+    },
     ...{ sanitized, sharedWith, key: null, keysSince: 0, replyFrom: null, at },
     ...{ contextId: later.contextId, taskId: later.taskId, expiresAt: later.expiresAt },
     // What is stored stays.
@@ -92,7 +104,7 @@ function partsAsJson(parts: readonly unknown[]): string | null {
 async function stepOf(
   from: AccountStore,
   sender: Sender,
-  { later: { taskId, step } }: HeldToDecide,
+  { later: { taskId, step } }: HeldContent,
 ): Promise<TaskStep | undefined> {
   if (taskId === null) return undefined
   const task = await from.read.tasks.of(step ? 'recipient' : 'client', sender.agentId, taskId)
@@ -113,7 +125,7 @@ interface Delivery {
 }
 
 async function commit(delivery: Delivery): Promise<Delivered> {
-  const { account, from, found: { held, parts }, decided, recipient, message, step } = delivery
+  const { account, from, found: { held, content: { parts, later } }, decided, recipient, message, step } = delivery
   const { change } = from
   const { id, body, a2a, flagged, sharedWith, at, taskId, largeParts } = message
   const { edited } = decided
@@ -131,7 +143,7 @@ async function commit(delivery: Delivery): Promise<Delivered> {
     ...message.held
       ? [
         change.held.change(id, text),
-        ...change.held.add({ ...message.held, later: held.later, sentAt: held.sentAt }, id, at),
+        ...change.held.add({ ...message.held, later, sentAt: held.sentAt }, id, at),
       ]
       : change.held.number(id, text, at),
     ...told,

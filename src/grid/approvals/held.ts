@@ -1,24 +1,19 @@
 /** Held messages and decisions, as the people see them who decide. See docs/protocol/messages.md, "Held messages". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { DecisionFilter, HeldRow, HeldToDecide } from '../../store/account/held.ts'
-import type { StoredPart } from '../../store/account/new-message.ts'
 import { contentOf, type PartContent, partIn } from '../messaging/read-part.ts'
-import { shownDetails } from '../messaging/shown-parts.ts'
+import { hashOfContent, type HeldContent, heldContent, type ShownContent, shownContent } from './held-content.ts'
 
-export type HeldMessage = HeldRow & {
-  /** What belongs to it besides its text, as its recipient would see it. A large part has `part_id`. */
-  parts: Record<string, unknown>[]
-  /** SHA-256 of all that is shown. A decision carries it, so that nobody decides on another text. */
+export type HeldMessage = HeldRow & ShownContent & {
+  /** SHA-256 of all that is delivered, which is what is shown. */
   hash: string
   /** The calling user may decide on it, if it is still held. */
   mayDecide: boolean
 }
 
 const maxListed = 200
-const maxPartChars = 8 * 1024
 
 /** What waits for the calling user, the oldest first, at most 200. Empty for other callers. */
 export async function heldMessages(account: AccountStore): Promise<HeldRow[]> {
@@ -34,20 +29,13 @@ export async function countHeld(account: AccountStore): Promise<number> {
 
 /** A message that the calling user may decide on, or decided on. Fails with `message_not_found`. */
 export async function heldMessage(account: AccountStore, id: string): Promise<HeldMessage> {
-  const { held, parts, hash } = await findHeld(account, id)
-  const { a2a, body, messageId } = held
-  const details = a2a === null ? undefined : shownDetails(messageId, a2a, body, maxPartChars)
-  const { mayDecide, ...row } = held
-  const shown = [
-    ...details?.parts ?? [],
-    ...parts.filter(({ id }) => !a2a?.includes(id)).map(({ id }) => ({ part_id: id })),
-  ]
-  return { ...rowOf(row), parts: shown, hash, mayDecide }
+  const { held: { mayDecide, ...row }, content, hash } = await findHeld(account, id)
+  return { ...rowOf(row), ...shownContent(content), hash, mayDecide }
 }
 
 /** A large part of such a message. Fails with `message_not_found` or `part_not_found`. */
 export async function heldPartOf(account: AccountStore, id: string, partId: string): Promise<PartContent> {
-  const { held, parts } = await findHeld(account, id)
+  const { held, content: { parts } } = await findHeld(account, id)
   const stored = parts.find((part) => part.id === partId)
   const part = partIn({ part: stored, a2a: held.a2a }, held.messageId, partId)
   if (!part) throw new GridError('part_not_found', 'This message has no part with this id.')
@@ -64,7 +52,7 @@ export async function decisions(account: AccountStore, filter: DecisionFilter) {
 
 export interface FoundHeld {
   held: HeldToDecide
-  parts: StoredPart[]
+  content: HeldContent
   hash: string
 }
 
@@ -76,9 +64,8 @@ export async function findHeld(account: AccountStore, id: string): Promise<Found
   if (!held || !(held.mayDecide || held.decidedBy === userId)) {
     throw new GridError('message_not_found', 'No message with this id waits for you.')
   }
-  const parts = await read.held.parts(id)
-  const hash = hashForLookup(JSON.stringify([held.body, held.a2a, parts.map(({ id, content }) => [id, content])]))
-  return { held, parts, hash }
+  const content = heldContent(held, await read.held.parts(id))
+  return { held, content, hash: hashOfContent(content) }
 }
 
 /** Without what only its delivery needs. */

@@ -14,6 +14,7 @@ import { allows, callingUser, type Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { ReadableTimes } from '../../store/account/search.ts'
 import { activityRow } from '../activity.ts'
 import type { Receipts, ThreadMessage } from './messages.ts'
 import type { Thread } from './threads.ts'
@@ -67,6 +68,18 @@ export function readableFrom(reader: Reader, place: Place): number | undefined {
   const joined = place.kind === 'channel' ? reader.channels.get(place.channelId) : undefined
   if (joined === undefined || bySwitch === undefined) return joined ?? bySwitch
   return Math.min(joined, bySwitch)
+}
+
+/** The times of `readableFrom` for every place, for statements that leave out what the reader may not read. */
+export function readableTimes(reader: Reader): ReadableTimes {
+  const from = (place: Place) => readableFrom(reader, place) ?? null
+  return {
+    seat: reader.seat?.agentId ?? null,
+    channels: Object.fromEntries(
+      [...reader.channels.keys()].map((id) => [id, from({ kind: 'channel', channelId: id })!]),
+    ),
+    others: from({ kind: 'others' }),
+  }
 }
 
 export function mayRead(reader: Reader, place: Place, at: number): boolean {

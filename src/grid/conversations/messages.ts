@@ -1,9 +1,10 @@
 /** Pages of a thread, what became of each message, and chains of replies. Nothing here decides who may read. */
 import { Buffer } from 'node:buffer'
+import { readingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
-/** A message in a thread. A message of another account is shown as it was delivered. */
+/** A message in a thread. A message of another account, and one to the alias of the reader, is shown as it was delivered. */
 export interface ThreadMessage extends Omit<PlacedMessage, 'isForeign' | 'flagged' | 'sanitized' | 'edited'> {
   isForeign: boolean
   flagged: boolean
@@ -71,7 +72,7 @@ export async function readThread(
   const [before, after] = [seqs.filter((seq) => seq < anchor), seqs.filter((seq) => seq >= anchor)]
   // Nothing was said since that time: the last messages are nearest.
   if ('at' in position && after.length === 0) return await readThread(account, id, { newest: true }, since)
-  const messages = await threadMessages.bySeqs([...older > 0 ? before.slice(-older) : [], ...after.slice(0, newer)])
+  const messages = await bySeqs(account, [...older > 0 ? before.slice(-older) : [], ...after.slice(0, newer)])
   const kept = withinBytes(messages, anchor)
   return {
     messages: kept.map(shown),
@@ -112,12 +113,16 @@ export async function findMessage(
   const { threadMessages } = account.read
   const [seq] = 'seq' in message ? [message.seq] : await threadMessages.seqsOf([message.id])
   if (seq === undefined) return undefined
-  const [found] = await threadMessages.bySeqs([seq])
+  const [found] = await bySeqs(account, [seq])
   return found && shown(found)
 }
 
 export async function findMessages(account: AccountStore, seqs: number[]): Promise<ThreadMessage[]> {
-  return (await account.read.threadMessages.bySeqs(seqs)).map(shown)
+  return (await bySeqs(account, seqs)).map(shown)
+}
+
+function bySeqs(account: AccountStore, seqs: number[]): Promise<PlacedMessage[]> {
+  return account.read.threadMessages.bySeqs(seqs, readingUser(account.actor))
 }
 
 /** What became of messages in threads of this account, by their `seq`. None for those that it does not have. */
@@ -148,7 +153,7 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
 export async function readChain(account: AccountStore, rootSeq: number, since = 0): Promise<ChainMessage | undefined> {
   const { threadMessages } = account.read
   const seqs = await threadMessages.chain(rootSeq, maxChain)
-  const messages = (await threadMessages.bySeqs([rootSeq, ...seqs])).filter(({ createdAt }) => createdAt >= since)
+  const messages = (await bySeqs(account, [rootSeq, ...seqs])).filter(({ createdAt }) => createdAt >= since)
   const [root, ...others] = messages.map((message): ChainMessage => ({ ...shown(message), replies: [] }))
   if (!root) return undefined
   const byId = new Map([[root.id, root]])

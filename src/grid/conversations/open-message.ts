@@ -54,7 +54,8 @@ export async function openPart(
   requestId: string | null,
 ): Promise<PartContent> {
   const { message } = await openMessage(account, ref, { requestId })
-  const { id, isForeign, fromAgentId, receipts } = message
+  const { id, isForeign, fromAgentId, receipts, changedFor } = message
+  if (changedFor !== null) return await findListedPart(account, { id, agentId: changedFor, isSent: false }, key)
   const agentId = isForeign ? receipts?.recipient?.agentId ?? '' : fromAgentId
   return await findListedPart(account, { id, agentId, isSent: !isForeign }, key)
 }

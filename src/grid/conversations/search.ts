@@ -1,11 +1,10 @@
 /** Messages that the calling user may read, by their words. See docs/security.md, "People who read". */
-import { allows } from '../../auth/actor.ts'
-import { excerptOf, type ExcerptPiece, hasWords, queryWords } from '../../lib/search-words.ts'
+import { excerptOf, type ExcerptPiece, queryWords } from '../../lib/search-words.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { FoundPlace, SearchTerms } from '../../store/account/search.ts'
-import { isReadBySwitch, mayRead, placeOf, type Reader, readerOf, recordReading } from './may-read.ts'
+import { isReadBySwitch, mayRead, placeOf, readableTimes, type Reader, readerOf, recordReading } from './may-read.ts'
 import { findMessages, type ThreadMessage } from './messages.ts'
-import { rangeOf, type SearchQuery } from './search-query.ts'
+import { positionSince, rangeOf, type SearchQuery } from './search-query.ts'
 
 /** A message that was found, with a piece of its text. */
 export interface Hit extends ThreadMessage {
@@ -15,7 +14,7 @@ export interface Hit extends ThreadMessage {
 export interface SearchResult {
   /** Newest first, at most 20. */
   hits: Hit[]
-  /** How many the reader may read from here on; `hasMore`: of the first 500 that were looked at. */
+  /** How many the reader may read from here on, at most 500; `hasMore`: there are more. */
   total: number
   hasMore: boolean
   /** Where the next page begins: pass it as `position`. */
@@ -29,7 +28,7 @@ export interface SearchResult {
 }
 
 const pageSize = 20
-const maxLooked = 500
+const maxCounted = 500
 /** More messages than these come between two updates of the index only while it is filled again. */
 const maxMissing = 1_000
 
@@ -48,52 +47,57 @@ export async function searchConversations(
   const isAsked = words.length > 0 || Object.entries(query).some(([name, value]) => {
     return name !== 'words' && (Array.isArray(value) ? value.length > 0 : Boolean(value))
   })
-  const within = withinOf(reader)
-  const isReader = within === undefined || within.agents.length > 0
+  const isReader = reader.seat !== undefined || readableTimes(reader).others !== null
   const nothing = { hits: [], total: 0, hasMore: false, isFilling: false, isAsked, isReader }
   if (!isAsked || !isReader || (query.isUnread && !reader.seat) || (query.to && query.in)) return nothing
   const to = query.in ? `#${query.in}` : query.to ? `@${query.to}` : undefined
-  const terms: SearchTerms = { words, from: query.from || undefined, to, has: query.has, within }
-  const range = { ...await rangeOf(account, days, position), limit: maxLooked + 1 }
-  const found = await account.read.search.places(terms, range, query.isUnread ? reader.seat?.agentId : undefined)
-  const looked = found.slice(0, maxLooked)
-  const allowed = looked.filter((place) => {
-    const { after = -Infinity, before = Infinity } = days
-    return place.at >= after && place.at < before && mayRead(reader, placeIn(reader, place), place.at)
-  })
-  const places = await withWords(account, allowed, words)
+  const terms: SearchTerms = { words, from: query.from || undefined, to, has: query.has }
+  const range = { ...await rangeOf(account, days, position), limit: maxCounted + 1 }
+  const found = (await findPlaces(account, reader, terms, range, query.isUnread))
+    .filter((place) => mayRead(reader, placeIn(reader, place), place.at))
+  const places = found.slice(0, maxCounted)
   const shown = places.slice(0, pageSize)
   const hits = await findMessages(account, shown.map(({ seq }) => seq))
   if (shown.some((place) => isReadBySwitch(reader, placeIn(reader, place), place.at))) {
     await recordReading(account, { list: 'search' }, requestId)
   }
-  const next = places.length > pageSize ? shown.at(-1)!.seq : found.length > maxLooked ? looked.at(-1)!.seq : undefined
   return {
     hits: hits.toReversed().map((message) => ({ ...message, excerpt: excerptOf(message.body, words) })),
     total: places.length,
-    hasMore: found.length > maxLooked,
+    hasMore: found.length > maxCounted,
     isFilling: await account.read.search.missing() > maxMissing,
-    next,
+    next: places.length > pageSize ? shown.at(-1)!.seq : undefined,
     isAsked,
     isReader,
   }
 }
 
-/** Where the reader can read anything; undefined for everywhere. It narrows the search, and `mayRead` decides. */
-function withinOf({ role, seat, peopleReadSince, channels }: Reader): SearchTerms['within'] {
-  if (allows(role, 'manage') && peopleReadSince !== null) return undefined
-  return { agents: seat ? [seat.agentId] : [], channels: [...channels.keys()] }
+/** The newest places that a reader may read: what is to or from their alias, and the rest since they can read it. */
+async function findPlaces(
+  account: AccountStore,
+  reader: Reader,
+  terms: SearchTerms,
+  range: Awaited<ReturnType<typeof rangeOf>> & { limit: number },
+  isUnread: boolean,
+): Promise<FoundPlace[]> {
+  const { places } = account.read.search
+  const times = readableTimes(reader)
+  const { seat, channels, others } = times
+  const mine = { ...terms, within: { agents: [seat!], channels: [] } }
+  if (isUnread) return await places(mine, times, range, seat!)
+  // Older messages are not looked at: there may be many that the reader cannot read.
+  const since = Math.min(...Object.values(channels), others ?? Infinity)
+  const rest = { ...terms, within: others === null ? { agents: [], channels: Object.keys(channels) } : undefined }
+  const found = await Promise.all([
+    seat === null ? [] : places(mine, times, range),
+    since === Infinity
+      ? []
+      : places(rest, times, { ...range, after: Math.max(range.after, await positionSince(account, since)) }),
+  ])
+  return [...new Map(found.flat().map((place) => [place.seq, place])).values()].sort((a, b) => b.seq - a.seq)
+    .slice(0, range.limit)
 }
 
 function placeIn(reader: Reader, { channelId, fromAgentId, toAgentId }: FoundPlace) {
   return placeOf(reader, { channelId, agents: [fromAgentId, toAgentId] })
-}
-
-/** Without those whose words a guardrail took out before the message was delivered to this account. */
-async function withWords(account: AccountStore, places: FoundPlace[], words: string[]): Promise<FoundPlace[]> {
-  const changed = places.filter(({ isChanged }) => isChanged === 1).map(({ seq }) => seq)
-  if (changed.length === 0) return places
-  const lost = (await findMessages(account, changed)).filter(({ body }) => !hasWords(body, words))
-  const without = new Set(lost.map(({ seq }) => seq))
-  return places.filter(({ seq }) => !without.has(seq))
 }

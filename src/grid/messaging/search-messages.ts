@@ -2,7 +2,7 @@
 import { callingAgent } from '../../auth/actor.ts'
 import { invalidInput } from '../../errors.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
-import { excerptOf, hasWords, queryWords } from '../../lib/search-words.ts'
+import { excerptOf, queryWords } from '../../lib/search-words.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { rangeOf } from '../conversations/search-query.ts'
@@ -62,13 +62,8 @@ export async function searchMessages(
   }
   const found = await account.read.search.ofAgent(agentId, terms, { ...range, limit: limit + 1 }, now)
   const page = found.slice(0, limit)
-  // A guardrail may have taken the word out of the text that was delivered.
-  const hits = page.filter(({ body, createdAt }) => {
-    return hasWords(body, words) && (after === undefined || createdAt >= after) &&
-      (before === undefined || createdAt < before)
-  })
   return {
-    messages: hits.map(({ id, recipient, fromAlias, createdAt, body }) => ({
+    messages: page.map(({ id, recipient, fromAlias, createdAt, body }) => ({
       message_id: id,
       channel: recipient.startsWith('#') ? recipient : 'direct',
       user: `@${fromAlias}`,

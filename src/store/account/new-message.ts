@@ -121,10 +121,12 @@ export interface PartOfMessage {
 /** About how many rows a message with large parts has here, for the write queue. */
 const usualParts = 5
 
-/** The condition that a guardrail of another account masked something in the row `messages`. */
-export const isRedactedByOthers = `EXISTS (
-  SELECT 1 FROM verdicts WHERE verdicts.sender_account_id = messages.account_id AND verdicts.message_id = messages.id
-    AND verdicts.account_id <> messages.account_id AND verdicts.action = 'redacted')`
+/** The condition that a guardrail of another account masked something in the row `message`. */
+export function isRedactedByOthers(message = 'messages'): string {
+  return `EXISTS (
+  SELECT 1 FROM verdicts WHERE verdicts.sender_account_id = ${message}.account_id AND verdicts.message_id = ${message}.id
+    AND verdicts.account_id <> ${message}.account_id AND verdicts.action = 'redacted')`
+}
 
 type PartRow = { a2a: string | null } & { [Field in keyof StoredPart]: StoredPart[Field] | null }
 
@@ -143,7 +145,7 @@ const sent = query<PartRow>(`
   SELECT messages.a2a, ${partColumns} FROM messages
   ${joinPart}
   WHERE messages.account_id = :account AND messages.id = :message AND messages.from_agent_id = :agent
-    AND NOT ${isRedactedByOthers}
+    AND NOT ${isRedactedByOthers()}
   LIMIT 1`)
 
 const add = statement(`

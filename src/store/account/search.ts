@@ -1,7 +1,11 @@
-/** Messages by their words, in the index that `global/search-index.ts` fills. Nothing here decides who may read. */
+/**
+ * Messages by their words, in the index that `global/search-index.ts` fills. Everything that a reader may not read is left out
+ * before hits are counted and limited, so that no number and no cursor depends on it.
+ */
 import { Buffer } from 'node:buffer'
 import { type AccountDb, crossAccountQuery, query } from '../sql.ts'
 import { inboxOf, isInTime } from './inbox-message.ts'
+import { isRedactedByOthers } from './new-message.ts'
 
 /** What a message must have. Aliases are without `@`; names and aliases are those that it was sent with. */
 export interface SearchTerms {
@@ -15,14 +19,25 @@ export interface SearchTerms {
   within?: { agents: readonly string[]; channels: readonly string[] }
 }
 
-/** Part of the log, newest first: `after` and `before` are left out. */
+/** Part of the log, newest first: `after` and `before` are left out. `from` and `until` are times. */
 interface LogRange {
   after: number
   before: number
+  from: number
+  until: number
   limit: number
 }
 
-/** A message that people may find. Flags are 0 or 1. */
+/** From which times on a person may read messages; null for never. `mayRead` of `grid/conversations/may-read.ts` has the rules. */
+export interface ReadableTimes {
+  /** The agent of the person: all that it sent and was sent directly. */
+  seat: string | null
+  /** Of single channels, by their ids. */
+  channels: Readonly<Record<string, number>>
+  others: number | null
+}
+
+/** A message that a person may read. */
 export interface FoundPlace {
   seq: number
   threadId: number
@@ -30,8 +45,6 @@ export interface FoundPlace {
   channelId: string | null
   fromAgentId: string
   toAgentId: string | null
-  /** People see it as it was delivered, which is not what the index has. */
-  isChanged: number
 }
 
 /** A message that an agent sent or received, with the text that it sent or received. */
@@ -44,23 +57,50 @@ export interface FoundMessage {
   body: string
 }
 
-/** A query of the index: what the terms ask for, and `more`, which names the account. */
-export function matchOf({ words, from, to, has = [], within }: SearchTerms, ...more: string[]): string {
+/**
+ * A query of the index: what the terms ask for, and `more`, which names the account. Of messages that were delivered to the
+ * agent `reader` with a text of their own, this text alone is asked.
+ */
+export function matchOf(
+  { words, from, to, has = [], within }: SearchTerms,
+  reader: string | undefined,
+  ...more: string[]
+): string {
   const ends = within && [
     ...within.agents.flatMap((id) => [term('f', id), term('t', id)]),
     ...within.channels.map((id) => term('c', id)),
   ]
+  const meta = [
+    ...from === undefined ? [] : [term('n', from)],
+    ...to === undefined ? [] : [term('r', to)],
+    ...has.filter((kind) => kind !== 'link').map((kind) => `h${kind}`),
+    ...ends ? [`(${ends.join(' OR ')})`] : [],
+    ...more,
+  ].map((terms) => `meta : ${terms}`)
+  // A letter alone begins too many words, and no index has them together.
+  const beginning = (word: string) => /^[a-z\d]$/.test(word) ? '' : ' *'
+  const text = (column: string, start: string, link: string) => [
+    ...words.map((word) => `${column} : "${start}${word}"${beginning(word)}`),
+    ...has.includes('link') ? [link] : [],
+  ]
+  const sent = text('words', '', 'meta : hlink')
+  if (reader === undefined || sent.length === 0) return [...meta, ...sent].join(' AND ')
+  const isChanged = `meta : ${term('x', reader)}`
+  const own = text('own', ownWord(reader, ''), `own : ${ownLink(reader)}`)
   return [
-    // A letter alone begins too many words, and no index has them together.
-    ...words.map((word) => `words : "${word}"${/^[a-z\d]$/.test(word) ? '' : ' *'}`),
-    ...[
-      ...from === undefined ? [] : [term('n', from)],
-      ...to === undefined ? [] : [term('r', to)],
-      ...has.map((kind) => `h${kind}`),
-      ...ends ? [`(${ends.join(' OR ')})`] : [],
-      ...more,
-    ].map((terms) => `meta : ${terms}`),
+    ...meta,
+    `(((${sent.join(' AND ')}) NOT ${isChanged}) OR (${[isChanged, ...own].join(' AND ')}))`,
   ].join(' AND ')
+}
+
+/** In the column `own`: a word of the text as it was delivered to an agent. */
+export function ownWord(agent: string, word: string): string {
+  return `${term('k', agent)}x${word}`
+}
+
+/** In the column `own`: the text as it was delivered to an agent has a link. */
+export function ownLink(agent: string): string {
+  return `${term('k', agent)}hlink`
 }
 
 /** A term of the column `meta`, see `global/search-index.ts`. */
@@ -69,25 +109,31 @@ export function term(kind: string, value: string): string {
 }
 
 const isFound = (match: string) =>
-  `message_search MATCH ${match} AND message_search.rowid > :after AND message_search.rowid < :before`
+  `message_search MATCH ${match} AND message_search.rowid > :after AND message_search.rowid < :before
+      AND m.created_at >= :from AND m.created_at < :until`
 const page = 'ORDER BY message_search.rowid DESC LIMIT :limit'
 const placeColumns = `place.seq, place.thread_id, m.created_at AS at, m.channel_id, m.from_agent_id,
   d.agent_id AS to_agent_id`
 const isPlaced = 'place.account_id = :account AND place.seq = message_search.rowid AND m.seq = place.seq'
 const isDelivery = 'd.message_id = m.id AND d.sender_account_id = m.account_id'
+// The rules of `mayRead`: what is to or from the seat, and the rest from its times on.
+const isReadable = `(:seat IN (m.from_agent_id, d.agent_id) OR m.created_at >= coalesce(
+      json_extract(:channels, '$."' || m.channel_id || '"'), :others))`
 // The joins are crossed, so that each begins with the index, which has the newest first.
 const places = (condition = '') =>
   query<FoundPlace>(`
   SELECT * FROM (
-    SELECT ${placeColumns}, 0 AS is_changed
+    SELECT ${placeColumns}
     FROM message_search CROSS JOIN thread_messages AS place CROSS JOIN messages AS m
     LEFT JOIN deliveries AS d ON ${isDelivery} AND m.channel_id IS NULL
-    WHERE ${isFound(':match')} ${condition} AND ${isPlaced} AND m.account_id = place.account_id ${page})
+    WHERE ${
+    isFound(':match')
+  } ${condition} AND ${isPlaced} AND m.account_id = place.account_id AND ${isReadable} ${page})
   UNION ALL SELECT * FROM (
-    SELECT ${placeColumns}, d.body IS NOT NULL AS is_changed
+    SELECT ${placeColumns}
     FROM message_search CROSS JOIN thread_messages AS place CROSS JOIN messages AS m CROSS JOIN deliveries AS d
     WHERE ${isFound(':otherMatch')} ${condition} AND ${isPlaced} AND ${isDelivery} AND d.account_id = place.account_id
-      AND m.account_id <> place.account_id ${page})
+      AND m.account_id <> place.account_id AND ${isReadable} ${page})
   ORDER BY 1 DESC LIMIT :limit`)
 const anyPlaces = places()
 // With `+`, because the index would be asked anew for each unread message.
@@ -96,11 +142,12 @@ const unreadPlaces = places(`AND +message_search.rowid IN (
       JOIN messages AS unread ON unread.account_id = deliveries.sender_account_id AND unread.id = deliveries.message_id
       WHERE deliveries.account_id = :account AND deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread')`)
 const messageColumns = 'm.seq, m.id, m.recipient, m.from_alias, m.created_at'
+// A sender does not learn what a guardrail of another account masked.
 const ofAgent = query<FoundMessage>(`
   SELECT * FROM (
     SELECT ${messageColumns}, m.body FROM message_search CROSS JOIN messages AS m
     WHERE ${isFound(':match')} AND m.seq = message_search.rowid AND m.account_id = :account
-      AND m.from_agent_id = :agent ${page})
+      AND m.from_agent_id = :agent AND NOT ${isRedactedByOthers('m')} ${page})
   UNION ALL SELECT * FROM (
     SELECT ${messageColumns}, coalesce(deliveries.body, m.body) AS body
     FROM message_search CROSS JOIN messages AS m CROSS JOIN deliveries
@@ -132,22 +179,34 @@ const missing = query<{ messages: number }>(`
 
 export const search = {
   reads: (account: AccountDb) => ({
-    /** The places of messages in the account. With `unreadOf`, the id of an agent: only messages that it has not read. */
-    places: (terms: SearchTerms, range: LogRange, unreadOf?: string): Promise<FoundPlace[]> => {
+    /**
+     * The places of messages in the account that a person may read. With `unreadOf`, the id of an agent: only messages that it
+     * has not read.
+     */
+    places: (
+      terms: SearchTerms,
+      { seat, channels, others }: ReadableTimes,
+      range: LogRange,
+      unreadOf?: string,
+    ): Promise<FoundPlace[]> => {
       const { accountId } = account
       // Unread messages are few among those to the agent, and far fewer than all with a word.
       const to = unreadOf === undefined ? [] : [term('t', unreadOf)]
-      const match = matchOf(terms, term('a', accountId), ...to)
-      const values = { match, otherMatch: matchOf(terms, term('b', accountId), ...to), ...range }
+      const values = {
+        match: matchOf(terms, seat ?? undefined, term('a', accountId), ...to),
+        otherMatch: matchOf(terms, undefined, term('b', accountId), ...to),
+        ...{ seat, others, channels: JSON.stringify(channels) },
+        ...range,
+      }
       return unreadOf === undefined
         ? account.all(anyPlaces, values)
         : account.all(unreadPlaces, { ...values, agent: unreadOf })
     },
     /** Messages that the agent sent, or that readers of its inbox may have at the time `at`. */
     ofAgent: (agent: string, terms: SearchTerms, range: LogRange, at: number): Promise<FoundMessage[]> => {
-      const match = matchOf(terms, term('a', account.accountId), term('f', agent))
+      const match = matchOf(terms, undefined, term('a', account.accountId), term('f', agent))
       // Without an account: it is another one for what moved with the agent since. The query has that of the delivery.
-      const otherMatch = matchOf(terms, term('t', agent))
+      const otherMatch = matchOf(terms, agent, term('t', agent))
       return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
     },
     /** How many messages of the log, of all accounts, are not in the index yet. */

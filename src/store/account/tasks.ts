@@ -104,7 +104,7 @@ function queriesOf(end: string, isHidden = 'false') {
     byId: query<TaskRow>(`SELECT ${columns} FROM tasks WHERE ${end} AND tasks.id = :task AND NOT ${isHidden}`),
     history: query<TaskMessageRow>(`
       SELECT task_messages.task_id, messages.id AS message_id, messages.created_at AS at, task_messages.role,
-        messages.body, messages.a2a, task_messages.role = 'user' AND ${isRedactedByOthers} AS is_hidden
+        messages.body, messages.a2a, task_messages.role = 'user' AND ${isRedactedByOthers()} AS is_hidden
       FROM tasks ${joinMessages}
       WHERE ${end} AND ${isOneOf}
       ORDER BY ${isHeld}, abs(messages.seq)`),

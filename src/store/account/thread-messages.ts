@@ -25,6 +25,8 @@ export interface PlacedMessage {
   sharedWith: string | null
   hops: number
   createdAt: number
+  /** The agent of the reader, if it was given the message with a text of its own, as it is here. */
+  changedFor: string | null
 }
 
 /** It ended unread. */
@@ -45,10 +47,10 @@ export interface Receipt {
   repliedAt: number | null
 }
 
-/** `own` of a message `m` of the account, or `delivered` of one that was delivered to it as `d`. */
-export function ofMessage(seq: string, own: string, delivered = own): string {
+/** `own` of a message `m` of the account (with `join`), or `delivered` of one that was delivered to it as `d`. */
+export function ofMessage(seq: string, own: string, delivered = own, join = ''): string {
   return `coalesce(
-    (SELECT ${own} FROM messages AS m WHERE m.account_id = :account AND m.seq = ${seq}),
+    (SELECT ${own} FROM messages AS m ${join} WHERE m.account_id = :account AND m.seq = ${seq}),
     (SELECT ${delivered} FROM messages AS m
       JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
       WHERE d.account_id = :account AND m.seq = ${seq} LIMIT 1))`
@@ -56,17 +58,31 @@ export function ofMessage(seq: string, own: string, delivered = own): string {
 
 // The joins are crossed, so that each begins with these few numbers.
 const listed = 'json_each(:seqs) AS listed'
-const columns = (body: string, a2a: string, flagged: string, isForeign: number) => `
+const columns = (body: string, a2a: string, flagged: string, isForeign: number, changedFor = 'NULL') => `
   thread_messages.seq, thread_messages.thread_id, thread_messages.root_seq, messages.id, messages.from_agent_id,
   messages.from_alias, ${isForeign} AS is_foreign, messages.type, messages.recipient, ${body} AS body, ${a2a} AS a2a,
   messages.conversation_id, messages.reply_to_message_id, ${flagged} AS flagged, messages.sanitized, messages.edited,
   messages.hops,
-  messages.shared_with, messages.created_at`
+  messages.shared_with, messages.created_at, ${changedFor} AS changed_for`
+/** The deliveries to the alias of the user `:user` that have a text of their own, as `changed`. `message` is of the account. */
+export const joinChanged = (message: string) =>
+  `LEFT JOIN deliveries AS changed
+  ON changed.message_id = ${message}.id AND changed.sender_account_id = ${message}.account_id
+    AND changed.account_id = :account AND changed.body IS NOT NULL
+    AND changed.agent_id = (SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)`
 const isPlaced = `thread_messages.account_id = :account AND thread_messages.seq = listed.value`
 // In another account only one agent of ours can be the recipient: a channel has the agents of one account.
 const bySeqs = query<PlacedMessage>(`
-  SELECT ${columns('messages.body', 'messages.a2a', 'messages.flagged', 0)}
-  FROM ${listed} CROSS JOIN thread_messages CROSS JOIN messages
+  SELECT ${
+  columns(
+    'coalesce(changed.body, messages.body)',
+    'coalesce(changed.a2a, messages.a2a)',
+    'messages.flagged OR coalesce(changed.flagged, 0)',
+    0,
+    'changed.agent_id',
+  )
+}
+  FROM ${listed} CROSS JOIN thread_messages CROSS JOIN messages ${joinChanged('messages')}
   WHERE ${isPlaced} AND messages.account_id = thread_messages.account_id AND messages.seq = thread_messages.seq
   UNION ALL
   SELECT ${
@@ -192,8 +208,8 @@ const newest = query<{ seq: number; at: number; channelId: string | null; fromAg
 export const threadMessages = {
   reads: (account: AccountDb) => ({
     newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
-    /** Messages that have a place in the account, in the order of the log. */
-    bySeqs: (seqs: number[]) => account.all(bySeqs, { seqs: JSON.stringify(seqs) }),
+    /** Messages that have a place in the account, in the order of the log, as a user reads them; null for programs. */
+    bySeqs: (seqs: number[], user: string | null = null) => account.all(bySeqs, { seqs: JSON.stringify(seqs), user }),
     /** The numbers of messages of a thread around `anchor`, none before `from`, in no order. */
     around: async (thread: number, anchor: number, from: number, older: number, newer: number): Promise<number[]> =>
       (await account.all(around, { thread, anchor, from, older, newer })).map(({ seq }) => seq),

@@ -1,7 +1,7 @@
 /** The threads of the account and the messages in them, for its people. */
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
-import { ofMessage } from './thread-messages.ts'
+import { joinChanged, ofMessage } from './thread-messages.ts'
 
 const previewLength = 200
 const maxUnread = 1_000
@@ -35,7 +35,14 @@ const columns = `threads.id, threads.kind, threads.key, threads.last_seq, thread
     SELECT agents.id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted FROM thread_agents
     JOIN agents ON agents.account_id = thread_agents.account_id AND agents.id = thread_agents.agent_id
     WHERE thread_agents.account_id = :account AND thread_agents.thread_id = threads.id LIMIT 3) AS one) AS agents,
-  ${ofMessage('threads.last_seq', previewOf('m.body'), previewOf('coalesce(d.body, m.body)'))} AS preview,
+  ${
+  ofMessage(
+    'threads.last_seq',
+    previewOf('coalesce(changed.body, m.body)'),
+    previewOf('coalesce(d.body, m.body)'),
+    joinChanged('m'),
+  )
+} AS preview,
   coalesce((SELECT thread_seen.seq FROM thread_seen WHERE thread_seen.account_id = :account
     AND thread_seen.user_id = :user AND thread_seen.thread_id = threads.id), 0) AS seen_seq`
 const joinChannel = `LEFT JOIN channels ON channels.account_id = threads.account_id AND channels.id = threads.key

@@ -13,12 +13,27 @@ interface NewText {
   body: string
   a2a: string | null
   channelId: string | null
+  /** JSON: a list of `ChangedText`. */
+  changed: string
 }
+
+/** The text as it was delivered to some agents, if a guardrail changed it for them. */
+export interface ChangedText {
+  agents: string[]
+  body: string
+}
+
+/** So many different texts of one message are read. Agents with others do not find it by its words. */
+const maxChanged = 20
 
 const next = crossAccountQuery<NewText>(
   'texts of new messages',
   `
-  SELECT projections.seq AS after, messages.seq, messages.id, messages.body, messages.a2a, messages.channel_id
+  SELECT projections.seq AS after, messages.seq, messages.id, messages.body, messages.a2a, messages.channel_id,
+    (SELECT json_group_array(json_object('agents', json(one.agents), 'body', one.body)) FROM (
+      SELECT json_group_array(d.agent_id) AS agents, d.body FROM deliveries AS d
+      WHERE d.message_id = messages.id AND d.sender_account_id = messages.account_id AND d.body IS NOT NULL
+      GROUP BY d.body LIMIT ${maxChanged}) AS one) AS changed
   FROM projections CROSS JOIN messages
   WHERE projections.name = 'search' AND messages.seq > projections.seq
     AND messages.seq <= (SELECT iif(placed.seq < 0, messages.seq, placed.seq) FROM projections AS placed
@@ -28,22 +43,23 @@ const next = crossAccountQuery<NewText>(
 
 /**
  * A term of the column `meta`: a letter, and a text that the tokenizer leaves whole. `a`: the account of the sender; `b`:
- * another one that it was delivered to; `f`: the sender; `t`: a recipient; `n`: the alias of the sender; `r`: the recipient
- * as addressed; `c`: the channel; `h`: what it has.
+ * another one that it was delivered to as it is; `f`: the sender; `t`: a recipient; `x`: a recipient that got a text of its own;
+ * `n`: the alias of the sender; `r`: the recipient as addressed; `c`: the channel; `h`: what it has.
  */
 const term = (kind: string, value: string) => `' ${kind}' || hex(${value})`
 const isPosition = `(SELECT projections.seq FROM projections WHERE projections.name = 'search') = :after`
 const add = crossAccountStatement(
   'words of new messages',
   `
-  INSERT INTO message_search (rowid, meta, words)
+  INSERT INTO message_search (rowid, meta, words, own)
   SELECT m.seq,
     ${term('a', 'm.account_id')} || ${term('f', 'm.from_agent_id')} || ${term('n', 'm.from_alias')}
       || ${term('r', 'm.recipient')} || coalesce(${term('c', 'm.channel_id')}, '') || (one.value ->> 2)
       || coalesce((SELECT group_concat(${term('t', 'd.agent_id')}
-          || iif(d.account_id = m.account_id, '', ${term('b', 'd.account_id')}), '')
+          || iif(d.body IS NULL, iif(d.account_id = m.account_id, '', ${term('b', 'd.account_id')}),
+            ${term('x', 'd.agent_id')}), '')
         FROM deliveries AS d WHERE d.message_id = m.id AND d.sender_account_id = m.account_id), ''),
-    one.value ->> 1
+    one.value ->> 1, one.value ->> 3
   FROM json_each(:rows) AS one CROSS JOIN messages AS m
   WHERE m.seq = (one.value ->> 0) AND ${isPosition}
     AND NOT EXISTS (SELECT 1 FROM deliveries AS d
@@ -62,6 +78,8 @@ const again = [
 export interface MessageWords extends PossibleNews {
   words: readonly string[]
   has: readonly string[]
+  /** Words of deliveries with a text of their own: `ownWord` and `ownLink` of `account/search.ts`. */
+  own: readonly string[]
 }
 
 export const searchIndex = (db: Db) => ({
@@ -72,8 +90,8 @@ export const searchIndex = (db: Db) => ({
    * if a process has done it. Browsers are told after `quietMs`.
    */
   add: (found: readonly MessageWords[], after: number, news: { at: number; quietMs: number }): Statement[] => {
-    const rows = JSON.stringify(found.map(({ seq, words, has }) => {
-      return [seq, words.join(' '), has.map((kind) => ` h${kind}`).join('')]
+    const rows = JSON.stringify(found.map(({ seq, words, has, own }) => {
+      return [seq, words.join(' '), has.map((kind) => ` h${kind}`).join(''), own.join(' ')]
     }))
     return [
       { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true },

@@ -159,6 +159,11 @@ async function show(visit: Visit) {
         <pre class='said whole' dir='auto' aria-label='The whole text'>{visibleControls(body)}</pre>
         {held.parts.map((part) => <Part visit={visit} id={held.id} part={part} />)}
       </Card>
+      {held.fields.length > 0 && (
+        <Card title='Delivered with it'>
+          {held.fields.map(([name, value]) => <Field name={name} value={value} />)}
+        </Card>
+      )}
       {isOpen && held.mayDecide && <Decide visit={visit} held={held} />}
     </>,
   )
@@ -212,6 +217,52 @@ function Part({ visit, id, part }: { visit: Visit; id: string; part: Record<stri
       <pre class='said' dir='auto' tabindex={0} aria-label='A part'>
         {visibleControls(JSON.stringify(part, undefined, 2))}
       </pre>
+    </div>
+  )
+}
+
+const fieldNames: Record<string, string> = {
+  replyToMessageId: 'Answers the message',
+  conversationId: 'Conversation',
+  contextId: 'Context of A2A',
+  taskId: 'Task',
+  isInTaskAlone: 'Only in its task, not in the inbox',
+  expiresAt: 'Expires',
+  hops: 'Answers before it',
+  flagged: 'A guardrail objected',
+  sanitized: 'Invisible characters were removed',
+  sharedWith: 'Text was sent to',
+  state: 'New state of the task',
+  chunk: 'Artifact',
+  choices: 'Answers to choose from',
+  messageId: 'Id of the message at its sender',
+  metadata: 'Metadata',
+  extensions: 'Extensions',
+  referenceTaskIds: 'Refers to tasks',
+  acceptedOutputModes: 'Formats for the answer',
+  waitingTaskIds: 'Tasks that wait for it',
+  artifactId: 'Artifact',
+  artifactName: 'Name of the artifact',
+}
+/** A longer value is folded. */
+const maxUnfolded = 300
+
+/** What recipients get besides the text and the parts. A name that this page does not know is shown as it is. */
+function Field({ name, value }: { name: string; value: unknown }) {
+  const title = fieldNames[name] ?? name
+  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
+  const shown = (
+    <pre class='said' dir='auto' tabindex={0} aria-label={title}>
+      {visibleControls(text)}
+    </pre>
+  )
+  if (text.length > maxUnfolded) return <Disclosure title={title}>{shown}</Disclosure>
+  return (
+    <div class='part'>
+      <b>
+        <Name text={title} />
+      </b>
+      {name === 'expiresAt' && typeof value === 'number' ? <LocalTime at={value} /> : shown}
     </div>
   )
 }

@@ -1,0 +1,67 @@
+/** What of a held message is delivered: the page, the hash and the delivery have it from here. See docs/protocol/messages.md, "Held messages". */
+import { hashForLookup } from '../../lib/secrets.ts'
+import type { HeldToDecide } from '../../store/account/held.ts'
+import type { HeldDelivery } from '../../store/account/new-held.ts'
+import type { StoredPart } from '../../store/account/new-message.ts'
+import { shownDetails } from '../messaging/shown-parts.ts'
+
+const columns = [
+  'messageId',
+  'fromAlias',
+  'type',
+  'recipient',
+  'body',
+  'a2a',
+  'replyToMessageId',
+  'conversationId',
+  'hops',
+  'flagged',
+  'sanitized',
+  'sharedWith',
+] as const
+
+/** Nothing else of the message is delivered. */
+export interface HeldContent extends Pick<HeldToDecide, typeof columns[number]> {
+  later: HeldDelivery
+  /** What is stored apart from `a2a`. */
+  parts: StoredPart[]
+}
+
+export function heldContent(held: HeldToDecide, parts: StoredPart[]): HeldContent {
+  const own = Object.fromEntries(columns.map((name) => [name, held[name]])) as Pick<HeldContent, typeof columns[number]>
+  return { ...own, later: held.later, parts }
+}
+
+/** A decision carries it, so that it is about this content alone. */
+export function hashOfContent(content: HeldContent): string {
+  return hashForLookup(JSON.stringify(content))
+}
+
+export interface ShownContent {
+  /** As its recipient would see them. What is too large has `part_id`. */
+  parts: Record<string, unknown>[]
+  /** All that is delivered besides the text and the parts, by its name; what is empty or not so is left out. */
+  fields: [name: string, value: unknown][]
+}
+
+/** All of a content that its text and its ends do not say. */
+export function shownContent(content: HeldContent): ShownContent {
+  const { messageId, fromAlias: _from, type: _type, recipient: _recipient, body, a2a, later, parts, ...fields } =
+    content
+  const { step = {}, ...delivery } = later
+  const { parts: shown = [], a2a: details = {}, choices } = a2a === null
+    ? {}
+    : { ...shownDetails(messageId, a2a, body, Infinity), choices: JSON.parse(a2a).choices }
+  const { more = [], ...named } = details as { more?: Record<string, unknown>[] }
+  return {
+    parts: [
+      ...shown,
+      ...more,
+      ...parts.filter(({ id }) => !a2a?.includes(id)).map(({ id }) => ({ part_id: id })),
+    ],
+    // The same name may stand for two values.
+    fields: [fields, delivery, step, { choices }, named].flatMap((some) => Object.entries(some))
+      .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== 0)
+      .filter(([name, value], n, all) => all.findIndex((one) => one[0] === name && one[1] === value) === n),
+  }
+}
