@@ -285,7 +285,7 @@ test('a line that another process of a shared database holds is left to it', asy
       sql: `INSERT INTO instances (id, heartbeats, created_at, present, ring) VALUES (?, 1, 0, '{}', '[]')`,
       args: [other],
     },
-    { sql: 'UPDATE remote_agents SET held_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
+    { sql: 'UPDATE remote_senders SET held_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
   ])
 
   await step()
@@ -345,8 +345,9 @@ test('its page shows the card and why messages wait, and sends them at once on r
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const path = `/accounts/${grid.acme.id}/agents/robot`
   const { text } = await ann.open(path)
-  expect(text).toContain('It cannot be reached since')
+  expect(text).toContain('Messages to it have failed since')
   expect(text).toContain('A2A 1.0, JSONRPC')
+  expect(text).toContain('Limit of an answer 10 min')
 
   isDown = false
   await ann.submit(path, {}, `${path}/try-now`)
@@ -480,7 +481,7 @@ test('a pause does not count as time in which the agent failed', async () => {
   const { change } = grid.acme.store
   await grid.acme.store.write([change.remoteAgents.pause(id, grid.clock.now)])
   await step(48 * 3_600_000)
-  await grid.acme.store.write([change.remoteAgents.resume(id, grid.clock.now)])
+  await grid.acme.store.write(change.remoteAgents.resume(id, grid.clock.now))
   await step()
   expect((await status(message_id)).delivery).toBe('pending')
 
@@ -505,7 +506,7 @@ test('an agent that fails is told of from the first hour on, and what was parked
   expect(await attention()).not.toContain('@robot')
 
   await step(3_600_000)
-  expect(await attention()).toContain('@robot cannot be reached for 1 h')
+  expect(await attention()).toContain('Messages to @robot have failed for 1 h')
   expect(await attention()).toContain('It did not answer as A2A asks.')
   expect(await attention()).not.toContain('has not read')
   expect([(await send('more')).recipient_presence, await listed()])
