@@ -25,7 +25,7 @@ export interface Callback {
 
 /** What a remote agent says about a message. `taskId` is absent when it answered without a task. */
 export interface RemoteAnswer {
-  state: 'working' | 'input-required' | 'completed' | 'failed'
+  state: 'working' | 'input-required' | 'completed' | 'failed' | 'rejected' | 'canceled'
   taskId?: string
   contextId?: string
   /** The answer, the question or the reason, in 1.0 form. */
@@ -156,7 +156,11 @@ function fetchOf(
 }
 
 const waiting = ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED']
-const unsuccessful = ['TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED']
+const unsuccessful: Record<string, RemoteAnswer['state'] | undefined> = {
+  TASK_STATE_FAILED: 'failed',
+  TASK_STATE_REJECTED: 'rejected',
+  TASK_STATE_CANCELED: 'canceled',
+}
 
 interface MessageJson {
   parts?: Record<string, unknown>[]
@@ -181,7 +185,8 @@ async function answerOf(result: Result): Promise<RemoteAnswer> {
   const task = { taskId: id, contextId }
   const state = status?.state ?? ''
   if (waiting.includes(state)) return { state: 'input-required', ...task, parts: said }
-  if (unsuccessful.includes(state)) return { state: 'failed', ...task, parts: said }
+  const ended = unsuccessful[state]
+  if (ended) return { state: ended, ...task, parts: said }
   if (state !== 'TASK_STATE_COMPLETED') return { state: 'working', ...task, parts: [] }
   const made = artifacts.flatMap(({ parts = [] }) => joinedText(parts))
   return { state: 'completed', ...task, parts: made.length > 0 ? made : said }

@@ -5,8 +5,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { Signal } from '../../../src/lib/notifier.ts'
 import { followLog } from '../../../src/worker/threads.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard } from '../../support/guarded.ts'
+import { askFor } from '../../support/tasks.ts'
+import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
 import { signedInByEmail } from '../../support/people.ts'
@@ -170,6 +172,39 @@ test.each([
   expect(timeline).toContainEqual(
     expect.objectContaining({ event: 'failed', reason: expect.stringContaining(said ?? reason) }),
   )
+})
+
+const endings = [
+  ['FAILED', 'It failed.'],
+  ['REJECTED', 'It rejected the message.'],
+  ['CANCELED', 'It canceled its work.'],
+] as const
+
+test.each(endings)('the sender is told that it is %s, and a task gets this state', async (state, words) => {
+  await withRemote(() => taskResult('t1', state, { said: 'no fuel' }))
+  await send('Fly')
+  const task = await askFor(storeOf(grid, grid.bob), 'Fly', { to: '@robot' })
+
+  await step()
+  await step()
+
+  const [said, notice] = await read()
+  expect([said.message, notice.type]).toEqual(['no fuel', 'system'])
+  expect(notice.message).toBe(`@robot did not get or answer your message. ${words}`)
+  expect((await getTask(storeOf(grid, grid.bob), task.id)).status.state).toBe(state.toLowerCase())
+})
+
+test('the timeline of an agent that answers at once is in order', async () => {
+  await withRemote(() => messageResult('ok'))
+  const { message_id } = await send('hello')
+  let { now } = grid.clock
+  Object.defineProperty(grid.clock, 'now', { get: () => ++now })
+
+  await lines.run()
+  await lines.settled()
+
+  const { timeline } = await status(message_id)
+  expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
 })
 
 test('another sender does not get into a conversation by naming it', async () => {
