@@ -107,8 +107,12 @@ END;
 CREATE TRIGGER delivery_is_due AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
 BEGIN
-  UPDATE remote_agents SET due_at = NEW.created_at
-    WHERE account_id = NEW.account_id AND agent_id = NEW.agent_id AND due_at IS NULL;
+  INSERT INTO remote_senders (account_id, agent_id, sender_id, due_at)
+    SELECT NEW.account_id, NEW.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), NEW.created_at
+    FROM remote_agents AS remote
+    JOIN messages ON messages.account_id = NEW.sender_account_id AND messages.id = NEW.message_id
+    WHERE remote.account_id = NEW.account_id AND remote.agent_id = NEW.agent_id
+    ON CONFLICT DO NOTHING;
 END;
 
 -- Which waiting senders a delivery answers. See docs/delivery.md, "Asking".
@@ -145,8 +149,12 @@ WHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox
 BEGIN
   UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox AND OLD.state = 'unread';
   UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox AND NEW.state = 'unread';
-  UPDATE remote_agents SET due_at = NEW.created_at
-    WHERE account_id = NEW.account_id AND agent_id = NEW.agent_id AND due_at IS NULL AND NEW.state = 'unread';
+  INSERT INTO remote_senders (account_id, agent_id, sender_id, due_at)
+    SELECT NEW.account_id, NEW.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), NEW.created_at
+    FROM remote_agents AS remote
+    JOIN messages ON messages.account_id = NEW.sender_account_id AND messages.id = NEW.message_id
+    WHERE remote.account_id = NEW.account_id AND remote.agent_id = NEW.agent_id AND NEW.state = 'unread'
+    ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER delivery_is_removed AFTER DELETE ON deliveries

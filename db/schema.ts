@@ -941,24 +941,42 @@ const line = () => ({
   heldBy: text('held_by'),
 })
 
-/** How messages get to an agent with a `remote_url`. A trigger adds the row, another one makes it due. */
+/** An agent with a `remote_url`. A trigger adds the row. */
 export const remoteAgents = sqliteTable('remote_agents', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   /** What was read of the card of the agent, as JSON; null before it was read. */
   card: text('card'),
   cardAt: integer('card_at'),
-  /** The message that is sent now, or that may have arrived although its request failed. */
-  sendingId: text('sending_id'),
+  /** How long the answer to a message may take. */
+  answerMs: integer('answer_ms').notNull().default(600_000),
+  /** Its messages are sent in one order, and not those of each sender. */
+  inOneOrder: flag('in_one_order').notNull().default(false),
   /** Since when people keep its messages back; null if they do not. */
   pausedAt: integer('paused_at'),
   /** Random. The tokens of its callbacks are made of it: all that they allow is to make the grid look now. */
   callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
-  ...line(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  index('remote_agents_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+])
+
+/** The unread messages of one sender to a remote agent. A trigger adds the row. It goes with the last message. */
+export const remoteSenders = sqliteTable('remote_senders', {
+  accountId: text('account_id').notNull(),
+  agentId: text('agent_id').notNull(),
+  /** The agent that sent them, of any account. Empty for all senders, if the remote agent has one order. */
+  senderId: text('sender_id').notNull(),
+  /** The message that is sent now, or that may have arrived although its request failed. */
+  sendingId: text('sending_id'),
+  /** Requests with this message that arrived whole and got no usable answer. */
+  unanswered: integer('unanswered').notNull().default(0),
+  ...line(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.agentId, t.senderId] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  index('remote_senders_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+  index('remote_senders_held').on(t.accountId, t.agentId).where(sql`held_by IS NOT NULL`),
 ])
 
 /** What became of a message at a remote agent: one row for each that it accepted. */
@@ -973,11 +991,11 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   contextId: text('context_id'),
   taskId: text('task_id'),
   state: text('state', { enum: ['working', 'input-required', 'ended'] }).notNull(),
+  /** When the agent accepted or refused the message. */
   createdAt: integer('created_at').notNull(),
-  /** With which attempt the agent accepted or refused the message. */
+  /** With which attempt that was, and when it began. */
   sends: integer('sends').notNull(),
-  /** SHA-256 of the token of its callback; null if it has none. */
-  callbackHash: text('callback_hash'),
+  sentAt: integer('sent_at').notNull(),
   ...line(),
 }, (t) => [
   // A post to a channel may reach several.
@@ -985,7 +1003,6 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_exchanges_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
   index('remote_exchanges_created').on(t.createdAt),
-  index('remote_exchanges_callback').on(t.callbackHash).where(sql`callback_hash IS NOT NULL`),
   index('remote_exchanges_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 

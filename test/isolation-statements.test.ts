@@ -112,14 +112,14 @@ const exchange = {
   contextId: 'a context of acme',
   taskId: 'a task of acme',
 }
-const line = { kind: 'inbox' as const, agent: robot.id, id: robot.id, hold: 'a hold of acme' }
+const line = { kind: 'inbox' as const, agent: robot.id, id: grid.alice.id, hold: 'a hold of acme' }
 await owner.store.write([
   ...owner.store.change.remoteAgents.putExchange(
     robot.id,
-    { ...exchange, state: 'input-required', dueAt: 0, error: null, sends: 1, callbackHash: 'a callback of acme' },
+    { ...exchange, state: 'input-required', dueAt: 0, error: null, sends: 1, sentAt: 1 },
     grid.clock.now,
   ),
-  { sql: 'UPDATE remote_agents SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
+  { sql: 'UPDATE remote_senders SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
   owner.store.change.remoteAgents.hold(line, 'a process', grid.clock.now),
 ])
 const push = { id: newId(), configId: 'a webhook of acme', url: 'https://acme.example/hook', scheme: null }
@@ -363,6 +363,7 @@ const others: Record<string, InValue[]> = {
     enabled: [1],
     isRefused: [0],
     isUnsent: [1],
+    isUnanswered: [1],
     isChange: [0, 1],
     mayShowLink: [0],
     isRequired: [1],

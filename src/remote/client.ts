@@ -2,7 +2,7 @@
 import { parseBody } from '../lib/http/body.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
-import { second } from '../lib/time.ts'
+import { minute, second } from '../lib/time.ts'
 import { a2aSdk, type RemoteAddress, type RemoteCard } from './card.ts'
 import { RemoteRefusal } from './refusal.ts'
 import type { SafeStream } from '../lib/outbound/safe-stream.ts'
@@ -25,29 +25,35 @@ export interface Callback {
 
 /** What a remote agent says about a message. `taskId` is absent when it answered without a task. */
 export interface RemoteAnswer {
-  state: 'working' | 'input-required' | 'completed' | 'failed'
+  state: 'working' | 'input-required' | 'completed' | 'failed' | 'rejected' | 'canceled'
   taskId?: string
   contextId?: string
   /** The answer, the question or the reason, in 1.0 form. */
   parts: Record<string, unknown>[]
 }
 
-const timeoutMs = 30 * second
+/** How long an answer to a message may take by default, and one about a task. */
+const sendTimeoutMs = 10 * minute
+const lookTimeoutMs = 30 * second
 /** The official client bounds nothing: a few bytes of JSON can become a hundred times as much. */
 const answerLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxTokens: 20_000 }
 /** Longest id of a task or a context. */
 const maxIdLength = 256
 
-/** Send a message. The same message may be sent again: its id, idempotency key and callback stay the same. */
+/**
+ * Send a message. The same message may be sent again: its id, idempotency key and callback stay the same. The agent has
+ * `answerMs` to answer.
+ */
 export async function sendToRemote(
   stream: SafeStream,
   address: RemoteAddress,
   card: RemoteCard,
   message: RemoteMessage,
-  callback?: Callback,
+  { callback, answerMs = sendTimeoutMs }: { callback?: Callback; answerMs?: number } = {},
 ): Promise<RemoteAnswer> {
+  const more = { timeoutMs: answerMs, headers: { 'Idempotency-Key': message.messageId } }
   const send = (push: object) =>
-    request(stream, address, card, { 'Idempotency-Key': message.messageId }, async (client, options) => {
+    request(stream, address, card, more, async (client, options) => {
       const { SendMessageRequest } = await a2aSdk()
       const sent = SendMessageRequest.fromJSON({
         message: { ...message, role: 'ROLE_USER' },
@@ -74,7 +80,7 @@ export async function lookAtTask(
   card: RemoteCard,
   taskId: string,
 ): Promise<RemoteAnswer> {
-  const answer = await request(stream, address, card, {}, async (client, options) => {
+  const answer = await request(stream, address, card, { timeoutMs: lookTimeoutMs }, async (client, options) => {
     const { GetTaskRequest } = await a2aSdk()
     return await client.getTask(GetTaskRequest.fromJSON({ id: taskId, historyLength: 0 }), options)
   })
@@ -91,12 +97,12 @@ async function request(
   stream: SafeStream,
   address: RemoteAddress,
   { name, endpoint }: RemoteCard,
-  headers: Record<string, string>,
+  more: { timeoutMs: number; headers?: Record<string, string> },
   send: (client: Client, options: Options) => Promise<Result>,
 ): Promise<RemoteAnswer> {
   const { AgentCard, ClientFactory, JsonRpcTransportFactory, RestTransportFactory } = await a2aSdk()
   const outcome: { status?: number } = {}
-  const options = { fetchImpl: fetchOf(stream, address, headers, outcome), legacyCompat: { enabled: true } }
+  const options = { fetchImpl: fetchOf(stream, address, more, outcome), legacyCompat: { enabled: true } }
   const factory = new ClientFactory({
     transports: [new JsonRpcTransportFactory(options), new RestTransportFactory(options)],
     clientConfig: { polling: true },
@@ -109,7 +115,7 @@ async function request(
   })
   try {
     const answer = await answerOf(await send(await factory.createFromAgentCard(card), {}))
-    if (![answer.taskId, answer.contextId].every(isId)) throw new RemoteError('invalid_response', 'An id is too long')
+    if (![answer.taskId, answer.contextId].every(isId)) throw useless('An id is too long')
     return answer
   } catch (error) {
     throw asFailure(error, outcome.status)
@@ -120,7 +126,7 @@ async function request(
 function fetchOf(
   stream: SafeStream,
   { url, token }: RemoteAddress,
-  more: Record<string, string>,
+  { timeoutMs, headers: more }: { timeoutMs: number; headers?: Record<string, string> },
   outcome: { status?: number },
 ): typeof fetch {
   return async (input, init = {}) => {
@@ -143,14 +149,18 @@ function fetchOf(
     } catch {
       // What an error says is not needed.
       if (!response.ok) return new Response(null, { status, headers: given })
-      throw new RemoteError('invalid_response', 'It is no JSON, or too large')
+      throw useless('It is no JSON, or too large')
     }
     return new Response(text, { status, headers: given })
   }
 }
 
 const waiting = ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED']
-const unsuccessful = ['TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED']
+const unsuccessful: Record<string, RemoteAnswer['state'] | undefined> = {
+  TASK_STATE_FAILED: 'failed',
+  TASK_STATE_REJECTED: 'rejected',
+  TASK_STATE_CANCELED: 'canceled',
+}
 
 interface MessageJson {
   parts?: Record<string, unknown>[]
@@ -175,7 +185,8 @@ async function answerOf(result: Result): Promise<RemoteAnswer> {
   const task = { taskId: id, contextId }
   const state = status?.state ?? ''
   if (waiting.includes(state)) return { state: 'input-required', ...task, parts: said }
-  if (unsuccessful.includes(state)) return { state: 'failed', ...task, parts: said }
+  const ended = unsuccessful[state]
+  if (ended) return { state: ended, ...task, parts: said }
   if (state !== 'TASK_STATE_COMPLETED') return { state: 'working', ...task, parts: [] }
   const made = artifacts.flatMap(({ parts = [] }) => joinedText(parts))
   return { state: 'completed', ...task, parts: made.length > 0 ? made : said }
@@ -204,14 +215,29 @@ function isOnlyText(part: Record<string, unknown>): boolean {
 const temporary = [408, 425, 429]
 const internalError = -32603
 
-/** A `RemoteRefusal`, or the error as it is, after which the request is repeated. */
+/** A whole answer with a good status, which will hardly be another one next time. */
+function useless(detail: string): RemoteError {
+  return Object.assign(new RemoteError('invalid_response', detail), { unanswered: 'useless' })
+}
+
+/** A `RemoteRefusal`, or a `RemoteError`, after which the request is repeated. */
 function asFailure(error: unknown, status = 0): unknown {
-  if (error instanceof RemoteError) return error
+  if (error instanceof RemoteError) {
+    if (error.reason === 'timeout' && error.isSent) error.unanswered = 'timeout'
+    if (error.reason === 'too_large' && isGood(error.status)) error.unanswered = 'useless'
+    return error
+  }
   const { envelopeCode, message } = Object(error) as { envelopeCode?: unknown; message?: unknown }
   const said = withoutInvisible(String(message ?? '')).replace(/\s+/g, ' ').slice(0, 200)
   const isRefused = status >= 400 && status < 500 && !temporary.includes(status)
   if (typeof envelopeCode === 'number' ? envelopeCode !== internalError : isRefused) {
     return isRefused ? new RemoteRefusal(`It answered ${status}.`) : new RemoteRefusal('It refused the request.', said)
   }
-  return new RemoteError('invalid_response', `${status} ${said}`)
+  const detail = `${status} ${said}`
+  // An internal error of JSON-RPC comes with a good status, too.
+  return isGood(status) && envelopeCode === undefined ? useless(detail) : new RemoteError('invalid_response', detail)
+}
+
+function isGood(status = 0): boolean {
+  return status >= 200 && status < 300
 }

@@ -13,14 +13,23 @@ const maxRunning = 100
 const maxOfAccount = 16
 /** Requests to one server at a time: one that hangs keeps no others waiting. */
 const maxOfOrigin = 8
+/** From this time on, a request no longer counts towards the limits above: agents may take minutes to answer. */
+const slowAfterMs = 5 * second
+/** So many slow requests of one account, and in all. Further ones go on to count. */
+const maxSlow = { ofAccount: 64, inAll: 500 }
 /** After so many failures in a row, a server is left alone for a while, and then tried by one request. */
 const failuresUntilPause = 3
 const firstPauseMs = 5 * second
 /** How soon after news a process looks. Under load it looks all the time, and a remote database has several to answer. */
 const lookMs = { local: 50, remote: 250 }
 
-interface Origin {
+interface Load {
+  /** Requests that count towards the limits. */
   running: number
+  slow: number
+}
+
+interface Origin extends Load {
   failures: number
   /** The last time. After an hour it is forgotten: those who name servers could name many. */
   failedAt: number
@@ -37,8 +46,8 @@ export class RemoteLines {
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #origins = new Map<string, Origin>()
-  /** How many requests of each account run. */
-  readonly #accounts = new Map<string, number>()
+  readonly #accounts = new Map<string, Load>()
+  readonly #load: Load = { running: 0, slow: 0 }
   readonly #unsubscribe: () => void
   #looking: ReturnType<typeof setTimeout> | undefined
 
@@ -51,16 +60,16 @@ export class RemoteLines {
   }
 
   async run(): Promise<void> {
-    if (this.#stopping.signal.aborted || this.#running.size >= maxRunning) return
+    if (this.#stopping.signal.aborted || this.#load.running >= maxRunning) return
     const { global: { remoteLines }, instanceId, deps: { now } } = this.#store
     for (const [name, origin] of this.#origins) {
-      if (origin.running === 0 && now() - origin.failedAt > hour) this.#origins.delete(name)
+      if (isIdle(origin) && now() - origin.failedAt > hour) this.#origins.delete(name)
     }
     this.#store.outbound.pausedServers =
       [...this.#origins.values()].filter(({ pausedUntil }) => pausedUntil > now()).length
     const busy = [...this.#origins].filter(([, origin]) => this.#isBusy(origin)).map(([name]) => name)
-    const accounts = [...this.#accounts].filter(([, running]) => running >= maxOfAccount).map(([id]) => id)
-    const free = maxRunning - this.#running.size
+    const accounts = [...this.#accounts].filter(([, { running }]) => running >= maxOfAccount).map(([id]) => id)
+    const free = maxRunning - this.#load.running
     for (const line of await remoteLines.due(now(), instanceId, { origins: busy, accounts }, free)) {
       this.#start(line)
     }
@@ -79,7 +88,7 @@ export class RemoteLines {
   }
 
   #isBusy({ running, failures, pausedUntil }: Origin): boolean {
-    return running >= (failures > 0 ? 1 : maxOfOrigin) || this.#store.deps.now() < pausedUntil
+    return running >= (failures >= failuresUntilPause ? 1 : maxOfOrigin) || this.#store.deps.now() < pausedUntil
   }
 
   #lookSoon(): void {
@@ -90,15 +99,15 @@ export class RemoteLines {
   }
 
   #start(line: DueLine): void {
-    const key = `${line.kind} ${line.accountId} ${line.id}`
+    const key = `${line.kind} ${line.accountId} ${line.agentId} ${line.id}`
     const name = new URL(line.remoteUrl).origin
-    const origin = this.#origins.get(name) ?? { running: 0, failures: 0, failedAt: 0, pausedUntil: 0 }
-    const ofAccount = this.#accounts.get(line.accountId) ?? 0
+    const origin = this.#origins.get(name) ?? { running: 0, slow: 0, failures: 0, failedAt: 0, pausedUntil: 0 }
+    const account = this.#accounts.get(line.accountId) ?? { running: 0, slow: 0 }
     if (this.#stopping.signal.aborted || this.#running.has(key) || this.#isBusy(origin)) return
-    if (ofAccount >= maxOfAccount) return
-    this.#accounts.set(line.accountId, ofAccount + 1)
+    if (account.running >= maxOfAccount) return
+    this.#accounts.set(line.accountId, account)
     this.#origins.set(name, origin)
-    origin.running++
+    const end = this.#counted(origin, account)
     const attempt = this.#attempt(line)
       .then((isReached) => {
         if (isReached === undefined) return
@@ -108,14 +117,32 @@ export class RemoteLines {
       .catch((error) => this.#warn(error, line.accountId))
       .finally(() => {
         this.#running.delete(key)
-        origin.running--
-        const left = this.#accounts.get(line.accountId)! - 1
-        if (left > 0) this.#accounts.set(line.accountId, left)
-        else this.#accounts.delete(line.accountId)
-        if (origin.running === 0 && origin.failures === 0) this.#origins.delete(name)
+        end()
+        if (isIdle(account)) this.#accounts.delete(line.accountId)
+        if (isIdle(origin) && origin.failures === 0) this.#origins.delete(name)
         this.#lookSoon()
       })
     this.#running.set(key, attempt)
+  }
+
+  /** Count a request, as a slow one after a while. Returns the function that ends this. */
+  #counted(origin: Origin, account: Load): () => void {
+    const loads = [this.#load, account, origin]
+    let kind: keyof Load = 'running'
+    for (const load of loads) load.running++
+    const timer = setTimeout(() => {
+      if (account.slow >= maxSlow.ofAccount || this.#load.slow >= maxSlow.inAll) return
+      kind = 'slow'
+      for (const load of loads) {
+        load.running--
+        load.slow++
+      }
+      this.#lookSoon()
+    }, slowAfterMs)
+    return () => {
+      clearTimeout(timer)
+      for (const load of loads) load[kind]--
+    }
   }
 
   #count(origin: Origin, isReached: boolean): void {
@@ -138,13 +165,15 @@ export class RemoteLines {
     system.trace.spans = spans
     account.trace.spans = spans
     const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
-    const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
+    const at = now()
+    const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, at)])
     if (held.length === 0) return undefined
     const { attempts, sending_id: messageId } = held[0]
     const attempt = {
       ...{ account, system, line, signal: this.#stopping.signal },
       messageId: messageId === null ? undefined : String(messageId),
       number: Number(attempts) + 1,
+      at,
     }
     try {
       const isReached = await make(attempt)
@@ -153,9 +182,13 @@ export class RemoteLines {
     } catch (error) {
       spans?.endAttempt(`deliver ${kind}`, false)
       // The database did not take what became of the attempt. Otherwise the line would be held until the process ends.
-      const at = now()
-      const failure = { error: 'The grid itself failed.', dueAt: at + firstPauseMs, isUnsent: false }
-      const failed = [system.change.remoteAgents.failed(line, failure, at)]
+      const failure = {
+        error: 'The grid itself failed.',
+        dueAt: now() + firstPauseMs,
+        isUnsent: false,
+        isUnanswered: false,
+      }
+      const failed = [system.change.remoteAgents.failed(line, failure, now())]
       await system.write(failed).catch(() => system.writeLater(failed))
       throw error
     }
@@ -165,4 +198,8 @@ export class RemoteLines {
     if (this.#stopping.signal.aborted) return
     this.#store.deps.log.warn('A request to a remote agent failed', { error, ...(account && { account }) })
   }
+}
+
+function isIdle({ running, slow }: Load): boolean {
+  return running + slow === 0
 }

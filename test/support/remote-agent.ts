@@ -28,10 +28,11 @@ export type Answer =
 
 export type RemoteAgent = Awaited<ReturnType<typeof remoteAgent>>
 
-/** Listens on a free port. `card` replaces fields of its card. */
+/** Listens on a free port, or on that of an agent that was closed. `card` replaces fields of its card. */
 export async function remoteAgent(
   answer: (call: RemoteCall) => Answer | Promise<Answer>,
   card: object | ((url: string) => object) = {},
+  port = 0,
 ) {
   const calls: RemoteCall[] = []
   const cardHeaders: IncomingHttpHeaders[] = []
@@ -62,7 +63,7 @@ export async function remoteAgent(
       else json(200, { jsonrpc: '2.0', id, ...said })
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url,

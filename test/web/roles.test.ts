@@ -80,7 +80,8 @@ beforeAll(async () => {
     await rows(grid, parked, [acme.id, id])
     const remote = `UPDATE agents SET remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`
     await rows(grid, remote, [acme.id, id])
-    const line = 'INSERT OR REPLACE INTO remote_agents (account_id, agent_id, failing_since) VALUES (?, ?, ?)'
+    await rows(grid, 'INSERT OR IGNORE INTO remote_agents (account_id, agent_id) VALUES (?, ?)', [acme.id, id])
+    const line = "INSERT INTO remote_senders (account_id, agent_id, sender_id, failing_since) VALUES (?, ?, '', ?)"
     await rows(grid, line, [acme.id, id, grid.clock.now])
   }
   const actor = {

@@ -13,6 +13,8 @@ import type { Attempt } from './attempt.ts'
 
 /** Of the words of a remote agent in the timeline of a message. */
 const maxReason = 200
+/** How a task ends without a result, for the sender of a message. */
+const endings = { failed: 'It failed.', rejected: 'It rejected the message.', canceled: 'It canceled its work.' }
 const noText = 'This message has no text.'
 /** Errors that pass: the answer is stored later. */
 export const temporary: readonly GridError['code'][] = [
@@ -33,15 +35,12 @@ export async function deliverAnswer(
 ): Promise<string | null> {
   const parts = given.flatMap(usable)
   const text = cleaned(textOf(parts))
-  if (state === 'failed' && message.taskId === null) {
-    return await tellOfFailure(attempt, message, 'It failed.', text)
-  }
+  if (isEnding(state) && message.taskId === null) return await tellOfFailure(attempt, message, endings[state], text)
   const { account } = attempt
   const idempotencyKey = `${state}:${message.id}`
   return await unlessRefused(async () => {
     if (message.taskId !== null && state !== 'completed') {
-      const change = state === 'failed' ? 'failed' as const : 'input-required' as const
-      await updateTask(account, { taskId: message.taskId, state: change, parts, idempotencyKey })
+      await updateTask(account, { taskId: message.taskId, state, parts, idempotencyKey })
     } else {
       await sendMessage(account, account.actor, {
         to: message.recipient.startsWith('#') ? message.recipient : `@${message.fromAlias}`,
@@ -93,6 +92,10 @@ async function unlessRefused(send: () => Promise<void>): Promise<string | null> 
     // The answer was stored by an earlier attempt.
     return error.code === 'idempotency_conflict' ? null : error.message
   }
+}
+
+function isEnding(state: RemoteAnswer['state']): state is keyof typeof endings {
+  return state in endings
 }
 
 /** A part that the grid can store; none for one that it cannot. */

@@ -14,6 +14,8 @@ export interface Attempt {
   messageId: string | undefined
   /** The number of this attempt: 1 for the first one since the line last worked. */
   number: number
+  /** When it began. */
+  at: number
   /** Ends the attempt. The line stays held then, until the process has ended. */
   signal: AbortSignal
 }

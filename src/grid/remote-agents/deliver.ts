@@ -1,5 +1,4 @@
-/** Carrying the messages of a remote agent to it, one after the other. See docs/delivery.md, "Remote agents". */
-import { hashForLookup } from '../../lib/secrets.ts'
+/** Carrying messages to a remote agent, those of each sender one after the other. See docs/delivery.md, "Remote agents". */
 import { day, minute, second } from '../../lib/time.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -20,38 +19,39 @@ const maxWorkMs = 7 * day
 /** Between two looks, while the sender waits. */
 const pauseWhileAwaitedMs = 2 * second
 
-/** Send the oldest unread message of the agent. Resolves to whether its server answered as one does that works. */
+/** Send the oldest unread message of a sender. Resolves to whether the server answered as one does that works. */
 export async function deliverNext(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, line, messageId } = attempt
   // It does not expire from the hold on.
   const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
   if (!message) {
-    await write([remoteAgents.accepted(line, deps.now())])
+    await write(remoteAgents.accepted(line, deps.now()))
     return true
   }
   attempt.account.trace.spans?.follow(message)
   // Two remote agents would tell each other of their failures without end.
   if (message.type === 'system') {
-    await write([inbox.markRead(actor.agentId, [message.id], deps.now()), remoteAgents.accepted(line, deps.now())])
+    await write([inbox.markRead(actor.agentId, [message.id], deps.now()), ...remoteAgents.accepted(line, deps.now())])
     return true
   }
   const slack = await read.slack.ofAgent(actor.agentId)
   if (slack) return await mirrorToSlack(attempt, slack, message)
   // Another sender must not get into it by naming its conversation.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
-  const exchange = { id: message.id, conversation, sends: attempt.number, callbackHash: null }
+  const exchange = { id: message.id, conversation, sends: attempt.number, sentAt: attempt.at }
   const giveUp = async (told: string, said?: string) => {
+    const at = deps.now()
     const error = await tellOfFailure(attempt, message, told, said)
     const ended = { ...exchange, contextId: null, taskId: null, state: 'ended' as const, dueAt: null, error }
     await write([
       remoteAgents.park(actor.agentId, message.id, deps.now()),
-      ...remoteAgents.putExchange(actor.agentId, ended, deps.now()),
-      remoteAgents.accepted(line, deps.now()),
+      ...remoteAgents.putExchange(actor.agentId, ended, at),
+      ...remoteAgents.accepted(line, deps.now()),
     ])
   }
   return await withRetries(attempt, giveUp, async () => {
     const before = await read.remoteAgents.newest(actor.agentId, conversation)
-    const { address, card, callbackSecret } = await findRemote(attempt)
+    const { address, card, answerMs, callbackSecret } = await findRemote(attempt)
     const callback = callbackOf(deps.config, callbackSecret, message.id)
     const answer = await sendToRemote(streamOf(attempt), address, card, {
       messageId: message.id,
@@ -59,13 +59,13 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
       ...(before?.contextId && { contextId: before.contextId }),
       ...(before?.taskId && before.state === 'input-required' && { taskId: before.taskId }),
       metadata: { hops: message.hops, crossings: crossingsOf(message), from: `@${message.fromAlias}` },
-    }, callback)
-    const callbackHash = callback ? hashForLookup(callback.token) : null
-    const accepted = { ...exchange, callbackHash, ...await passedOn(attempt, message, answer, deps.now()) }
+    }, { callback, answerMs })
+    const at = deps.now()
+    const accepted = { ...exchange, ...await passedOn(attempt, message, answer, at) }
     await write([
       inbox.markRead(actor.agentId, [message.id], deps.now()),
-      ...remoteAgents.putExchange(actor.agentId, accepted, deps.now()),
-      remoteAgents.accepted(line, deps.now()),
+      ...remoteAgents.putExchange(actor.agentId, accepted, at),
+      ...remoteAgents.accepted(line, deps.now()),
     ])
     if (message.taskId !== null) attempt.account.waiting.notifier.wake([message.taskId])
   })

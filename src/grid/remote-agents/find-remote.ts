@@ -24,22 +24,22 @@ export function streamOf({ account: { deps, trace: { spans } }, signal }: Attemp
 /** Where the agent is, and its card, which is read again after an hour. */
 export async function findRemote(
   attempt: Attempt,
-): Promise<{ address: RemoteAddress; card: RemoteCard; callbackSecret: string }> {
+): Promise<{ address: RemoteAddress; card: RemoteCard } & Pick<RemoteAgentRow, 'callbackSecret' | 'answerMs'>> {
   const { account } = attempt
   const { actor: { agentId }, read, change: { remoteAgents }, deps, write } = account
   const row = await read.remoteAgents.byId(agentId)
   if (!row) throw new RemoteRefusal('It has no address any more.')
-  const { callbackSecret } = row
+  const { callbackSecret, answerMs } = row
   const address = await addressOf(account, agentId, row)
   const kept: RemoteCard | undefined = row.card === null ? undefined : JSON.parse(row.card)
-  if (kept && deps.now() - row.cardAt! < cardLifetimeMs) return { address, card: kept, callbackSecret }
+  if (kept && deps.now() - row.cardAt! < cardLifetimeMs) return { address, card: kept, callbackSecret, answerMs }
   try {
     const card = await readCard(streamOf(attempt), address)
     await write([remoteAgents.putCard(agentId, JSON.stringify(card), deps.now())])
-    return { address, card, callbackSecret }
+    return { address, card, callbackSecret, answerMs }
   } catch (error) {
     // The agent may work although its card is out of reach for a moment.
-    if (kept && !(error instanceof RemoteRefusal)) return { address, card: kept, callbackSecret }
+    if (kept && !(error instanceof RemoteRefusal)) return { address, card: kept, callbackSecret, answerMs }
     throw error
   }
 }

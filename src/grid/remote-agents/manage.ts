@@ -52,12 +52,12 @@ export async function setPaused(account: AccountStore, ref: string, isPaused: bo
   requireAdmin(account.actor)
   const { id } = await findProgram(account, ref)
   const { change: { remoteAgents }, deps } = account
-  await account.write([isPaused ? remoteAgents.pause(id, deps.now()) : remoteAgents.resume(id, deps.now())])
+  await account.write(isPaused ? [remoteAgents.pause(id, deps.now())] : remoteAgents.resume(id, deps.now()))
 }
 
-type Shown = 'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'pausedAt'
+type Shown = 'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'pausedAt' | 'answerMs'
 
-/** The state of its line: what waits, since when it fails, and when the next attempt is due. Times are milliseconds. */
+/** What waits, since when messages fail, and when the next attempt is due. Times are milliseconds. */
 export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
   url: string
   card?: RemoteCard
@@ -68,8 +68,8 @@ export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
 export async function remoteState(account: AccountStore, agentId: string): Promise<RemoteState | undefined> {
   const row = await account.read.remoteAgents.byId(agentId)
   if (!row) return undefined
-  const { remoteUrl: url, card, dueAt, attempts, failingSince, error, triedAt, pausedAt } = row
-  const line = { dueAt, attempts, failingSince, error, triedAt, pausedAt }
+  const { remoteUrl: url, card, dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs } = row
+  const line = { dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs }
   const unread = await account.read.inbox.unread(agentId)
   return { url, ...(card !== null && { card: JSON.parse(card) }), unread, ...line }
 }

@@ -17,11 +17,14 @@ export async function remoteEvents(account: AccountStore, message: string): Prom
 }
 
 function eventsOf(
-  { state, decidedAt, sends, isRead, isNext, attempts, triedAt, error }: RemoteProgress,
+  { state, decidedAt, sends, sentAt, isRead, isNext, isSending, attempts, triedAt, error }: RemoteProgress,
 ): RemoteEvent[] {
   const why = error === null ? {} : { reason: error }
-  if (state === null) return isNext && attempts > 0 ? [{ event: 'sent', at: triedAt!, attempt: attempts, ...why }] : []
-  const events: RemoteEvent[] = [{ event: 'sent', at: decidedAt, attempt: sends }]
+  if (state === null) {
+    const attempt = (attempts ?? 0) + (isSending ?? 0)
+    return isNext && attempt > 0 ? [{ event: 'sent', at: triedAt!, attempt, ...why }] : []
+  }
+  const events: RemoteEvent[] = [{ event: 'sent', at: sentAt, attempt: sends }]
   if (isRead) events.push({ event: 'accepted', at: decidedAt })
   if (state === 'working') events.push({ event: 'working', at: triedAt ?? decidedAt, ...why })
   if (state === 'ended' && error !== null) events.push({ event: 'failed', at: triedAt ?? decidedAt, reason: error })

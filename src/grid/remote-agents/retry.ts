@@ -7,6 +7,8 @@ import type { Attempt } from './attempt.ts'
 /** Delays before the retries; the last one repeats. */
 const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]
 const givenUpAfterMs = day
+/** Requests that arrived whole are no better when they are repeated: so many without an answer, or with a useless one. */
+const maxUnanswered = { timeout: 2, useless: 3 }
 
 /**
  * Make an attempt. If it fails, it is repeated later, or `giveUp` is called with the reason. Resolves to whether the
@@ -29,17 +31,20 @@ export async function withRetries(
     }
     const { read, change, deps } = account
     const at = deps.now()
-    const { attempts = 0, failingSince } = await read.remoteAgents.failures(line) ?? {}
+    const { attempts = 0, failingSince, unanswered = 0 } = await read.remoteAgents.failures(line) ?? {}
     const reason = reasonOf(error)
+    const most = error instanceof RemoteError && error.unanswered ? maxUnanswered[error.unanswered] : Infinity
     if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
+    else if (unanswered + 1 >= most) await giveUp(`It got the message ${unanswered + 1} times. ${reason}`)
     else {
       const asked = error instanceof RemoteError ? error.answered?.retryAfterMs : undefined
       const pause = asked ?? retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
       const isUnsent = error instanceof RemoteError && ['refused', 'not_connected'].includes(error.reason)
-      await account.write([change.remoteAgents.failed(line, { error: reason, dueAt: at + pause, isUnsent }, at)])
+      const failure = { error: reason, dueAt: at + pause, isUnsent, isUnanswered: most < Infinity }
+      await account.write([change.remoteAgents.failed(line, failure, at)])
     }
     if (!(error instanceof RemoteError)) deps.log.warn('A request to a server outside was not made', { error })
-    return !(error instanceof RemoteError) || error.answered !== undefined
+    return !(error instanceof RemoteError) || error.answered !== undefined || error.unanswered === 'useless'
   }
 }
 

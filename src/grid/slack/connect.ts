@@ -82,6 +82,8 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
         ...token,
       }),
       ...requireAgentLimit(account),
+      // A reply follows what it replies to, whoever wrote it.
+      change.remoteAgents.setOneOrder(agentId),
       change.channels.addMembers(channel.id, [agentId], at),
       change.channels.requireAtMost(channel.id, maxMembers),
       ...change.slack.connect({ id, channelId: channel.id, agentId, slackChannel, botUser }, secret, name, at),

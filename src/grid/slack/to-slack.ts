@@ -19,7 +19,7 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
   const { actor: { agentId }, read, write, change, deps } = account
   const done = () => [
     change.inbox.markRead(agentId, [message.id], deps.now()),
-    change.remoteAgents.accepted(line, deps.now()),
+    ...change.remoteAgents.accepted(line, deps.now()),
   ]
   if (message.recipient !== `#${slack.name}`) {
     await tellOfFailure(attempt, message, `It mirrors #${slack.name} with Slack, and reads nothing else.`)
@@ -32,7 +32,7 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
   }
   const giveUp = async () => {
     const { park, accepted } = change.remoteAgents
-    await write([park(agentId, message.id, deps.now()), accepted(line, deps.now())])
+    await write([park(agentId, message.id, deps.now()), ...accepted(line, deps.now())])
   }
   return await withRetries(attempt, giveUp, async () => {
     const row = await read.remoteAgents.byId(agentId)

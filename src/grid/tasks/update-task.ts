@@ -58,7 +58,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   const once = idempotencyKey === undefined ? undefined : { idempotencyKey, request: canonicalJson(said) }
   if (await isRepeat(account, once)) return await statusOf(account, task.id)
   refuseEnded(task)
-  if (state === 'submitted' || state === 'canceled') {
+  if (state === 'submitted') {
     throw invalidInput('A recipient cannot give a task this state.', 'state')
   }
   if (artifact?.id === '') throw invalidInput('The id of an artifact must not be empty.', 'artifact.id')

@@ -37,7 +37,7 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
       isReached = answer.status !== null
       answers = [answer, ...answers].slice(0, keptAnswers)
       const isOk = answer.status !== null && answer.status >= 200 && answer.status < 300
-      const unit = [webhooks.answered(line, answers), ...isOk ? [webhooks.taken(line, event.seq)] : []]
+      const unit = [webhooks.answered(line, answers), ...isOk ? webhooks.taken(line, event.seq) : []]
       // A process that stops leaves the line to the next one.
       if (signal.aborted) throw new RemoteError('aborted', answer.text)
       const [held] = await write(unit)

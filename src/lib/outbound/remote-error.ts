@@ -30,6 +30,12 @@ export class RemoteError extends GridError {
   readonly detail: string
   /** The log has it. */
   isReported = false
+  /** The request was sent whole. */
+  isSent = false
+  /** The status of the answer, if there was one. */
+  status: number | undefined
+  /** Set if it is of little use to repeat the request: it arrived whole, and got no answer in time, or a useless one. */
+  unanswered: 'timeout' | 'useless' | undefined
   /** Set if the server answered: what people of the account are told, and when it wants the next request. */
   answered: { told: string; retryAfterMs?: number } | undefined
 

@@ -79,9 +79,12 @@ export function createSafeStream(options: SafeStreamOptions): SafeStream {
       deadline.clear()
       socket?.destroy()
     }
+    let isSent = false
+    let status: number | undefined
     const failed = (error: unknown) => {
       end()
-      return reported(options.log, url?.host, init, deadline.signal.aborted ? deadline.signal.reason : error)
+      const reason = deadline.signal.aborted ? deadline.signal.reason : error
+      return Object.assign(reported(options.log, url?.host, init, reason), { isSent, status })
     }
     try {
       if (!url) throw new RemoteError('refused', 'The URL is not allowed')
@@ -89,7 +92,8 @@ export function createSafeStream(options: SafeStreamOptions): SafeStream {
       const headers = { ...requestHeaders(url, init), ...traceparent }
       const addresses = await checkedAddresses(url, options, deadline.signal)
       socket = await connect(url, addresses, options, deadline.signal)
-      const incoming = await deadline.unlessIdle(sendRequest(socket, url, headers, init))
+      const incoming = await deadline.unlessIdle(sendRequest(socket, url, headers, init, () => isSent = true))
+      status = incoming.statusCode
       span?.end(incoming.statusCode)
       return asResponse(incoming, deadline, init.maxBytes ?? defaultMaxBytes, { end, failed })
     } catch (error) {
@@ -213,6 +217,7 @@ function sendRequest(
   url: URL,
   headers: Record<string, string>,
   { method, body }: SafeInit,
+  onSent: () => void,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest({
@@ -225,6 +230,7 @@ function sendRequest(
       createConnection: () => socket,
     }, resolve)
     outgoing.on('error', reject)
+    outgoing.on('finish', onSent)
     // The server switches to another protocol.
     outgoing.on('upgrade', () => reject(new RemoteError('invalid_response', 'It switched the protocol')))
     // A socket from a proxy is paused.

@@ -7,8 +7,10 @@ const maxSkillText = 100
 
 /** The `RemotePresence` of a remote agent, as JSON; null for other agents. */
 export function remoteAsJson(account: string, agent: string): string {
-  return `(SELECT json_object('state', 'remote', 'failingSince', line.failing_since, 'pausedAt', line.paused_at)
-    FROM remote_agents AS line WHERE line.account_id = ${account} AND line.agent_id = ${agent})`
+  return `(SELECT json_object('state', 'remote', 'pausedAt', remote.paused_at, 'failingSince', (
+      SELECT min(line.failing_since) FROM remote_senders AS line
+      WHERE line.account_id = ${account} AND line.agent_id = ${agent}))
+    FROM remote_agents AS remote WHERE remote.account_id = ${account} AND remote.agent_id = ${agent})`
 }
 
 export const agentColumns = `agents.id, agents.alias, agents.type, agents.visibility, agents.access_policy,

@@ -1,4 +1,5 @@
 /** What may need a person, found by a few index searches. */
+import { failingLines } from './remote-agents.ts'
 import type { activity, credentials } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
@@ -98,14 +99,15 @@ interface RemoteInTrouble {
 }
 
 const remote = query<RemoteInTrouble>(`
-  SELECT agents.id AS agent_id, agents.alias, line.failing_since, line.paused_at, line.error, line.due_at,
+  SELECT agents.id AS agent_id, agents.alias, line.failing_since, remote.paused_at, line.error, line.due_at,
     min(agent_numbers.unread, ${maxCounted}) AS unread
-  FROM remote_agents AS line
-  JOIN agents ON agents.account_id = :account AND agents.id = line.agent_id AND agents.deleted_at IS NULL
+  FROM remote_agents AS remote
+  JOIN agents ON agents.account_id = :account AND agents.id = remote.agent_id AND agents.deleted_at IS NULL
     AND agents.remote_url IS NOT NULL
-  JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.agent_id = line.agent_id
-  WHERE line.account_id = :account AND (line.failing_since <= :until OR line.paused_at IS NOT NULL)
-  ORDER BY coalesce(line.paused_at, line.failing_since) LIMIT ${maxOfKind}`)
+  JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.agent_id = remote.agent_id
+  LEFT JOIN (${failingLines}) AS line ON line.agent_id = remote.agent_id
+  WHERE remote.account_id = :account AND (line.failing_since <= :until OR remote.paused_at IS NOT NULL)
+  ORDER BY coalesce(remote.paused_at, line.failing_since) LIMIT ${maxOfKind}`)
 
 interface RefusedCaller {
   calls: number

@@ -3,7 +3,7 @@ import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 
 /** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`. */
-export const isSending = `EXISTS (SELECT 1 FROM remote_agents AS remote
+export const isSending = `EXISTS (SELECT 1 FROM remote_senders AS remote
   WHERE remote.account_id = deliveries.account_id AND remote.agent_id = deliveries.agent_id
     AND remote.sending_id = deliveries.message_id)`
 

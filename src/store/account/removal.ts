@@ -21,7 +21,8 @@ const keys: Readonly<Record<string, string>> = {
 const tables = `
   held_messages idempotency_keys blocked_sends verdicts guardrail_counts guardrail_exceptions
   approval_rules agent_guardrails guardrail_consents guardrails upload_rows uploads tasks contexts webhook_events webhooks
-  slack_people slack_messages slack_channels sso_providers sso_sign_ins removed_members remote_exchanges remote_agents push_notices push_subscriptions
+  slack_people slack_messages slack_channels sso_providers sso_sign_ins removed_members remote_exchanges remote_senders
+  remote_agents push_notices push_subscriptions
   mail_digests snoozes seats thread_seen edges thread_agents thread_messages threads leases oauth_tokens oauth_grants
   credentials trials usage conversation_turns agent_access agent_skills skills channel_members channels invitations
   memberships activity`.trim().split(/\s+/)

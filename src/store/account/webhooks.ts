@@ -109,8 +109,9 @@ const pause = statement(
 )
 const hasMore = `EXISTS (SELECT 1 FROM webhook_events
     WHERE webhook_events.account_id = :account AND webhook_events.webhook_id = webhooks.id)`
+const works = 'attempts = 0, failing_since = NULL, error = NULL'
 const resume = statement(`
-  UPDATE webhooks SET paused_at = NULL, error = NULL, attempts = 0, failing_since = NULL, due_at = iif(${hasMore}, :at, NULL)
+  UPDATE webhooks SET paused_at = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL)
   WHERE account_id = :account AND id = :id AND paused_at IS NOT NULL`)
 const tell = statement(`
   INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
@@ -126,10 +127,10 @@ const isHeld = 'webhooks.account_id = :account AND webhooks.id = :id AND webhook
 const taken = statement(`
   DELETE FROM webhook_events WHERE account_id = :account AND webhook_id = :id AND seq = :seq
     AND EXISTS (SELECT 1 FROM webhooks WHERE ${isHeld})`)
+const hasWorked = statement(`UPDATE webhooks SET ${works} WHERE ${isHeld} AND failing_since IS NOT NULL`)
 const answered = statement(`UPDATE webhooks SET answers = :answers WHERE ${isHeld} RETURNING held_by`)
 const release = statement(`
-  UPDATE webhooks SET held_by = NULL, attempts = 0, failing_since = NULL, error = NULL, due_at = iif(${hasMore}, :at, NULL)
-  WHERE ${isHeld}`)
+  UPDATE webhooks SET held_by = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL) WHERE ${isHeld}`)
 const giveUp = statement(`UPDATE webhooks SET held_by = NULL, error = :error, paused_at = :at WHERE ${isHeld}`)
 
 export const webhooks = {
@@ -163,7 +164,11 @@ export const webhooks = {
       ),
       account.bind(setTold, { id: webhook, after }),
     ],
-    taken: ({ id, hold }: HeldLine, seq: number): Statement => account.bind(taken, { id, hold, seq }),
+    /** Remove an event that the server has taken. Earlier failures count no longer. */
+    taken: ({ id, hold }: HeldLine, seq: number): Statement[] => [
+      account.bind(taken, { id, hold, seq }),
+      account.bind(hasWorked, { id, hold }),
+    ],
     /** Returns a row if the line is still held. */
     answered: ({ id, hold }: HeldLine, answers: readonly WebhookAnswer[]): Statement =>
       account.bind(answered, { id, hold, answers: JSON.stringify(answers) }),

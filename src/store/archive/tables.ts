@@ -243,6 +243,7 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
     'messages.trial_number',
     'remote_agents',
     'remote_exchanges',
+    'remote_senders',
     'trials',
     'usage',
   ],

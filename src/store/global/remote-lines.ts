@@ -2,12 +2,12 @@
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /**
- * A line of messages to a remote agent, of questions what became of one, of events of a task to its webhook, or of events of
+ * A line of messages of one sender to a remote agent, of questions what became of one, of events of a task to its webhook, or of events of
  * the account to a webhook, whose agent is the webhook itself.
  */
 export type LineKind = 'inbox' | 'exchange' | 'push' | 'webhook'
 
-/** A request that is due: the next message or event, or a look at what became of the message `id`. */
+/** A request that is due: the next message of the sender `id`, the next event, or a look at the message `id`. */
 export interface DueLine {
   kind: LineKind
   accountId: string
@@ -23,6 +23,15 @@ export interface DueLine {
 export const isFree = `(held_by IS NULL
     OR (substr(held_by, 1, 36) <> :instance AND substr(held_by, 1, 36) NOT IN (SELECT instances.id FROM instances)))`
 
+/** How many senders' messages are sent to one agent at a time. */
+const maxOfAgent = 4
+
+/** The condition that a message of one more sender can be sent to an agent. */
+export function hasRoom(account: string, agent: string): string {
+  return `(SELECT count(*) FROM remote_senders AS other WHERE other.account_id = ${account} AND other.agent_id = ${agent}
+    AND other.held_by IS NOT NULL AND NOT ${isFree}) < ${maxOfAgent}`
+}
+
 const isDue = (url: string) =>
   `line.due_at <= :now AND ${isFree}
     AND line.account_id NOT IN (SELECT value FROM json_each(:accounts))
@@ -30,15 +39,19 @@ const isDue = (url: string) =>
 const dueOf = (
   kind: LineKind,
   table: string,
-  { id = 'line.id', url = 'agents.remote_url', goesOn = '', condition = '1' } = {},
+  { id = 'line.id', url = 'agents.remote_url', goesOn = '', join = '', condition = '1' } = {},
 ) => `
   SELECT '${kind}' AS kind, line.account_id, line.agent_id, agents.alias, ${id} AS id, ${url} AS remote_url, line.due_at
-  FROM ${table} AS line JOIN agents ON agents.account_id = line.account_id AND agents.id = line.agent_id
+  FROM ${table} AS line JOIN agents ON agents.account_id = line.account_id AND agents.id = line.agent_id ${join}
   WHERE ${isDue(url)} AND ${condition} AND ${url} IS NOT NULL AND (agents.deleted_at IS NULL${goesOn})`
 const due = crossAccountQuery<DueLine>(
   'requests to remote agents that are due',
   [
-    dueOf('inbox', 'remote_agents', { id: 'line.agent_id', condition: 'line.paused_at IS NULL' }),
+    dueOf('inbox', 'remote_senders', {
+      id: 'line.sender_id',
+      join: `JOIN remote_agents AS remote ON remote.account_id = line.account_id AND remote.agent_id = line.agent_id`,
+      condition: `remote.paused_at IS NULL AND ${hasRoom('line.account_id', 'line.agent_id')}`,
+    }),
     dueOf('exchange', 'remote_exchanges'),
     // The tasks of an agent that moves to another account end in the one that it leaves.
     dueOf('push', 'task_push_configs', { url: 'line.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
@@ -49,27 +62,38 @@ const due = crossAccountQuery<DueLine>(
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = line.account_id AND accounts.deleted_at IS NOT NULL)`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
-const ofCallback = 'callback_hash = :hash AND id = :id'
-const hasCallback = crossAccountQuery<{ one: number }>(
+/** A remote agent that may tell of a message, and what the token that it shows is made of. */
+interface CallbackRow {
+  accountId: string
+  agentId: string
+  callbackSecret: string
+}
+
+const callbacks = crossAccountQuery<CallbackRow>(
   'callback of a remote agent',
-  `SELECT 1 AS one FROM remote_exchanges WHERE ${ofCallback}`,
+  `SELECT remote.account_id, remote.agent_id, remote.callback_secret
+  FROM deliveries JOIN remote_agents AS remote
+    ON remote.account_id = deliveries.account_id AND remote.agent_id = deliveries.agent_id
+  WHERE deliveries.message_id = :id`,
+)
+const lookNow = crossAccountStatement(
+  'look that a callback asks for',
+  `UPDATE remote_exchanges SET due_at = :at
+  WHERE account_id = :account AND agent_id = :agent AND id = :id AND state = 'working'`,
 )
 const accountOfSlack = crossAccountQuery<{ accountId: string }>(
   'account of a Slack channel',
   'SELECT account_id FROM slack_channels WHERE id = :id',
 )
-const lookNow = crossAccountStatement(
-  'look that a callback asks for',
-  `UPDATE remote_exchanges SET due_at = :at WHERE ${ofCallback} AND state = 'working'`,
-)
 
 export const remoteLines = (db: Db) => ({
   /** The account of a channel that is mirrored with Slack. */
   accountOfSlack: async (id: string) => (await db.one(accountOfSlack, { id }))?.accountId,
-  /** Whether a message has a callback whose token has this hash. */
-  hasCallback: async (id: string, hash: string) => await db.one(hasCallback, { id, hash }) !== undefined,
+  /** The remote agents that a message goes to. */
+  callbacks: (id: string) => db.all(callbacks, { id }),
   /** Look at once what became of the message, if it is worked on. */
-  lookNow: (id: string, hash: string, at: number): Statement => db.bind(lookNow, { id, hash, at }),
+  lookNow: ({ accountId: account, agentId: agent }: CallbackRow, id: string, at: number): Statement =>
+    db.bind(lookNow, { account, agent, id, at }),
   /** What is due and not held, longest due first; nothing of the origins and accounts in `busy`. */
   due: (
     now: number,

@@ -4,6 +4,7 @@
 import { unreadText } from '../../grid/messaging/inbox-message.ts'
 import type { RemoteState } from '../../grid/remote-agents/manage.ts'
 import { Name } from '../../html/bidi.tsx'
+import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { Badge, Card, Facts, Notice, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import type { Agent } from '../../store/account/agents.ts'
@@ -12,11 +13,11 @@ import type { Visit } from '../visit.ts'
 export function RemoteAgent(
   { visit, agent, state, now }: { visit: Visit; agent: Agent; state: RemoteState; now: number },
 ) {
-  const { url, card, unread, dueAt, attempts, failingSince, error, triedAt, pausedAt } = state
+  const { url, card, unread, dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs } = state
   const path = (action: string) => visit.path('agents', agent.alias, action)
   const skills = card?.skills.map(({ name }) => name) ?? []
   return (
-    <Card title='Remote agent' lead='Messages are sent to its server, one after the other.'>
+    <Card title='Remote agent' lead='Messages are sent to its server, those of each sender one after the other.'>
       {pausedAt !== null && (
         <Notice kind='warning'>
           It is paused since <Time at={pausedAt} now={now} />. Its messages wait.
@@ -24,7 +25,7 @@ export function RemoteAgent(
       )}
       {failingSince !== null && (
         <Notice kind='warning'>
-          It cannot be reached since <Time at={failingSince} now={now} />. {error}
+          Messages to it have failed since <Time at={failingSince} now={now} />. {error}
         </Notice>
       )}
       <Facts
@@ -33,9 +34,10 @@ export function RemoteAgent(
           ['Card', card ? <Name text={card.name} /> : 'not read yet'],
           ['Speaks', card && `A2A ${card.endpoint.version}, ${card.endpoint.binding}`],
           ['Not used', card && card.otherOrigins.length > 0 && `endpoints at ${card.otherOrigins.join(', ')}`],
+          ['Limit of an answer', durationInWords(answerMs)],
           ['Waiting', `${unreadText(unread)} messages`],
           ['Last attempt', failingSince !== null && <Time at={triedAt} now={now} />],
-          ['Failed attempts', failingSince !== null && attempts.toLocaleString('en')],
+          ['Failed attempts', failingSince !== null && (attempts ?? 0).toLocaleString('en')],
           [
             'Next attempt',
             pausedAt === null && failingSince !== null && dueAt !== null && <Time at={dueAt} now={now} />,

@@ -100,7 +100,7 @@ export function inWords(condition: Condition, now: number): Words {
         tone: isPaused ? 'warning' : 'bad',
         what: isPaused
           ? <>{named([alias])} is paused</>
-          : <>{named([alias])} cannot be reached for {durationInWords(now - failingSince!)}</>,
+          : <>Messages to {named([alias])} have failed for {durationInWords(now - failingSince!)}</>,
         facts: [
           `${atMost(unread)} waiting`,
           isPaused ? since : error,

@@ -12,7 +12,7 @@ import {
   type Webhook,
   webhookEvents,
 } from '../../grid/webhooks/webhooks.ts'
-import { Card, EmptyState, Time } from '../../html/components.tsx'
+import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { ChoiceList, TextInput } from '../../html/fields.tsx'
 import { SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -109,6 +109,13 @@ function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; 
   ]
   return (
     <Card title={url} lead={facts.join(' · ')}>
+      {pausedAt !== null && (
+        <Notice kind='warning'>
+          It is paused since{' '}
+          <Time at={pausedAt} now={now} />. Events since then are not recorded and will not be sent. Those that were
+          waiting before are sent, in order, when it is resumed.
+        </Notice>
+      )}
       <div class='row'>
         {actions.map(([name, label]) => (
           <PageForm visit={visit} action={visit.path('webhooks', id, name)}>

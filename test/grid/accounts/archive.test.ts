@@ -99,7 +99,8 @@ test('a remote agent is paused, so that no message is sent from both grids', asy
 
   expect(paused_agents).toEqual(['acme-robot'])
   const lines = await target.store.account(owner.id, { type: 'system', job: 'test' }).write([{
-    sql: 'SELECT paused_at IS NOT NULL AS paused, due_at IS NOT NULL AS due FROM remote_agents WHERE account_id = ?',
+    sql:
+      'SELECT paused_at IS NOT NULL AS paused, EXISTS (SELECT 1 FROM remote_senders AS line WHERE line.account_id = remote_agents.account_id) AS due FROM remote_agents WHERE account_id = ?',
     args: [owner.id],
     rows: 0,
   }])

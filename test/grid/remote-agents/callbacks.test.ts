@@ -123,6 +123,26 @@ test.each(['Authorization', 'X-A2A-Notification-Token'])(
   },
 )
 
+test('a callback that comes before the answer of the send is stored is accepted', async () => {
+  const statuses: number[] = []
+  const remote = await remoteAgent(async ({ method, params: { configuration } }) => {
+    if (method !== 'SendMessage') return taskResult('t1', 'COMPLETED', { isLook: true, said: 'done' })
+    const { taskPushNotificationConfig: { url, token } } = configuration as Record<string, Record<string, string>>
+    for (const shown of [token, `${token.slice(0, -1)}-`]) {
+      statuses.push((await post(url, { Authorization: `Bearer ${shown}` })).status)
+    }
+    return taskResult('t1', 'WORKING')
+  }, { capabilities: { pushNotifications: true } })
+  await send(remote.url)
+
+  await step()
+  await step(1_000)
+
+  expect(statuses).toEqual([204, 404])
+  expect(await read()).toMatchObject([{ message: 'done' }])
+  await remote.close()
+})
+
 test('a callback with another token, message or no token looks like one of an unknown message', async () => {
   const { remote, state, url, token } = await working()
   const unknown = crypto.randomUUID()

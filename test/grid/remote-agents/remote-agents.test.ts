@@ -5,8 +5,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { Signal } from '../../../src/lib/notifier.ts'
 import { followLog } from '../../../src/worker/threads.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard } from '../../support/guarded.ts'
+import { askFor } from '../../support/tasks.ts'
+import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
 import { signedInByEmail } from '../../support/people.ts'
@@ -172,6 +174,39 @@ test.each([
   )
 })
 
+const endings = [
+  ['FAILED', 'It failed.'],
+  ['REJECTED', 'It rejected the message.'],
+  ['CANCELED', 'It canceled its work.'],
+] as const
+
+test.each(endings)('the sender is told that it is %s, and a task gets this state', async (state, words) => {
+  await withRemote(() => taskResult('t1', state, { said: 'no fuel' }))
+  await send('Fly')
+  const task = await askFor(storeOf(grid, grid.bob), 'Fly', { to: '@robot' })
+
+  await step()
+  await step()
+
+  const [said, notice] = await read()
+  expect([said.message, notice.type]).toEqual(['no fuel', 'system'])
+  expect(notice.message).toBe(`@robot did not get or answer your message. ${words}`)
+  expect((await getTask(storeOf(grid, grid.bob), task.id)).status.state).toBe(state.toLowerCase())
+})
+
+test('the timeline of an agent that answers at once is in order', async () => {
+  await withRemote(() => messageResult('ok'))
+  const { message_id } = await send('hello')
+  let { now } = grid.clock
+  Object.defineProperty(grid.clock, 'now', { get: () => ++now })
+
+  await lines.run()
+  await lines.settled()
+
+  const { timeline } = await status(message_id)
+  expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
+})
+
 test('another sender does not get into a conversation by naming it', async () => {
   await withRemote(() => taskResult('t1', 'INPUT_REQUIRED', { said: 'Approve?' }))
   await send('Pay')
@@ -285,7 +320,7 @@ test('a line that another process of a shared database holds is left to it', asy
       sql: `INSERT INTO instances (id, heartbeats, created_at, present, ring) VALUES (?, 1, 0, '{}', '[]')`,
       args: [other],
     },
-    { sql: 'UPDATE remote_agents SET held_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
+    { sql: 'UPDATE remote_senders SET held_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
   ])
 
   await step()
@@ -345,8 +380,9 @@ test('its page shows the card and why messages wait, and sends them at once on r
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const path = `/accounts/${grid.acme.id}/agents/robot`
   const { text } = await ann.open(path)
-  expect(text).toContain('It cannot be reached since')
+  expect(text).toContain('Messages to it have failed since')
   expect(text).toContain('A2A 1.0, JSONRPC')
+  expect(text).toContain('Limit of an answer 10 min')
 
   isDown = false
   await ann.submit(path, {}, `${path}/try-now`)
@@ -480,7 +516,7 @@ test('a pause does not count as time in which the agent failed', async () => {
   const { change } = grid.acme.store
   await grid.acme.store.write([change.remoteAgents.pause(id, grid.clock.now)])
   await step(48 * 3_600_000)
-  await grid.acme.store.write([change.remoteAgents.resume(id, grid.clock.now)])
+  await grid.acme.store.write(change.remoteAgents.resume(id, grid.clock.now))
   await step()
   expect((await status(message_id)).delivery).toBe('pending')
 
@@ -505,7 +541,7 @@ test('an agent that fails is told of from the first hour on, and what was parked
   expect(await attention()).not.toContain('@robot')
 
   await step(3_600_000)
-  expect(await attention()).toContain('@robot cannot be reached for 1 h')
+  expect(await attention()).toContain('Messages to @robot have failed for 1 h')
   expect(await attention()).toContain('It did not answer as A2A asks.')
   expect(await attention()).not.toContain('has not read')
   expect([(await send('more')).recipient_presence, await listed()])

@@ -172,6 +172,43 @@ test('a receiver that fails for a day is paused, and gets what waited when it is
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, error: null, pausedAt: null })
 })
 
+test('a receiver that fails now and then is tried again after 5 s each time, and is not paused while it takes events', async () => {
+  let requests = 0
+  const { hook } = await webhook(() => ++requests % 4 === 0 ? 503 : 204)
+  for (let n = 0; n < 30; n++) await send(`${n}`)
+  await step()
+  for (let n = 0; n < 10; n++) await step(5 * second)
+  expect(new Set(idsOf(hook)).size).toBe(30)
+
+  // From here on, each attempt takes an event and then fails.
+  for (let n = 0; n < 26; n++) {
+    requests = 2
+    for (const text of ['one', 'two']) await send(text)
+    await step(hour)
+  }
+
+  expect(requests).toBe(4)
+  expect((await listWebhooks(acme))[0]).toMatchObject({ pausedAt: null, failingSince: grid.clock.now })
+})
+
+test('the page of a paused webhook says that events of the pause are lost, and they are', async () => {
+  const { hook, id } = await webhook()
+  await send('before')
+  await followLog(grid.store)
+  await pauseWebhook(acme, id)
+  await send('during')
+  await step()
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const { text } = await ann.open(`/accounts/${grid.acme.id}/webhooks`)
+  expect(text).toContain('Events since then are not recorded and will not be sent.')
+  expect(hook.taken).toEqual([])
+
+  await resumeWebhook(acme, id)
+  await step()
+
+  expect(hook.taken).toHaveLength(1)
+})
+
 test('neither another address nor an eleventh webhook is taken', async () => {
   await expect(createWebhook(acme, { url: 'ftp://example.org', events: ['message'] })).rejects.toThrow()
   for (let n = 0; n < 10; n++) await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })

@@ -1,0 +1,224 @@
+/** Requests to a remote agent: one for each sender, for as long as the agent may take. docs/delivery.md, "Remote agents". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minute, second } from '../../../src/lib/time.ts'
+import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { type Answer, messageResult, type RemoteAgent, remoteAgent, taskResult } from '../../support/remote-agent.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let grid: TestGrid
+let remote: RemoteAgent
+let lines: RemoteLines
+let answer: (text: string) => Answer | Promise<Answer>
+
+beforeEach(async () => {
+  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  answer = () => messageResult('ok')
+  remote = await remoteAgent(({ params }) => answer(String(params.message?.parts[0].text)))
+  await create('robot')
+  lines = new RemoteLines(grid.store)
+})
+afterEach(async () => {
+  await lines.stop()
+  await remote.close()
+  await grid.close()
+})
+
+const create = (alias: string, remoteUrl = remote.url) =>
+  callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl })
+type Sender = Pick<TestGrid['alice'], 'key'>
+const send = async (message: string, { key }: Sender = grid.alice, to = '@robot') =>
+  String((await callTool(grid, key, 'send_message', { to, message })).text.message_id)
+const read = async ({ key }: Sender = grid.alice) => (await callTool(grid, key, 'read_messages')).text
+const statusOf = async (message_id: string) => {
+  const { text: { delivery, timeline } } = await callTool(grid, grid.alice.key, 'message_status', { message_id })
+  return {
+    delivery,
+    timeline: timeline.map(({ event, attempt = '' }: Record<string, unknown>) => `${event} ${attempt}`.trim()),
+  }
+}
+const texts = () => remote.calls.flatMap(({ params }) => params.message?.parts[0].text ?? [])
+const answerWithin = (ms: number) =>
+  grid.store.write([{ sql: 'UPDATE remote_agents SET answer_ms = ? WHERE account_id = ?', args: [ms, grid.acme.id] }])
+
+async function step(ms = 0): Promise<void> {
+  grid.clock.now += ms
+  await lines.run()
+  await lines.settled()
+}
+
+/** An answer that is given when the test says so. */
+function later() {
+  let give: (answer: Answer) => void
+  const promise = new Promise<Answer>((resolve) => give = resolve)
+  return { promise, give: give! }
+}
+
+test('while an agent works on the message of one sender for three minutes, it answers another one within 5 s', async () => {
+  const slow = later()
+  answer = (text) => text === 'slow' ? slow.promise : messageResult(`ok ${text}`)
+  const id = await send('slow')
+  await send('behind it')
+  await lines.run()
+  await waitFor('the slow request', () => remote.calls.length === 1)
+  expect(await statusOf(id)).toEqual({ delivery: 'pending', timeline: ['stored', 'sent 1'] })
+
+  const sentAt = performance.now()
+  await send('quick', grid.bob)
+  await lines.run()
+  await waitFor('the quick answer', async () => (await read(grid.bob)).length === 1)
+  expect(performance.now() - sentAt).toBeLessThan(5 * second)
+  expect(texts()).toEqual(['slow', 'quick'])
+
+  grid.clock.now += 3 * minute
+  slow.give(messageResult('ok slow'))
+  await waitFor('both answers', async () => {
+    await lines.run()
+    return texts().length === 3 && (await read()).some(({ message }: { message: string }) => message === 'ok behind it')
+  })
+  expect(texts()).toEqual(['slow', 'quick', 'behind it'])
+  expect((await statusOf(id)).timeline).toEqual(['stored', 'sent 1', 'accepted', 'replied'])
+})
+
+test('an agent gets four requests at a time, each of another sender, and the next one when one of them ends', async () => {
+  const first = later()
+  answer = (text) => text === '0' ? first.promise : 'hang'
+  for (let n = 0; n < 6; n++) {
+    const sender = await grid.acme.agent(`sender-${n}`)
+    await send(`${n}`, sender)
+    await send(`${n} again`, sender)
+    grid.clock.now++
+  }
+  for (let n = 0; n < 3; n++) await lines.run()
+  await waitFor('four requests', () => texts().length === 4)
+  await lines.run()
+  expect(texts().toSorted()).toEqual(['0', '1', '2', '3'])
+
+  first.give(messageResult('ok'))
+  await waitFor('the fifth request', () => texts().length === 5)
+
+  expect(['0 again', '4', '5']).toContain(texts()[4])
+})
+
+test('two processes keep the order of each sender, and send nothing twice', async () => {
+  const other = new RemoteLines(grid.store)
+  const senders = [grid.alice, grid.bob, await grid.acme.agent('carol')]
+  for (let n = 0; n < 10; n++) {
+    for (const [m, sender] of senders.entries()) await send(`${m} ${n}`, sender)
+  }
+
+  await waitFor('all messages', async () => {
+    await Promise.all([lines.run(), other.run()])
+    return texts().length >= 30
+  })
+  await Promise.all([lines.settled(), other.settled()])
+
+  for (const m of senders.keys()) {
+    expect(texts().filter((text) => String(text).startsWith(`${m} `))).toEqual(
+      Array.from({ length: 10 }, (_, n) => `${m} ${n}`),
+    )
+  }
+  await other.stop()
+})
+
+test('a message that an agent got whole twice and did not answer in time is parked, and the next one is sent', async () => {
+  let failures = 1
+  answer = (text) => text !== 'endless' ? messageResult('ok') : failures-- > 0 ? { status: 503 } : 'hang'
+  await answerWithin(300)
+  const id = await send('endless')
+  await send('next')
+  await step()
+  await step(minute)
+  expect((await statusOf(id)).delivery).toBe('pending')
+  await step(minute)
+  await step(minute)
+
+  expect(remote.calls.map(({ params }) => params.message!.messageId).filter((sent) => sent === id)).toHaveLength(3)
+  expect(texts().at(-1)).toBe('next')
+  expect((await statusOf(id)).delivery).toBe('failed')
+  const [notice, reply] = await read()
+  expect(notice).toMatchObject({ type: 'system', reply_to_message_id: id })
+  expect(notice.message).toContain('It got the message 2 times. It took too long.')
+  expect(reply.message).toBe('ok')
+})
+
+const json = { 'content-type': 'application/json' }
+test.each<[string, Answer]>([
+  ['more than 4 MiB', { raw: `"${'x'.repeat(5 * 2 ** 20)}"`, headers: json }],
+  ['HTML', { raw: '<html>', headers: { 'content-type': 'text/html' } }],
+  ['no result', { raw: '{"jsonrpc":"2.0","id":1}', headers: json }],
+  ['another id', { raw: '{"jsonrpc":"2.0","id":"another","result":{"message":{"messageId":"m"}}}', headers: json }],
+  ['an id of 300 characters', taskResult('t'.repeat(300), 'WORKING')],
+  ['an empty answer', { status: 204 }],
+])('a message that is answered three times with %s is parked', async (_, useless) => {
+  answer = (text) => text === 'bad' ? useless : messageResult('ok')
+  const id = await send('bad')
+  await send('next')
+  await step()
+  await step(5 * second)
+  expect((await statusOf(id)).delivery).toBe('pending')
+  await step(30 * second)
+  await step()
+
+  expect(remote.calls.map(({ params }) => params.message!.messageId).filter((sent) => sent === id)).toHaveLength(3)
+  expect((await statusOf(id)).delivery).toBe('failed')
+  expect((await read()).map(({ message }: { message: string }) => message)).toEqual([
+    expect.stringContaining('It got the message 3 times.'),
+    'ok',
+  ])
+})
+
+test.each<[string, Answer]>([
+  ['429', { status: 429 }],
+  ['an HTML page of a proxy with 502', (response) => response.writeHead(502).end('<html>')],
+  ['an internal error of JSON-RPC', { error: { code: -32603, message: 'busy' } }],
+  ['half an answer', (response) => {
+    response.writeHead(200, { ...json, 'content-length': '100' })
+    response.write('{"jsonrpc"', () => response.socket!.resetAndDestroy())
+  }],
+])('%s is not final', async (_, busy) => {
+  answer = () => busy
+  const id = await send('hello')
+  for (let n = 0; n < 8; n++) await step(10 * minute)
+  expect((await statusOf(id)).delivery).toBe('pending')
+
+  answer = () => messageResult('ok')
+  await step(60 * minute)
+
+  expect((await statusOf(id)).delivery).toBe('delivered')
+})
+
+test('once a server is reached again, messages that never got to it are sent at once', async () => {
+  const { url } = remote
+  await remote.close()
+  await send('one')
+  for (let n = 0; n < 5; n++) await step(10 * minute)
+  await send('two', grid.bob)
+  remote = await remoteAgent(() => messageResult('ok'), {}, Number(new URL(url).port))
+
+  await step(minute)
+  await step()
+
+  expect(texts().toSorted()).toEqual(['one', 'two'])
+})
+
+test('agents that take long keep no other agent of the account waiting', async () => {
+  answer = (text) => text === 'quick' ? messageResult('ok') : 'hang'
+  const other = await remoteAgent(() => messageResult('ok'))
+  const elsewhere = await remoteAgent(() => 'hang')
+  await create('healthy', other.url)
+  for (let n = 0; n < 10; n++) {
+    await create(`robot-${n}`)
+    await create(`robot-elsewhere-${n}`, elsewhere.url)
+    await send('slow', grid.alice, `@robot-${n}`)
+    await send('slow', grid.alice, `@robot-elsewhere-${n}`)
+  }
+  for (let n = 0; n < 3; n++) await lines.run()
+  await waitFor('16 requests', () => remote.calls.length + elsewhere.calls.length === 16)
+  await send('quick', grid.bob, '@healthy')
+
+  await waitFor('the healthy agent', () => other.calls.length === 1)
+
+  await Promise.all([other.close(), elsewhere.close()])
+})
