@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "a6ab510979590a5fac74fd9fab3529055cb322cf1aad4a5941ccca1f1e3aa7a8",
+    "hash": "878f6211af29de041e80d8141eaa8218c1323d766a19b0a4071048657cb80737",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -78,7 +78,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `held_messages` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`from_agent_id` text NOT NULL,\n\t`to_id` text NOT NULL,\n\t`task_id` text,\n\t`state` text NOT NULL,\n\t`rule` text NOT NULL,\n\t`findings` text NOT NULL,\n\t`later` text NOT NULL,\n\t`sent_at` integer NOT NULL,\n\t`held_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`decided_at` integer,\n\t`decided_by` text,\n\t`decider` text,\n\t`reason` text,\n\t`edited` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`sender_account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `held_messages_message` ON `held_messages` (`message_id`,`sender_account_id`);",
       "CREATE INDEX `held_messages_sent` ON `held_messages` (`sender_account_id`,`id`);",
-      "CREATE INDEX `held_messages_waiting` ON `held_messages` (`account_id`,`held_at`) WHERE state = 'held';",
+      "CREATE INDEX `held_messages_waiting` ON `held_messages` (`account_id`,`expires_at`) WHERE state = 'held';",
       "CREATE INDEX `held_messages_expire` ON `held_messages` (`expires_at`) WHERE state = 'held';",
       "CREATE INDEX `held_messages_task` ON `held_messages` (`task_id`) WHERE state = 'held' AND task_id IS NOT NULL;",
       "CREATE INDEX `held_messages_decided` ON `held_messages` (`account_id`,`decided_at`) WHERE decided_at IS NOT NULL;",

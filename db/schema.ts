@@ -600,7 +600,7 @@ export const heldMessages = sqliteTable('held_messages', {
   foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
   index('held_messages_message').on(t.messageId, t.senderAccountId),
   index('held_messages_sent').on(t.senderAccountId, t.id),
-  index('held_messages_waiting').on(t.accountId, t.heldAt).where(sql`state = 'held'`),
+  index('held_messages_waiting').on(t.accountId, t.expiresAt).where(sql`state = 'held'`),
   index('held_messages_expire').on(t.expiresAt).where(sql`state = 'held'`),
   index('held_messages_task').on(t.taskId).where(sql`state = 'held' AND task_id IS NOT NULL`),
   index('held_messages_decided').on(t.accountId, t.decidedAt).where(sql`decided_at IS NOT NULL`),

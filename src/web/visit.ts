@@ -198,6 +198,7 @@ export function accountPages(
         timeZone,
         notice: noticeOf(query),
         attention: needs?.open,
+        isUrgent: needs?.isUrgent,
       }),
       timeZone,
       may: (permission) => allows(actor.role, permission),

@@ -4,7 +4,7 @@
 import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
-import { type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
+import { endsSoon, type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { NeedList } from '../../html/attention.tsx'
 import { Name, visibleControls } from '../../html/bidi.tsx'
@@ -74,7 +74,7 @@ async function list(visit: Visit) {
     visit.frame('attention'),
     {
       title: 'Held messages',
-      lead: 'They are delivered when you approve them, and refused when their time is over. The oldest first.',
+      lead: 'They are delivered when you approve them, and refused when their time is over. The first to expire first.',
       actions: (
         <>
           <ButtonLink href={visit.path('held', 'decisions')}>Decisions</ButtonLink>
@@ -111,7 +111,7 @@ export function HeldForYou({ visit, held, max = held.length }: { visit: Visit; h
         label='Waiting for your decision'
         rows={held.slice(0, max).map(({ id, fromAlias, recipient, body, rule, expiresAt }) => ({
           icon: 'guardrails',
-          tone: 'warning',
+          tone: endsSoon(expiresAt, now) ? 'bad' : 'warning',
           what: (
             <>
               <Name text={`@${fromAlias}`} /> to <Name text={recipient} />: <Name text={oneLine(body)} />
@@ -121,9 +121,9 @@ export function HeldForYou({ visit, held, max = held.length }: { visit: Visit; h
             <>
               held by <Name text={rule.name} />
             </>,
-            <>
-              refused <Time at={expiresAt} now={now} />
-            </>,
+            <span class={endsSoon(expiresAt, now) ? 'bad' : undefined}>
+              expires <Time at={expiresAt} now={now} />
+            </span>,
           ],
           actions: <ButtonLink href={visit.path('held', id)} isSmall>Decide</ButtonLink>,
         }))}
@@ -142,8 +142,8 @@ async function show(visit: Visit) {
     ['Held by', <Name text={rule.name} />],
     ['Found', findings.length > 0 && <Name text={inWords(findings)} />],
     ['Held', <LocalTime at={heldAt} />],
-    ['Decided by', isOpen && <Name text={await decidersInWords(visit.account, rule)} />],
-    ['Refused on', isOpen && <LocalTime at={expiresAt} />],
+    ['Can be decided by', isOpen && <Name text={await decidersInWords(visit.account, rule)} />],
+    ['Expires', isOpen && <LocalTime at={expiresAt} />],
   ]
   return await appPage(
     visit.frame('attention'),

@@ -51,11 +51,10 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const messagesHeight = () =>
     visitor.page.locator('section:last-of-type > .scrolls').evaluate((part) => part.clientHeight)
   const isInView = (seq: number) =>
-    visitor.page.locator(`#m${seq}`).evaluate((part) => {
-      const { top } = part.getBoundingClientRect()
-      const at = document.elementFromPoint(part.getBoundingClientRect().left + 60, top + 30)
-      return at !== null && part.contains(at)
-    })
+    visitor.page.evaluate(`(() => {
+      const part = document.getElementById('m${seq}'), { left, top } = part.getBoundingClientRect()
+      return part.contains(document.elementFromPoint(left + 60, top + 30))
+    })()`)
 
   test.each([...low, ...usual])('in %i x %i, messages have 12rem and the composer can be reached', async (...size) => {
     const { page } = visitor
