@@ -17,6 +17,7 @@ import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
 import type { AttentionCounts } from './attention/counts.ts'
+import { lastChange } from './last-change.ts'
 import { type NoticeCode, noticeOf, withNotice } from './notices.ts'
 import {
   answerOrWait,
@@ -189,6 +190,7 @@ export function accountPages(
       actor,
       membership,
       questions,
+      lastChange: (fields) => lastChange(account, new URL(request.url).pathname, fields, timeZone),
       frame: (current) => ({
         account: membership,
         accounts,

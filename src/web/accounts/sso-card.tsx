@@ -144,7 +144,7 @@ function ProviderState(
           turnOff='Do not require it'
         />
       )}
-      <PageForm visit={visit} action={action('verify')}>
+      <PageForm visit={visit} acts action={action('verify')}>
         <SubmitRow kind='plain'>Look the record up</SubmitRow>
       </PageForm>
       <div class='row'>

@@ -223,19 +223,19 @@ function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held:
     <>
       {rule.isRisky && <p class='soft'>You are asked to confirm who you are, unless you have just done so.</p>}
       <div class='decide'>
-        <PageForm visit={visit} action={`${here}/approve`}>
+        <PageForm visit={visit} acts action={`${here}/approve`}>
           <HiddenFields fields={fields} />
           <SubmitButton waits isWhole>Approve</SubmitButton>
         </PageForm>
         <Disclosure title='Refuse' group='decide' isOpen={visit.form.has('reason')}>
-          <PageForm visit={visit} action={`${here}/refuse`} fields={['reason']}>
+          <PageForm visit={visit} acts action={`${here}/refuse`} fields={['reason']}>
             <HiddenFields fields={fields} />
             <TextArea name='reason' label='Reason' hint='Its sender reads it.' rows={2} maxLength={1_000} isRequired />
             <SubmitButton kind='danger' waits isWhole>Refuse</SubmitButton>
           </PageForm>
         </Disclosure>
         <Disclosure title='Edit and approve' group='decide' isOpen={visit.form.has('text')}>
-          <PageForm visit={visit} action={`${here}/edit`} fields={['text']}>
+          <PageForm visit={visit} acts action={`${here}/edit`} fields={['text']}>
             <HiddenFields fields={fields} />
             <TextArea
               name='text'
