@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "878f6211af29de041e80d8141eaa8218c1323d766a19b0a4071048657cb80737",
+    "hash": "1bc28879f98988c7282e12a6f07cdd37fe8c2b2a581f85466291e608a408b568",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -105,6 +105,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `messages` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`from_agent_id` text NOT NULL,\n\t`from_alias` text NOT NULL,\n\t`type` text NOT NULL,\n\t`recipient` text NOT NULL,\n\t`channel_id` text,\n\t`reply_to_message_id` text,\n\t`conversation_id` text,\n\t`flagged` integer DEFAULT false NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`trial_number` integer,\n\t`sanitized` integer DEFAULT false NOT NULL,\n\t`hops` integer DEFAULT 0 NOT NULL,\n\t`shared_with` text,\n\t`edited` integer DEFAULT false NOT NULL,\n\t`traceparent` text,\n\t`body` text NOT NULL,\n\t`a2a` text,\n\tFOREIGN KEY (`account_id`,`from_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`channel_id`) REFERENCES `channels`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `messages_id` ON `messages` (`account_id`,`id`);",
       "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;",
+      "CREATE INDEX `messages_choices` ON `messages` (`account_id`,`seq`) WHERE substr(a2a, 1, 12) = '{\"choices\":[';",
       "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);",
       "CREATE TABLE `oauth_clients` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`name` text NOT NULL,\n\t`redirect_uris` text NOT NULL,\n\t`auth_method` text NOT NULL,\n\t`secret_hash` text,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`fresh_until` integer,\n\t`expires_at` integer NOT NULL\n);",
       "CREATE INDEX `oauth_clients_unused` ON `oauth_clients` (`kind`,`created_at`) WHERE last_used_at IS NULL;",

@@ -558,6 +558,8 @@ export const messages = sqliteTable('messages', {
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
   // A reply may come from another account, so the index has no account.
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
+  // Messages that ask a person to choose. They are few.
+  index('messages_choices').on(t.accountId, t.seq).where(sql`substr(a2a, 1, 12) = '{"choices":['`),
   // For counting messages per hour in the index alone.
   index('messages_sent').on(t.accountId, t.createdAt),
 ])

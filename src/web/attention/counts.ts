@@ -81,7 +81,7 @@ function withQuestions(
   questions: readonly Question[],
   { count, isUrgent }: Awaited<ReturnType<typeof countHeld>>,
 ): NeedsNow {
-  const marks = questions.map(({ threadId, seq }) => `${threadId} ${seq}`)
+  const marks = questions.map(({ threadId, seq, deliverySeq }) => `${threadId} ${seq} ${deliverySeq}`)
   return {
     open: open + questions.length + count,
     isUrgent,
