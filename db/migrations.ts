@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "c36f51b5f7dd1dd3c98736096461b10bfca4f57d848477991ad6cdc331498e88",
+    "hash": "eaf4b26014441c579f40cd040b988e951207f82223dcf18caa7e0794f4c90361",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -78,7 +78,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `held_messages` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`from_agent_id` text NOT NULL,\n\t`to_id` text NOT NULL,\n\t`task_id` text,\n\t`state` text NOT NULL,\n\t`rule` text NOT NULL,\n\t`findings` text NOT NULL,\n\t`later` text NOT NULL,\n\t`sent_at` integer NOT NULL,\n\t`held_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`decided_at` integer,\n\t`decided_by` text,\n\t`decider` text,\n\t`reason` text,\n\t`edited` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`sender_account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `held_messages_message` ON `held_messages` (`message_id`,`sender_account_id`);",
       "CREATE INDEX `held_messages_sent` ON `held_messages` (`sender_account_id`,`id`);",
-      "CREATE INDEX `held_messages_waiting` ON `held_messages` (`account_id`,`held_at`) WHERE state = 'held';",
+      "CREATE INDEX `held_messages_waiting` ON `held_messages` (`account_id`,`expires_at`) WHERE state = 'held';",
       "CREATE INDEX `held_messages_expire` ON `held_messages` (`expires_at`) WHERE state = 'held';",
       "CREATE INDEX `held_messages_task` ON `held_messages` (`task_id`) WHERE state = 'held' AND task_id IS NOT NULL;",
       "CREATE INDEX `held_messages_decided` ON `held_messages` (`account_id`,`decided_at`) WHERE decided_at IS NOT NULL;",
@@ -105,6 +105,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `messages` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`from_agent_id` text NOT NULL,\n\t`from_alias` text NOT NULL,\n\t`type` text NOT NULL,\n\t`recipient` text NOT NULL,\n\t`channel_id` text,\n\t`reply_to_message_id` text,\n\t`conversation_id` text,\n\t`flagged` integer DEFAULT false NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`trial_number` integer,\n\t`sanitized` integer DEFAULT false NOT NULL,\n\t`hops` integer DEFAULT 0 NOT NULL,\n\t`shared_with` text,\n\t`edited` integer DEFAULT false NOT NULL,\n\t`traceparent` text,\n\t`body` text NOT NULL,\n\t`a2a` text,\n\tFOREIGN KEY (`account_id`,`from_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`channel_id`) REFERENCES `channels`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `messages_id` ON `messages` (`account_id`,`id`);",
       "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;",
+      "CREATE INDEX `messages_choices` ON `messages` (`account_id`,`seq`) WHERE substr(a2a, 1, 12) = '{\"choices\":[';",
       "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);",
       "CREATE TABLE `oauth_clients` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`name` text NOT NULL,\n\t`redirect_uris` text NOT NULL,\n\t`auth_method` text NOT NULL,\n\t`secret_hash` text,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`fresh_until` integer,\n\t`expires_at` integer NOT NULL\n);",
       "CREATE INDEX `oauth_clients_unused` ON `oauth_clients` (`kind`,`created_at`) WHERE last_used_at IS NULL;",

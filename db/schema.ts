@@ -572,6 +572,8 @@ export const messages = sqliteTable('messages', {
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
   // A reply may come from another account, so the index has no account.
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
+  // Messages that ask a person to choose. They are few.
+  index('messages_choices').on(t.accountId, t.seq).where(sql`substr(a2a, 1, 12) = '{"choices":['`),
   // For counting messages per hour in the index alone.
   index('messages_sent').on(t.accountId, t.createdAt),
 ])
@@ -614,7 +616,7 @@ export const heldMessages = sqliteTable('held_messages', {
   foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
   index('held_messages_message').on(t.messageId, t.senderAccountId),
   index('held_messages_sent').on(t.senderAccountId, t.id),
-  index('held_messages_waiting').on(t.accountId, t.heldAt).where(sql`state = 'held'`),
+  index('held_messages_waiting').on(t.accountId, t.expiresAt).where(sql`state = 'held'`),
   index('held_messages_expire').on(t.expiresAt).where(sql`state = 'held'`),
   index('held_messages_task').on(t.taskId).where(sql`state = 'held' AND task_id IS NOT NULL`),
   index('held_messages_decided').on(t.accountId, t.decidedAt).where(sql`decided_at IS NOT NULL`),

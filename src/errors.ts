@@ -74,6 +74,7 @@ export const errorKinds = {
   channel_taken: 'conflict',
   claim_changed: 'conflict',
   database_in_use: 'conflict',
+  form_outdated: 'conflict',
   guardrail_taken: 'conflict',
   key_limit_reached: 'conflict',
   last_owner: 'conflict',

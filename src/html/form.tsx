@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { type Child, createContext, useContext } from 'hono/jsx'
 import { Posted, type PostedForm } from './fields.tsx'
+import { madeFromField } from './made-from.ts'
 
 /** Around a page: the CSRF token of its session. See docs/security.md, "Pages". */
 export const Csrf = createContext<string | undefined>(undefined)
@@ -19,16 +20,19 @@ export interface FormProps {
   isLine?: boolean
   /** It has a field for a file. */
   hasFile?: boolean
+  /** Its fields hold what exists: it carries what it was made from. */
+  changes?: boolean
   /** Replaces the values of the fields. */
   posted?: PostedForm
   children: Child
 }
 
-export function Form({ action, id, isLine, hasFile, posted, children }: FormProps) {
+export function Form({ action, id, isLine, hasFile, changes, posted, children }: FormProps) {
   const enctype = hasFile ? 'multipart/form-data' : undefined
   return (
     <form method='post' action={action} id={id} class={isLine ? 'line' : undefined} enctype={enctype}>
       <CsrfField />
+      {changes && <input type='hidden' name={madeFromField} value={posted?.values.get(madeFromField) ?? ''} />}
       <Posted.Provider value={posted}>{children}</Posted.Provider>
     </form>
   )

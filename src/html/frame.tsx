@@ -34,6 +34,8 @@ export interface AppFrame {
   timeZone?: string
   /** How much needs the user, for the number in the navigation; undefined if it is not known. */
   attention?: number
+  /** Part of it ends within the hour. */
+  isUrgent?: boolean
   /** Shown above the content: the result of the last action. */
   notice?: { kind: NoticeKind; text: string }
 }
@@ -147,13 +149,13 @@ interface SectionProps {
   class?: string
 }
 
-function SectionLink({ item, frame: { account, current, attention = 0 }, class: className }: SectionProps) {
+function SectionLink({ item, frame: { account, current, attention = 0, isUrgent }, class: className }: SectionProps) {
   return (
     <a class={className} href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
       <Icon name={item} />
       {sectionTitles[item]}
       {item === 'attention' && (
-        <span class='count' data-count hidden={attention === 0}>
+        <span class={isUrgent ? 'count urgent' : 'count'} data-count hidden={attention === 0}>
           {attention > 0 && (
             <>
               {attention > maxShownCount ? `${maxShownCount}+` : attention}

@@ -7,6 +7,7 @@ import { utc } from '../lib/time.ts'
 import { withVisibleControls } from './bidi.tsx'
 import { TimeZone } from './components.tsx'
 import { Csrf } from './form.tsx'
+import { withFingerprints } from './made-from.ts'
 
 /** What makes the grid an application of its own on a home screen. */
 export const manifestPath = '/manifest.webmanifest'
@@ -54,7 +55,7 @@ export async function htmlResponse(
     </html>
   )
   const text = withVisibleControls(html`<!doctype html>${document}`.toString())
-  return new Response(text.replace(emptyShape, '/>'), {
+  return new Response(withFingerprints(text.replace(emptyShape, '/>')), {
     status,
     headers: headers(formTarget),
   })

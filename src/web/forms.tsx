@@ -29,12 +29,13 @@ export function formErrors<Field extends string>(
 
 /**
  * A form of a page. If it was refused, it shows what was posted, and the error at its field if that is one of `fields`,
- * otherwise above itself, or at the field `restAt`.
+ * otherwise above itself, or at the field `restAt`. `acts`: it makes something new, or acts, so none of its fields holds
+ * what others could have changed.
  */
 export function PageForm(
-  { visit, action, fields = [], restAt, ...form }:
-    & { visit: FormRequest; fields?: readonly string[]; restAt?: string }
-    & Omit<FormProps, 'posted'>,
+  { visit, action, fields = [], restAt, acts, ...form }:
+    & { visit: FormRequest; fields?: readonly string[]; restAt?: string; acts?: boolean }
+    & Omit<FormProps, 'posted' | 'changes'>,
 ) {
   const errors: FormErrors<string> = formErrors(visit, action, fields)
   const isRefused = Object.keys(errors).length > 0
@@ -45,6 +46,7 @@ export function PageForm(
       <Form
         {...form}
         action={action}
+        changes={!acts}
         posted={isRefused ? { values: visit.form, errorOf } : undefined}
       />
     </>
@@ -83,7 +85,7 @@ export function SwitchForm(
   },
 ) {
   return (
-    <PageForm visit={visit} action={action}>
+    <PageForm visit={visit} action={action} acts>
       <input type='hidden' name={name} value={isOn ? 'no' : 'yes'} />
       <SubmitRow kind='plain'>{isOn ? turnOff : turnOn}</SubmitRow>
     </PageForm>

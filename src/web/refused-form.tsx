@@ -8,6 +8,7 @@ import type { CallTrace } from '../lib/call-trace.ts'
 import type { Bodies } from '../lib/http/body.ts'
 import { readForm } from '../lib/http/form.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'
+import { checkOutdated, type PostedForm } from './outdated-form.ts'
 
 /**
  * The result of a page or an action: a response, or a redirect with an optional `Set-Cookie`. `withForm` sends the form
@@ -43,6 +44,8 @@ export interface FormVisit {
    * none does.
    */
   kept: string | undefined
+  /** As `PostedForm` has it. */
+  lastChange?: PostedForm['lastChange']
 }
 
 const waitingPages: Partial<Record<ErrorCode, string>> = {
@@ -107,6 +110,9 @@ export async function submit<V extends FormVisit>(
 ): Promise<Response> {
   try {
     sessions.checkForm(visit.request, visit.form, visit.visitor)
+    const request = new Request(visit.request.url, { headers: visit.request.headers })
+    const show = async () => await page?.({ ...visit, request, form: new URLSearchParams(), inputError: undefined })
+    await checkOutdated(visit, show)
     return asResponse(await act(visit))
   } catch (error) {
     if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error

@@ -18,6 +18,7 @@ import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
 import type { AttentionCounts } from './attention/counts.ts'
+import { lastChange } from './last-change.ts'
 import { type NoticeCode, noticeOf, withNotice } from './notices.ts'
 import {
   answerOrWait,
@@ -191,6 +192,7 @@ export function accountPages(
       actor,
       membership,
       questions,
+      lastChange: (fields) => lastChange(account, new URL(request.url).pathname, fields, timeZone),
       frame: (current) => ({
         account: membership,
         accounts,
@@ -200,6 +202,7 @@ export function accountPages(
         timeZone,
         notice: noticeOf(query),
         attention: needs?.open,
+        isUrgent: needs?.isUrgent,
       }),
       timeZone,
       may: (permission) => allows(actor.role, permission),

@@ -52,8 +52,9 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
   // Nothing waits, or all of it was told already.
   const waits = count > 0 && waiting[0].seq > digest.toldSeq
-  // What was held before the last digest was told with it.
-  const decides = held.some(({ heldAt }) => heldAt >= dueAt - (digest.period === 'hourly' ? hour : day))
+  // What was held before the last digest was told with it, and is told again before its time is over.
+  const before = dueAt - (digest.period === 'hourly' ? hour : day)
+  const decides = held.some(({ heldAt, expiresAt }) => heldAt >= before || expiresAt <= until)
   if ((!waits && !decides && news.length === 0) || digest.emailVerifiedAt === null) return
   const isSent = await trySendDigest(
     store,
@@ -63,7 +64,11 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
       accountName: digest.accountName,
       waiting: count === 0 ? undefined : count === 1 ? 'A message waits' : `${count} messages wait`,
       senders: [...new Set(waiting.map(({ alias }) => alias))],
-      held: { count: held.length, senders: [...new Set(held.map(({ fromAlias }) => fromAlias))] },
+      held: {
+        count: held.length,
+        senders: [...new Set(held.map(({ fromAlias }) => fromAlias))],
+        firstEndsAt: held[0]?.expiresAt,
+      },
       news: news.map(({ alias, did }) => `@${alias} ${did}`),
       unsubscribe: `${config.appUrl}/unsubscribe/${digest.token}`,
     },

@@ -128,7 +128,7 @@ export class PushNotifier {
 /** Who wrote what waits for the decision of a user, the newest first. The numbers of these notices are times. */
 async function toDecide({ read, deps }: AccountStore, userId: string): Promise<{ alias: string; seq: number }[]> {
   const held = await read.held.ofUser(userId, deps.now(), maxToDecide)
-  return held.map(({ fromAlias, heldAt }) => ({ alias: fromAlias, seq: heldAt })).reverse()
+  return held.map(({ fromAlias, heldAt }) => ({ alias: fromAlias, seq: heldAt })).sort((a, b) => b.seq - a.seq)
 }
 
 function forDecision(count: number): string {

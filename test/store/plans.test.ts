@@ -48,6 +48,7 @@ test.each([
     /^SELECT \* FROM \( SELECT 'delivery' AS kind/,
     'SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>?)',
   ],
+  ['the questions of a person', /AS choices, found\.up_to/, 'USING INDEX messages_choices (account_id=?)'],
   ['the newest lease', /^SELECT max\(lease_id\)/, 'USING INDEX deliveries_read'],
   ['an access token by hash', /FROM oauth_tokens JOIN .*LEFT JOIN/, 'USING INDEX oauth_tokens_hash'],
   ['a credential by hash', /FROM credentials LEFT JOIN .*credentials\.hash = \?/, 'USING INDEX credentials_hash'],

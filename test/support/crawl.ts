@@ -4,6 +4,8 @@ import { type Browser, unescapeHtml } from './browse.ts'
 
 /** A form as its page fills it in. */
 export interface FoundForm {
+  /** The page that it was found on. */
+  page: string
   action: string
   fields: [string, string][]
   /** It needs a device of the user, which makes a passkey or shows a code. */
@@ -56,7 +58,7 @@ export async function crawl(
     // A file is no page.
     if (at !== path || status !== 200 || !html.startsWith('<!doctype html>')) continue
     found.pages.set(route, path)
-    for (const form of formsOf(html)) {
+    for (const form of formsOf(html, path)) {
       const route = formOf(form.action)
       if (route !== undefined && !found.forms.has(route)) found.forms.set(route, form)
     }
@@ -67,12 +69,12 @@ export async function crawl(
 }
 
 /** The POST forms of a page, and the buttons that send one of them to another place. */
-function formsOf(html: string): FoundForm[] {
+export function formsOf(html: string, page: string): FoundForm[] {
   const elsewhere = [...html.matchAll(/<button[^>]* form="([^"]*)" formaction="([^"]*)"/g)]
   return [...html.matchAll(/<form([^>]*)>([^]*?)<\/form>/g)].flatMap(([, attributes, inner]) => {
     if (!attributes.includes('method="post"')) return []
     const [id, action] = ['id', 'action'].map((name) => unescapeHtml(attributes.match(` ${name}="([^"]*)"`)?.[1] ?? ''))
-    const form = { fields: fieldsOf(inner), needsDevice: /data-passkey|"code"/.test(attributes + inner) }
+    const form = { page, fields: fieldsOf(inner), needsDevice: /data-passkey|"code"/.test(attributes + inner) }
     const others = elsewhere.filter(([, of]) => of === id).map(([, , to]) => ({
       ...form,
       action: to.split('#')[0],

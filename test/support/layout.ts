@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 
 /**
  * What makes the open page hard to use at its present size: it scrolls sideways, or a part of it does; or a control is
- * smaller than 24 × 24 px, or a text field too narrow to read what was typed. Code blocks, and parts that take the focus, may scroll; links in a sentence may be lower.
+ * smaller than 24 × 24 px, or a text field too narrow to read what was typed; or an unseen part escapes what scrolls. Code blocks, and parts that take the focus, may scroll; links in a sentence may be lower.
  * The page must run scripts.
  * @see WCAG 2.2, 1.4.10 (reflow) and 2.5.8 (target size)
  */
@@ -31,6 +31,14 @@ const findFaults = `(() => {
   for (const part of all('body *:not(pre, textarea, [tabindex="0"])')) {
     const isScroller = /auto|scroll/.test(getComputedStyle(part).overflowX)
     if (isScroller && part.scrollWidth > part.clientWidth + 1) found.push('scrolls sideways: ' + nameOf(part))
+  }
+
+  for (const part of document.querySelectorAll('.unseen')) {
+    let scroller = part.parentElement
+    while (scroller && !/auto|scroll/.test(getComputedStyle(scroller).overflow)) scroller = scroller.parentElement
+    if (scroller && part.offsetParent && !scroller.contains(part.offsetParent)) {
+      found.push('makes the page longer than it is: ' + nameOf(part))
+    }
   }
 
   const isInSentence = (part) => getComputedStyle(part).display === 'inline' &&

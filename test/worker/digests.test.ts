@@ -65,9 +65,25 @@ onEachDatabase((open) => {
 
     const [{ text }] = await after(hour)
     expect(text).toContain('1 message waits for your decision in the account "Acme"')
-    expect(text).toContain('from @alice.')
+    expect(text).toContain(
+      `from @alice. It expires on ${new Date(grid.clock.now + 23 * hour).toISOString().slice(0, 10)}`,
+    )
     expect(text).not.toContain('secret')
     expect(await after(hour)).toEqual([])
+  })
+
+  test('an email names first whose message expires first, and tells of it again before it does', async () => {
+    const rule = { to: '@ann-lee', deciders: [ann.person.id] }
+    await createApprovalRule(grid.acme.store, { ...rule, name: 'slow', from: '@alice' })
+    await createApprovalRule(grid.acme.store, { ...rule, name: 'fast', from: '@bob', expiresInHours: 3 })
+    await choose('hourly')
+    await sendMessage(alice, { to: 'ann-lee', text: 'one' })
+    await sendMessage(storeOf(grid, grid.bob), { to: 'ann-lee', text: 'two' })
+    const end = new Date(grid.clock.now + 3 * hour).toISOString().slice(0, 16).replace('T', ' ')
+
+    const [{ text }] = await after(hour)
+    expect(text).toContain(`from @bob, @alice. The first one expires on ${end} UTC.`)
+    expect((await after(hour)).length).toBe(1)
   })
 
   test('nothing is sent without something new that waits', async () => {

@@ -105,6 +105,16 @@ onEachDatabase((open) => {
     expect(await after(day)).toEqual([])
   })
 
+  test('a browser is told of an open choice, although its person has written since', async () => {
+    const choices = ['Yes', 'No']
+    await sendMessage(alice, { to: 'ann-lee', text: 'a secret text', choices })
+    await say(grid, alice, 'ann-lee', 'another')
+    await writeMessage(ann.account, { to: 'alice', text: 'Let me look' })
+    await followLog(grid.store)
+
+    expect(await after(quietMs)).toMatchObject([{ title: '@alice', body: 'A new message in Acme' }])
+  })
+
   test('several processes tell a browser once', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += quietMs

@@ -1,6 +1,7 @@
 /** Held messages and decisions, as the people see them who decide. See docs/protocol/messages.md, "Held messages". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { DecisionFilter, HeldRow, HeldToDecide } from '../../store/account/held.ts'
 import { contentOf, type PartContent, partIn } from '../messaging/read-part.ts'
@@ -15,16 +16,23 @@ export type HeldMessage = HeldRow & ShownContent & {
 
 const maxListed = 200
 
-/** What waits for the calling user, the oldest first, at most 200. Empty for other callers. */
+/** What waits for the calling user, the first to expire first, at most 200. Empty for other callers. */
 export async function heldMessages(account: AccountStore): Promise<HeldRow[]> {
   const { actor, deps: { now }, read } = account
   return actor.type === 'user' ? await read.held.ofUser(actor.userId, now(), maxListed) : []
 }
 
-/** How many messages wait for the calling user. */
-export async function countHeld(account: AccountStore): Promise<number> {
+/** How many messages wait for the calling user, and whether one of them expires within the hour. */
+export async function countHeld(account: AccountStore): Promise<{ count: number; isUrgent: boolean }> {
   const { actor, deps: { now }, read } = account
-  return actor.type === 'user' ? await read.held.countOfUser(actor.userId, now()) : 0
+  if (actor.type !== 'user') return { count: 0, isUrgent: false }
+  const { count, firstEndsAt } = await read.held.countOfUser(actor.userId, now())
+  return { count, isUrgent: firstEndsAt !== null && endsSoon(firstEndsAt, now()) }
+}
+
+/** Whether a decision is urgent. */
+export function endsSoon(expiresAt: number, now: number): boolean {
+  return expiresAt - now < hour
 }
 
 /** A message that the calling user may decide on, or decided on. Fails with `message_not_found`. */

@@ -8,7 +8,8 @@ export { maxQuestions, maxWaiting, type Question }
 
 /**
  * The conversations in which the calling user owes an agent an answer, the longest waiting first; of more than
- * `maxQuestions` the newest. Any message of theirs there answers all that came before. Reading does not end it.
+ * `maxQuestions` the newest. Any message of theirs there answers all that came before, but an open choice waits until one
+ * is taken. Reading ends neither.
  */
 export async function questionsOf(account: AccountStore): Promise<Question[]> {
   const { userId, role } = callingUser(account.actor)

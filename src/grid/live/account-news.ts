@@ -15,6 +15,8 @@ export const countMs = 5 * second
 
 export interface NeedsNow {
   open: number
+  /** A decision ends within the hour. */
+  isUrgent: boolean
   mark: string
 }
 
@@ -117,7 +119,7 @@ export class AccountNews {
     const counted = `${unread} ${needs?.mark}`
     if (counted === this.#counted) return []
     this.#counted = counted
-    return [{ name: 'count', data: { a: this.#watched.id, unread, attention: needs?.open } }]
+    return [{ name: 'count', data: { a: this.#watched.id, unread, attention: needs?.open, urgent: needs?.isUrgent } }]
   }
 
   #threadEvent({ threadId, seq, at }: LivePlace): LiveEvent {

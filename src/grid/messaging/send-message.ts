@@ -129,7 +129,8 @@ function draftOf(input: SendInput): Draft {
 
 function givenDetails({ parts = [], choices = [] }: SendInput): A2aDetails | undefined {
   if (parts.length + choices.length === 0) return undefined
-  return { ...(parts.length > 0 && { parts }), ...(choices.length > 0 && { choices }) }
+  // The index of messages with choices needs them first.
+  return { ...(choices.length > 0 && { choices }), ...(parts.length > 0 && { parts }) }
 }
 
 /** The same if nothing changed. */

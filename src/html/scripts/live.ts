@@ -75,6 +75,7 @@ function live(root) {
       open.textContent = 'open'
       one.replaceChildren(...needs > 0 ? [text, open] : [])
       one.hidden = needs === 0
+      one.classList.toggle('urgent', data.urgent === true)
     }
   }
   // The stream tells what is new from now on. Something may have changed since the page was made.

@@ -2,6 +2,7 @@
 export const attention = `
 .side a > .count, .bottom a > .count { padding: 0 .375rem; min-width: 1.25rem; border-radius: 1rem; background: var(--warning-wash); color: var(--warning);
   font-size: var(--text-xs); font-weight: 650; line-height: 1.25rem; text-align: center; white-space: nowrap; overflow-wrap: normal }
+.side a > .urgent, .bottom a > .urgent { background: var(--danger-wash); color: var(--danger) }
 .side a > .count { margin-inline-start: auto }
 .bottom li > a { position: relative } .bottom a > .count { position: absolute; top: .25rem; inset-inline-start: calc(50% + .375rem) }
 
@@ -12,7 +13,7 @@ export const attention = `
 .needs .sign { display: grid; place-items: center; width: 2.25rem; height: 2.25rem; border-radius: var(--round); background: var(--info-wash); color: var(--info) }
 .needs .sign.warning { background: var(--warning-wash); color: var(--warning) } .needs .sign.bad { background: var(--danger-wash); color: var(--danger) }
 .needs .what { line-height: 1.4 } .needs .what > p { font-weight: 560 }
-.needs .what > div { color: var(--soft); font-size: var(--text-s) } .needs .what span + span::before { content: ' \\b7\\20' }
+.needs .bad { color: var(--danger) } .needs .what > div { color: var(--soft); font-size: var(--text-s) } .needs .what span + span::before { content: ' \\b7\\20' }
 .needs > li:has(.said) { align-items: start } .needs .said { margin-top: var(--s2); list-style: none; color: var(--soft) } .needs .said b { color: var(--ink); font-weight: 560 } .needs .said li + li { margin-top: var(--s1) }
 .needs .row { flex-wrap: nowrap; gap: var(--s2) }
 .needs .menu > summary { min-height: 1.75rem; color: var(--soft); font-size: var(--text-s) }

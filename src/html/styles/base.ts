@@ -42,6 +42,8 @@ summary::-webkit-details-marker { display: none }
 .row.apart { justify-content: space-between }
 .grid { display: grid; gap: var(--s4); grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)) }
 .grid.halves { grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)) }
+/* An absolute part stays inside what scrolls. */
+.scrolls, .scrolls-x, .table { position: relative }
 .unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .skip { position: fixed; z-index: 20; top: var(--s2); left: var(--s2); padding: var(--s2) var(--s4); background: var(--raised);
   color: var(--ink); border-radius: var(--round); transform: translateY(-200%) }

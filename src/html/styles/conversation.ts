@@ -4,12 +4,15 @@ export const conversation = `
 .symbols { position: absolute; width: 0; height: 0; overflow: hidden }
 .channel-face { fill: var(--sunk) } .channel-face + g svg { stroke: var(--soft) }
 
-.main.whole-window { max-width: none; padding: 0; gap: 0; align-content: stretch }
+.main.whole-window { display: flex; flex-direction: column; max-width: none; min-height: calc(100dvh - var(--head) - var(--bar, 0px)); padding: 0; gap: 0 }
+/* Of a page that scrolls, a link to a message moves the messages only. */
+html:has(.whole-window) { scroll-padding-top: calc(var(--head) + 9rem) }
 .whole-window > .notice { margin: var(--s3) var(--s4) 0 }
-.conversations { display: grid; grid-template-columns: 20rem minmax(0, 1fr); height: calc(100dvh - var(--head)); min-height: 20rem }
-.conversations > section { display: grid; grid-template-rows: auto minmax(0, 1fr) auto; grid-template-columns: minmax(0, 1fr); min-height: 0 }
+.conversations { flex: 1 0 auto; display: grid; grid-template-columns: 20rem minmax(0, 1fr) }
+/* Messages keep 12rem in every window: where the rest leaves less, the page scrolls. */
+.conversations > section { display: grid; grid-template-rows: auto minmax(12rem, 1fr) auto; grid-template-columns: minmax(0, 1fr) }
 .conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
-.conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
+.conversations .scrolls { contain: size; overflow-y: auto }
 .pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
 .pane-head .bar { flex: 1 1 100%; padding: 0; border: 0 }
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
@@ -123,7 +126,7 @@ button.answer[aria-busy] { opacity: .55; cursor: progress }
 kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: var(--round-s); background: var(--sunk); font: .8125rem/1.4 var(--mono) }
 
 @media (max-width: 60rem) {
-  .conversations { grid-template-columns: minmax(0, 1fr); height: calc(100dvh - var(--head) - var(--bar)) }
+  .conversations { grid-template-columns: minmax(0, 1fr) }
   .conversations:not(.list-first):has(> section + section) > section:first-of-type, .list-first > section + section { display: none }
   .pane-head .back { display: flex }
   /* The open conversation is not next to its list. */

@@ -77,11 +77,11 @@ const ofUser = query<HeldRow>(
   `
   SELECT ${columns}, messages.body FROM ${inHeld} ${joinMessage}
   WHERE held.account_id = :account AND held.state = 'held' AND held.expires_at > :at AND ${isWhole} AND ${userMayDecide}
-  ORDER BY held.held_at, held.id LIMIT :limit`,
+  ORDER BY held.expires_at, held.id LIMIT :limit`,
   decoders,
 )
-const countOfUser = query<{ n: number }>(`
-  SELECT count(*) AS n FROM ${inHeld}
+const countOfUser = query<{ count: number; firstEndsAt: number | null }>(`
+  SELECT count(*) AS count, min(held.expires_at) AS first_ends_at FROM ${inHeld}
   WHERE held.account_id = :account AND held.state = 'held' AND held.expires_at > :at AND ${isWhole} AND ${userMayDecide}`)
 const byId = query<HeldToDecide>(
   `
@@ -152,9 +152,9 @@ export interface DecisionFilter {
 
 export const held = {
   reads: (account: AccountDb) => ({
-    /** What waits for a user, the oldest first. */
+    /** What waits for a user, the first to expire first. */
     ofUser: (user: string, at: number, limit: number) => account.all(ofUser, { user, at, limit }),
-    countOfUser: async (user: string, at: number) => (await account.one(countOfUser, { user, at }))!.n,
+    countOfUser: async (user: string, at: number) => (await account.one(countOfUser, { user, at }))!,
     byId: (held: string, user: string | null) => account.one(byId, { held, user }),
     parts: (held: string) => account.all(partsOf, { held }),
     /** Decisions, the newest first: all, or those that the user made or could have made. Only these have their text. */

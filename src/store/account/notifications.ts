@@ -1,7 +1,7 @@
 /** How the people of an account are notified of messages to their aliases. See docs/delivery.md, "Notifications". */
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
-import { doneUpTo } from './questions.ts'
+import { stillWaits } from './questions.ts'
 
 export type DigestPeriod = 'hourly' | 'daily'
 
@@ -80,7 +80,7 @@ const ownAgent = `(SELECT seats.agent_id FROM seats WHERE seats.account_id = :ac
 const joinMessage = `JOIN messages
     ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id`
 const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
-// Of both halves of the inbox: what an agent wrote waits until it is answered, also after it was read.
+// Of both halves of the inbox: what an agent wrote waits until it is answered, also after it was read; a choice until one is taken.
 const inThread = query<{ alias: string; seq: number }>(
   ['unread', 'read'].map((state) => `
   SELECT messages.from_alias AS alias, deliveries.seq AS seq FROM deliveries
@@ -88,7 +88,7 @@ const inThread = query<{ alias: string; seq: number }>(
   JOIN thread_messages ON thread_messages.account_id = :account AND thread_messages.seq = messages.seq
   WHERE ${isTo} AND deliveries.state = '${state}' AND thread_messages.thread_id = :thread
     AND deliveries.seq >= (SELECT first_seq FROM push_notices WHERE ${isNotice})
-    AND iif(messages.type = 'agent', messages.seq > ${doneUpTo(ownAgent, ':user', ':thread')}, ${state === 'unread'})`)
+    AND iif(messages.type = 'agent', ${stillWaits(ownAgent, ':user', ':thread')}, ${state === 'unread'})`)
     .join('UNION ALL') + ` ORDER BY seq DESC LIMIT ${maxUnread}`,
 )
 const unread = query<{ alias: string; seq: number }>(`

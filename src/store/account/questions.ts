@@ -8,15 +8,18 @@ export const maxWaiting = 100
 /** The most conversations of a person: each page counts their messages for its badge. */
 export const maxQuestions = 50
 const previewLength = 200
+/** So many of the newest messages of an account with choices are looked at. */
+const maxAsked = 1_000
 
-/** A conversation in which a person owes an answer. Times are milliseconds since the epoch. */
+/** A conversation in which a person owes an answer: to what was said since they wrote, and to each open choice. Times are milliseconds since the epoch. */
 export interface Question {
   threadId: number
   /** How many messages wait, up to `maxWaiting`. */
   messages: number
   since: number
-  /** The newest of these messages, and its beginning. */
+  /** The newest of them with choices, otherwise the first, and its beginning. */
   seq: number
+  /** The delivery of the newest of them. */
   deliverySeq: number
   sender: string
   text: string
@@ -26,16 +29,39 @@ export interface Question {
   upTo: number
 }
 
-/** Up to which message nothing waits for an agent of a person in a thread: they answered later, or dismissed it. */
-export const doneUpTo = (agent: string, user: string, thread: string) =>
-  `max(
-    coalesce((SELECT part.answered_seq FROM thread_agents AS part WHERE part.account_id = :account
-      AND part.agent_id = ${agent} AND part.thread_id = ${thread}), 0),
-    coalesce((SELECT seen.dismissed_seq FROM thread_seen AS seen WHERE seen.account_id = :account
-      AND seen.user_id = ${user} AND seen.thread_id = ${thread}), 0))`
+const dismissedIn = (user: string, thread: string) =>
+  `coalesce((SELECT seen.dismissed_seq FROM thread_seen AS seen WHERE seen.account_id = :account
+    AND seen.user_id = ${user} AND seen.thread_id = ${thread}), 0)`
 
 const isOpen = `deliveries.state IN ('unread', 'read') AND ${isInTime}`
 const isAsked = `messages.type = 'agent' AND ${isOpen}`
+/** The index of such messages has the same words. `givenDetails` puts choices first. */
+const hasChoices = `substr(messages.a2a, 1, 12) = '{"choices":['`
+const firstAnswer = (what: string) => `
+  (SELECT ${what} FROM messages AS answer
+    WHERE answer.reply_to_message_id = messages.id AND +answer.account_id = :account
+      AND answer.from_agent_id = deliveries.agent_id
+    ORDER BY answer.seq LIMIT 1)`
+
+/** A message that an agent of a person got waits: they wrote nothing in its thread since, or it has choices and no answer. */
+export const stillWaits = (agent: string, user: string, thread: string) =>
+  `messages.seq > ${dismissedIn(user, thread)} AND ((${hasChoices} AND ${firstAnswer('1')} IS NULL)
+    OR messages.seq > coalesce((SELECT part.answered_seq FROM thread_agents AS part WHERE part.account_id = :account
+      AND part.agent_id = ${agent} AND part.thread_id = ${thread}), 0))`
+
+// The open choices of people.
+const asked = (whose: string) => `
+  asked AS MATERIALIZED (
+    SELECT seats.agent_id, place.thread_id, messages.seq, messages.created_at
+    FROM (SELECT messages.* FROM messages WHERE messages.account_id = :account AND ${hasChoices}
+      ORDER BY messages.seq DESC LIMIT ${maxAsked}) AS messages
+    CROSS JOIN deliveries CROSS JOIN seats CROSS JOIN thread_messages AS place
+    WHERE deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+      AND deliveries.account_id = :account AND ${isAsked}
+      AND seats.account_id = :account AND seats.agent_id = deliveries.agent_id AND ${whose}
+      AND place.account_id = :account AND place.seq = messages.seq
+      AND messages.seq > ${dismissedIn('seats.user_id', 'place.thread_id')} AND ${firstAnswer('1')} IS NULL)`
+const askedIn = `FROM asked WHERE asked.agent_id = part.agent_id AND asked.thread_id = part.thread_id`
 
 // The messages that wait in a conversation of `part`.
 const waits = `
@@ -47,9 +73,12 @@ const waits = `
 
 // In most conversations that wait the newest delivery is open. Where it has ended, an older one may still be.
 const waiting = (whose: string, order: 'ASC' | 'DESC') => `
-  WITH found AS MATERIALIZED (SELECT part.*, (
-    SELECT json_object('n', count(*), 'since', min(one.created_at), 'seq', max(one.seq))
-    FROM (SELECT messages.seq, messages.created_at ${waits} ORDER BY place.seq LIMIT ${maxWaiting}) AS one) AS waits
+  WITH ${asked(whose)}, found AS MATERIALIZED (SELECT part.*, (
+    SELECT json_object('n', min(count(*), ${maxWaiting}), 'since', min(one.created_at), 'newest', max(one.seq),
+      'seq', coalesce((SELECT max(asked.seq) ${askedIn}), min(one.seq)))
+    FROM (
+      SELECT * FROM (SELECT messages.seq, messages.created_at ${waits} ORDER BY place.seq LIMIT ${maxWaiting})
+      UNION SELECT asked.seq, asked.created_at ${askedIn}) AS one) AS waits
   FROM (
     SELECT part.*, row_number() OVER (PARTITION BY part.agent_id ORDER BY part.up_to ${order}) AS place FROM (
       SELECT seats.user_id, seats.agent_id, thread_agents.thread_id,
@@ -62,22 +91,24 @@ const waiting = (whose: string, order: 'ASC' | 'DESC') => `
         AND thread_agents.account_id = :account AND thread_agents.agent_id = seats.agent_id
         AND deliveries.seq = thread_agents.delivery_seq AND deliveries.account_id = :account
         AND messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id) AS part
-    WHERE part.up_to > part.done AND (part.is_open OR EXISTS (SELECT 1 ${waits}))) AS part
+    WHERE (part.up_to > part.done AND (part.is_open OR EXISTS (SELECT 1 ${waits})))
+      OR (part.agent_id, part.thread_id) IN (SELECT asked.agent_id, asked.thread_id FROM asked)) AS part
   WHERE part.place <= ${maxQuestions})`
 
+const deliveryOf = (message: string) =>
+  `deliveries.message_id = ${message}.id AND deliveries.sender_account_id = ${message}.account_id
+    AND deliveries.account_id = :account AND deliveries.agent_id = found.agent_id`
 const ofUser = query<Question>(`
   ${waiting('seats.user_id = :user', 'DESC')}
-  SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since,
-    newest.seq, deliveries.seq AS delivery_seq, newest.from_alias AS sender,
-    substr(coalesce(deliveries.body, newest.body), 1, ${previewLength}) AS text,
-    iif(json_valid(newest.a2a), newest.a2a -> '$.choices', NULL) AS choices,
-    found.up_to
+  SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since, shown.seq,
+    (SELECT deliveries.seq FROM messages AS newest CROSS JOIN deliveries
+      WHERE newest.seq = found.waits ->> '$.newest' AND ${deliveryOf('newest')}) AS delivery_seq,
+    shown.from_alias AS sender, substr(coalesce(deliveries.body, shown.body), 1, ${previewLength}) AS text,
+    iif(json_valid(shown.a2a), shown.a2a -> '$.choices', NULL) AS choices, found.up_to
   FROM found
-  CROSS JOIN messages AS newest CROSS JOIN deliveries
-  WHERE newest.seq = found.waits ->> '$.seq' AND deliveries.message_id = newest.id
-    AND deliveries.sender_account_id = newest.account_id AND deliveries.account_id = :account
-    AND deliveries.agent_id = found.agent_id
-  ORDER BY since, newest.seq`)
+  CROSS JOIN messages AS shown CROSS JOIN deliveries
+  WHERE shown.seq = found.waits ->> '$.seq' AND ${deliveryOf('shown')}
+  ORDER BY since, shown.seq`)
 
 /** Whether a person may still choose an answer to a message, and the details of their first answer. */
 interface ChoiceState {
@@ -88,11 +119,6 @@ interface ChoiceState {
 
 const isDelivered = `deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
   AND deliveries.account_id = messages.account_id`
-const firstAnswer = (what: string) => `
-  (SELECT ${what} FROM messages AS answer
-    WHERE answer.reply_to_message_id = messages.id AND +answer.account_id = :account
-      AND answer.from_agent_id = deliveries.agent_id
-    ORDER BY answer.seq LIMIT 1)`
 const choices = query<ChoiceState>(
   `
   SELECT messages.seq, ${isOpen} AS is_open, ${firstAnswer(`coalesce(answer.a2a, '{}')`)} AS answer

@@ -96,7 +96,7 @@ function OAuthHint({ url, accountName }: { url: string; accountName: string }) {
 
 function GenerateForm({ visit }: { visit: Visit }) {
   return (
-    <PageForm visit={visit} action={settingsPath(visit, 'account', 'keys')} fields={['name']} isLine>
+    <PageForm visit={visit} acts action={settingsPath(visit, 'account', 'keys')} fields={['name']} isLine>
       <TextInput
         name='name'
         id='key-name'

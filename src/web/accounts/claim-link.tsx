@@ -49,7 +49,7 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
           {isKnown ? <>Continue as</> : <>You are new on {new URL(config.appUrl).host}. You will sign in with</>}{' '}
           <strong>{email}</strong>.
         </p>
-        <PageForm visit={visit} action={action} fields={['name', 'password']}>
+        <PageForm visit={visit} acts action={action} fields={['name', 'password']}>
           {!isKnown && (
             <>
               <NameField />

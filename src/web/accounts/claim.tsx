@@ -159,7 +159,7 @@ function decisionPage(
           <p class='soft'>{pluralize(left, 'more agent')} signed up apart from these. You can claim them next.</p>
         )}
       </div>
-      <PageForm visit={visit} action={action} fields={['name']}>
+      <PageForm visit={visit} acts action={action} fields={['name']}>
         <Card isFlush>
           <Table
             id='agents'

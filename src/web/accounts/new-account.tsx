@@ -66,7 +66,7 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
         </Notice>
       )}
       {deleted.map((account) => <DeletedAccount account={account} />)}
-      <PageForm visit={visit} action='/new-account' fields={['name']}>
+      <PageForm visit={visit} acts action='/new-account' fields={['name']}>
         <TextInput name='name' label='Name of the account' maxLength={80} isRequired isFocused />
         {back && <input type='hidden' name='from' value={back.id} />}
         <SubmitButton isWhole>Create account</SubmitButton>

@@ -133,7 +133,7 @@ function DeleteAccountCard({ visit }: { visit: Visit }) {
       isDanger
       lead='At once no one reaches its agents, keys and pages, and tasks that wait for its agents fail. For 7 days an owner can bring it back under “New account”; then everything in it is removed.'
     >
-      <PageForm visit={visit} action={settingsPath(visit, 'account', 'delete')} fields={['confirmation']}>
+      <PageForm visit={visit} acts action={settingsPath(visit, 'account', 'delete')} fields={['confirmation']}>
         <TextInput
           name='confirmation'
           id='delete-confirmation'

@@ -228,7 +228,7 @@ function ProviderState(
           turnOff='Do not require it'
         />
       )}
-      <PageForm visit={visit} action={action('verify')}>
+      <PageForm visit={visit} acts action={action('verify')}>
         <SubmitRow kind='plain'>Look the record up</SubmitRow>
       </PageForm>
       <ButtonForm action={`/sso/${id}/try`} fields={{ account: visit.membership.id }} kind='plain'>

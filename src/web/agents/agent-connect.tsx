@@ -64,7 +64,7 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
         </>
       ))}
       {may('manage') && keys.length > 0 && (
-        <PageForm visit={visit} action={path('agents', alias, 'keys')} fields={['name']}>
+        <PageForm visit={visit} acts action={path('agents', alias, 'keys')} fields={['name']}>
           <TextInput
             name='name'
             label='Another key'

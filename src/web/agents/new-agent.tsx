@@ -117,7 +117,7 @@ function showForm(visit: Visit) {
       back: { title: 'Agents', href: path('agents') },
     },
     <Card>
-      <PageForm visit={visit} action={path('new-agent')} fields={formFields}>
+      <PageForm visit={visit} acts action={path('new-agent')} fields={formFields}>
         <TextInput
           name='alias'
           label='Alias'

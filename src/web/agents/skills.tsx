@@ -94,7 +94,7 @@ function showNew(visit: Visit) {
     <Card>
       {visit.may('manage')
         ? (
-          <PageForm visit={visit} action={visit.path('skills', 'new')} fields={['name', 'description']}>
+          <PageForm visit={visit} acts action={visit.path('skills', 'new')} fields={['name', 'description']}>
             <SkillFields isFocused />
             <SubmitRow cancel={visit.path('skills')}>Create skill</SubmitRow>
           </PageForm>

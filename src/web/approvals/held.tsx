@@ -5,7 +5,7 @@ import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
 import { downloadBody } from '../../grid/downloads.ts'
-import { type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
+import { endsSoon, type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { NeedList } from '../../html/attention.tsx'
 import { Name, visibleControls } from '../../html/bidi.tsx'
@@ -75,7 +75,7 @@ async function list(visit: Visit) {
     visit.frame('attention'),
     {
       title: 'Held messages',
-      lead: 'They are delivered when you approve them, and refused when their time is over. The oldest first.',
+      lead: 'They are delivered when you approve them, and refused when their time is over. The first to expire first.',
       actions: (
         <>
           <ButtonLink href={visit.path('held', 'decisions')}>Decisions</ButtonLink>
@@ -112,7 +112,7 @@ export function HeldForYou({ visit, held, max = held.length }: { visit: Visit; h
         label='Waiting for your decision'
         rows={held.slice(0, max).map(({ id, fromAlias, recipient, body, rule, expiresAt }) => ({
           icon: 'guardrails',
-          tone: 'warning',
+          tone: endsSoon(expiresAt, now) ? 'bad' : 'warning',
           what: (
             <>
               <Name text={`@${fromAlias}`} /> to <Name text={recipient} />: <Name text={oneLine(body)} />
@@ -122,9 +122,9 @@ export function HeldForYou({ visit, held, max = held.length }: { visit: Visit; h
             <>
               held by <Name text={rule.name} />
             </>,
-            <>
-              refused <Time at={expiresAt} now={now} />
-            </>,
+            <span class={endsSoon(expiresAt, now) ? 'bad' : undefined}>
+              expires <Time at={expiresAt} now={now} />
+            </span>,
           ],
           actions: <ButtonLink href={visit.path('held', id)} isSmall>Decide</ButtonLink>,
         }))}
@@ -143,8 +143,8 @@ async function show(visit: Visit) {
     ['Held by', <Name text={rule.name} />],
     ['Found', findings.length > 0 && <Name text={inWords(findings)} />],
     ['Held', <LocalTime at={heldAt} />],
-    ['Decided by', isOpen && <Name text={await decidersInWords(visit.account, rule)} />],
-    ['Refused on', isOpen && <LocalTime at={expiresAt} />],
+    ['Can be decided by', isOpen && <Name text={await decidersInWords(visit.account, rule)} />],
+    ['Expires', isOpen && <LocalTime at={expiresAt} />],
   ]
   return await appPage(
     visit.frame('attention'),
@@ -275,19 +275,19 @@ function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held:
     <>
       {rule.isRisky && <p class='soft'>You are asked to confirm who you are, unless you have just done so.</p>}
       <div class='decide'>
-        <PageForm visit={visit} action={`${here}/approve`}>
+        <PageForm visit={visit} acts action={`${here}/approve`}>
           <HiddenFields fields={fields} />
           <SubmitButton waits isWhole>Approve</SubmitButton>
         </PageForm>
         <Disclosure title='Refuse' group='decide' isOpen={visit.form.has('reason')}>
-          <PageForm visit={visit} action={`${here}/refuse`} fields={['reason']}>
+          <PageForm visit={visit} acts action={`${here}/refuse`} fields={['reason']}>
             <HiddenFields fields={fields} />
             <TextArea name='reason' label='Reason' hint='Its sender reads it.' rows={2} maxLength={1_000} isRequired />
             <SubmitButton kind='danger' waits isWhole>Refuse</SubmitButton>
           </PageForm>
         </Disclosure>
         <Disclosure title='Edit and approve' group='decide' isOpen={visit.form.has('text')}>
-          <PageForm visit={visit} action={`${here}/edit`} fields={['text']}>
+          <PageForm visit={visit} acts action={`${here}/edit`} fields={['text']}>
             <HiddenFields fields={fields} />
             <TextArea
               name='text'

@@ -41,7 +41,12 @@ export function RuleForm(
   const { agents, channels, guardrails, members } = choices
   const times = [...new Set([...hours, rule?.expiresInHours ?? 24])].sort((a, b) => a - b)
   return (
-    <PageForm visit={visit} action={action} fields={['name', 'from', 'to', 'guardrail', 'mediaType', 'minBytes']}>
+    <PageForm
+      visit={visit}
+      action={action}
+      acts={rule === undefined}
+      fields={['name', 'from', 'to', 'guardrail', 'mediaType', 'minBytes']}
+    >
       <TextInput name='name' label='Name' value={rule?.name} maxLength={64} isRequired />
       <EndFields name='from' label='Hold messages from' what='agent' end={rule?.from ?? 'any'} known={agents} />
       <EndFields

@@ -31,7 +31,7 @@ interface Kept<T> {
 export class AttentionCounts {
   readonly #deps: Pick<Deps, 'log' | 'now'>
   readonly #conditions = new RecentMap<string, Kept<Condition[]>>(maxKept)
-  readonly #counts = new RecentMap<string, Kept<NeedsNow>>(maxKept)
+  readonly #counts = new RecentMap<string, Kept<Counted>>(maxKept)
 
   constructor(deps: Pick<Deps, 'log' | 'now'>) {
     this.#deps = deps
@@ -70,13 +70,23 @@ export class AttentionCounts {
   }
 }
 
-function needsOf(open: readonly Condition[]): NeedsNow {
+type Counted = Omit<NeedsNow, 'isUrgent'>
+
+function needsOf(open: readonly Condition[]): Counted {
   return { open: open.length, mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n') }
 }
 
-function withQuestions({ open, mark }: NeedsNow, questions: readonly Question[], held: number): NeedsNow {
-  const marks = questions.map(({ threadId, seq }) => `${threadId} ${seq}`)
-  return { open: open + questions.length + held, mark: [mark, ...marks, `held ${held}`].join('\n') }
+function withQuestions(
+  { open, mark }: Counted,
+  questions: readonly Question[],
+  { count, isUrgent }: Awaited<ReturnType<typeof countHeld>>,
+): NeedsNow {
+  const marks = questions.map(({ threadId, seq, deliverySeq }) => `${threadId} ${seq} ${deliverySeq}`)
+  return {
+    open: open + questions.length + count,
+    isUrgent,
+    mark: [mark, ...marks, `held ${count} ${isUrgent}`].join('\n'),
+  }
 }
 
 /** Roles see different rows. */

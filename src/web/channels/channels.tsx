@@ -150,7 +150,7 @@ async function showNew(visit: Visit) {
   const agents = await choosableAgents(account)
   const content = visit.may('manage')
     ? (
-      <PageForm visit={visit} action={visit.path('channels', 'new')} fields={['name', 'description', 'members']}>
+      <PageForm visit={visit} acts action={visit.path('channels', 'new')} fields={['name', 'description', 'members']}>
         <TextInput
           name='name'
           label='Name'

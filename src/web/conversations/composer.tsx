@@ -148,7 +148,7 @@ function Writing(
   const action = `${page}/messages`
   const place = { ...listPlace(form.has('key') ? form : query), before: undefined }
   return (
-    <PageForm visit={visit} action={action} restAt='text' hasFile>
+    <PageForm visit={visit} acts action={action} restAt='text' hasFile>
       <input type='hidden' name='key' value={messageKey(visit)} />
       {Object.entries(listFields(place)).map(([name, value]) => <input type='hidden' name={name} value={value} />)}
       {answered && (

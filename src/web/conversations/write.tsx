@@ -174,7 +174,7 @@ function WriteCard(
   const { query, membership, actor } = visit
   return (
     <Card>
-      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text', 'expires']} hasFile>
+      <PageForm visit={visit} acts action={visit.path('write')} fields={['alias', 'to', 'text', 'expires']} hasFile>
         <input type='hidden' name='key' value={messageKey(visit)} />
         {!seat && (
           <TextInput

@@ -164,7 +164,12 @@ export function GuardrailForm(
       {isPosted && inputError && !isOfField && !isTried && <Refusal visit={visit}>{inputError.message}</Refusal>}
       {isOfField && field.startsWith('config') && <Notice kind='bad'>Check the marked field.</Notice>}
       <Card>
-        <Form action={action} id={stored ? undefined : newFormId} posted={isPosted ? posted : undefined}>
+        <Form
+          action={action}
+          id={stored ? undefined : newFormId}
+          changes={stored !== undefined}
+          posted={isPosted ? posted : undefined}
+        >
           <TextInput
             name='name'
             label='Name'

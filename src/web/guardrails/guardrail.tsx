@@ -115,7 +115,7 @@ async function show(visit: Visit, tried?: TriedText) {
             {total > 0 && <PageLinks label='Pages of agents' at={at} total={total} />}
             {mayManage && (
               <Disclosure title='Attach' isOpen={total === 0}>
-                <PageForm visit={visit} action={`${at.path}/attach`} fields={['agents']}>
+                <PageForm visit={visit} acts action={`${at.path}/attach`} fields={['agents']}>
                   <TargetFields choosable={choosable} form={visit.form} all={guardrail.allAgents} />
                   <SubmitRow>Attach</SubmitRow>
                 </PageForm>

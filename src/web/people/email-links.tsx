@@ -98,7 +98,7 @@ function newPasswordPage(visit: PublicVisit, email: string) {
         <strong>{email}</strong>. You will be signed out everywhere else, and programs that you authorized will lose
         their access.
       </p>
-      <PageForm visit={visit} action={action} fields={['password']}>
+      <PageForm visit={visit} acts action={action} fields={['password']}>
         <NewPasswordField label='New password' email={email} />
         <SubmitButton isWhole>Save and sign in</SubmitButton>
       </PageForm>
@@ -203,7 +203,7 @@ function linkRequestPage(visit: PublicVisit, deps: PageDeps, { path, title, lead
           <>
             <p>{lead}</p>
             <EmailNote deps={deps} />
-            <PageForm visit={visit} action={path} fields={['email']}>
+            <PageForm visit={visit} acts action={path} fields={['email']}>
               <input type='hidden' name='next' value={next} />
               <EmailField isFocused />
               <SubmitButton isWhole>{linkButton(deps)}</SubmitButton>

@@ -58,7 +58,7 @@ async function show(visit: Visit) {
       {others.length === 0
         ? <p>There is no member to transfer it to: you are alone, or all others are owners.</p>
         : (
-          <PageForm visit={visit} action={action} fields={['member', 'confirmation']}>
+          <PageForm visit={visit} acts action={action} fields={['member', 'confirmation']}>
             <Notice kind='warning'>Only an owner can make you an owner again.</Notice>
             <Select
               name='member'

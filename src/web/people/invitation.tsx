@@ -64,7 +64,7 @@ function invitationPage(visit: PublicVisit, invitation: Awaited<ReturnType<typeo
         </p>
       )}
       {!visitor && !hasUser && (
-        <PageForm visit={visit} action={`${path}/register`} fields={['name', 'password']}>
+        <PageForm visit={visit} acts action={`${path}/register`} fields={['name', 'password']}>
           <NameField isFocused />
           <NewPasswordField email={email} />
           <SubmitButton isWhole>Join account</SubmitButton>

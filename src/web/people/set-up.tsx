@@ -72,7 +72,7 @@ function setUpPage(visit: PublicVisit, config: Config) {
     <>
       <h1>Set up the grid</h1>
       <p>This creates your user and the first account, which you will own.</p>
-      <PageForm visit={visit} action={action} fields={['accountName', 'name', 'email', 'password']}>
+      <PageForm visit={visit} acts action={action} fields={['accountName', 'name', 'email', 'password']}>
         <TextInput
           name='accountName'
           label='Name of the account'

@@ -158,7 +158,7 @@ function KeyboardCard({ visit }: { visit: Visit }) {
         Single keys are {shortcuts ? 'on' : 'off'}. They never do anything while you type in a field.
         {shortcuts && ' Press ? to see them.'}
       </p>
-      <PageForm visit={visit} action={action}>
+      <PageForm visit={visit} action={action} acts>
         <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />
         <SubmitRow kind='plain'>{shortcuts ? 'Turn single keys off' : 'Turn single keys on'}</SubmitRow>
       </PageForm>
@@ -181,7 +181,7 @@ function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDep
         ]]}
       />
       {!isVerified && (
-        <PageForm visit={visit} action={settingsPath(visit, 'profile', 'verify')}>
+        <PageForm visit={visit} acts action={settingsPath(visit, 'profile', 'verify')}>
           <p>To accept invitations and claim agents, you need a verified address.</p>
           <SubmitRow kind='plain'>Email me a verification link</SubmitRow>
         </PageForm>
@@ -190,7 +190,7 @@ function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDep
       {!hasPassword
         ? <p class='soft'>To change the address, set a password first.</p>
         : (
-          <PageForm visit={visit} action={settingsPath(visit, 'profile', 'email')} fields={['email', 'current']}>
+          <PageForm visit={visit} acts action={settingsPath(visit, 'profile', 'email')} fields={['email', 'current']}>
             <TextInput
               name='email'
               type='email'
@@ -229,7 +229,7 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
         Programs that you authorized stay signed in. You can disconnect them under{' '}
         <a href={settingsPath(visit, 'sessions')}>Sessions</a>.
       </p>
-      <PageForm visit={visit} action={settingsPath(visit, 'profile', 'password')} fields={['current', 'password']}>
+      <PageForm visit={visit} acts action={settingsPath(visit, 'profile', 'password')} fields={['current', 'password']}>
         <PasswordInput
           name='current'
           label='Current password'

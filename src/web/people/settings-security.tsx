@@ -219,7 +219,7 @@ function totpPage(visit: Visit, { secret, uri }: { secret: string; uri: string }
       <p>
         On this device, <a href={uri}>open the app</a>.
       </p>
-      <PageForm visit={visit} action={action} fields={['code']}>
+      <PageForm visit={visit} acts action={action} fields={['code']}>
         <TextInput
           name='code'
           label='Code'

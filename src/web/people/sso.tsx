@@ -158,7 +158,7 @@ function emailPage(visit: PublicVisit, next: string): Promise<Response> {
     { title: 'Sign in with your company', csrf: visit.csrf },
     <>
       <h1>Sign in with your company</h1>
-      <PageForm visit={visit} action='/sso' fields={['email']}>
+      <PageForm visit={visit} acts action='/sso' fields={['email']}>
         <input type='hidden' name='next' value={next} />
         <EmailField value={visit.form.get('email') ?? ''} isFocused />
         <SubmitButton isWhole>Continue</SubmitButton>

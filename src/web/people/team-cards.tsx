@@ -129,9 +129,15 @@ function RoleCell({ visit, member }: { visit: Visit; member: AccountMember }) {
   const { userId, name, email, role } = member
   if (!assignableBy(visit).includes(role)) return <Badge>{role}</Badge>
   const action = settingsPath(visit, 'team', 'members', userId, 'role')
-  const posted = Object.keys(formErrors(visit, action, [])).length > 0 ? visit.form.get('role') : null
+  const isRefused = Object.keys(formErrors(visit, action, [])).length > 0
+  const posted = isRefused ? visit.form.get('role') : null
   return (
-    <Form action={action} isLine>
+    <Form
+      action={action}
+      isLine
+      changes
+      posted={isRefused ? { values: visit.form, errorOf: () => undefined } : undefined}
+    >
       <select class='input' name='role' aria-label={`Role of ${name || email}`}>
         {assignableBy(visit).map((one) => <option value={one} selected={one === (posted ?? role)}>{one}</option>)}
       </select>
@@ -156,7 +162,13 @@ export function InvitationsCard({ visit, invitations }: { visit: Visit; invitati
         ? 'We send a link to the address. Only the user of this address can accept the invitation.'
         : 'This grid does not send email. You get the link and pass it on. If the address has a user already, the link is in the server’s log instead.'}
     >
-      <PageForm visit={visit} action={settingsPath(visit, 'team', 'invitations')} fields={['email', 'role']} isLine>
+      <PageForm
+        visit={visit}
+        acts
+        action={settingsPath(visit, 'team', 'invitations')}
+        fields={['email', 'role']}
+        isLine
+      >
         <TextInput
           name='email'
           type='email'

@@ -77,7 +77,7 @@ async function show(visit: Visit, secret?: string) {
     <>
       {secret && <SecretDialog title='Secret of the webhook' label='Signing secret' secret={secret} />}
       <Card title='New webhook'>
-        <PageForm visit={visit} action={visit.path('webhooks')} fields={['url', 'events']}>
+        <PageForm visit={visit} acts action={visit.path('webhooks')} fields={['url', 'events']}>
           <TextInput name='url' label='URL' maxLength={2000} isRequired />
           <ChoiceList
             name='events'
@@ -118,7 +118,7 @@ function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; 
       )}
       <div class='row'>
         {actions.map(([name, label]) => (
-          <PageForm visit={visit} action={visit.path('webhooks', id, name)}>
+          <PageForm visit={visit} acts action={visit.path('webhooks', id, name)}>
             <SubmitButton kind='plain'>{label}</SubmitButton>
           </PageForm>
         ))}

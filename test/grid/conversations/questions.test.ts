@@ -1,8 +1,9 @@
 /** What waits for the answer of a person. docs/operating.md, "Attention". */
 import { beforeEach, expect, test } from 'vitest'
+import { choose } from '../../../src/grid/conversations/choose.ts'
 import { markRead } from '../../../src/grid/conversations/marks.ts'
 import { dismissQuestion, maxQuestions, questionsOf } from '../../../src/grid/conversations/questions.ts'
-import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
 import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
 import { hour } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -38,7 +39,7 @@ onEachDatabase((open) => {
     await say(grid, alice, 'ann-lee', 'the first?')
     await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'and mine?')
     expect(await waiting()).toEqual([
-      { sender: 'alice', messages: 2, text: 'the first?', since },
+      { sender: 'alice', messages: 2, text: 'which one?', since },
       { sender: 'bob', messages: 1, text: 'and mine?', since: grid.clock.now },
     ])
 
@@ -48,6 +49,62 @@ onEachDatabase((open) => {
     grid.clock.now += 1
     await say(grid, alice, 'ann-lee', 'and now?')
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['and mine?', 1], ['and now?', 1]])
+  })
+
+  const choices = ['Monday', 'Tuesday']
+  const ask = async (text: string, more = {}) => {
+    const { id } = await sendMessage(alice, { to: 'ann-lee', text, choices, ...more })
+    await followLog(grid.store)
+    const [seq] = await alice.read.threadMessages.seqsOf([id])
+    return { id, seq }
+  }
+
+  test('an open choice waits until one is taken, whatever either side writes after it', async () => {
+    const since = grid.clock.now
+    await say(grid, alice, 'ann-lee', 'I plan the week')
+    const { seq } = await ask('Which day?', { parts: [{ text: 'of the first week' }] })
+    grid.clock.now += hour
+    await say(grid, alice, 'ann-lee', 'FYI: the room is booked')
+    const before = await questionsOf(ann.account)
+    expect(before).toMatchObject([{ text: 'Which day?', seq, messages: 3, since }])
+    expect(JSON.parse(before[0].choices!)).toEqual(choices)
+
+    await write('alice', 'Let me look at my calendar')
+    expect(await questionsOf(ann.account)).toMatchObject([{ text: 'Which day?', seq, messages: 1 }])
+    await say(grid, alice, 'ann-lee', 'Take your time')
+    expect(await questionsOf(ann.account)).toMatchObject([{ text: 'Which day?', seq, messages: 2 }])
+    const awaited = await grid.acme.store.read.questions.people(grid.clock.now - hour, grid.clock.now)
+    expect(awaited).toMatchObject([{ alias: 'ann-lee', messages: 2, since }])
+
+    await choose(ann.account, before[0].threadId, { seq, index: 1 })
+    await followLog(grid.store)
+    expect(await waiting()).toEqual([])
+  })
+
+  test('of two open choices the newest is shown, then the other; an answer to one, or a dismissal, ends it', async () => {
+    const first = await ask('Which day?')
+    const second = await ask('Which hour?')
+    await write('alice', 'Hm')
+    const [{ seq, threadId, messages, upTo }] = await questionsOf(ann.account)
+    expect([seq, messages]).toEqual([second.seq, 2])
+    await replyToMessage(ann.account, { messageId: second.id, text: 'At nine' })
+    await followLog(grid.store)
+    expect(await questionsOf(ann.account)).toMatchObject([{ seq: first.seq, messages: 1 }])
+
+    await dismissQuestion(ann.account, threadId, upTo)
+    expect(await waiting()).toEqual([])
+  })
+
+  test('a choice that has expired, or of another person, does not wait', async () => {
+    const bea = await seated(grid, 'bea-lee')
+    await ask('Soon?', { expiresInSeconds: 60 })
+    await ask('Bea?', { to: 'bea-lee' })
+    await write('alice', 'Wait')
+    expect(await waiting()).toMatchObject([{ text: 'Soon?' }])
+    grid.clock.now += 60_000
+
+    expect(await waiting()).toEqual([])
+    expect(await waiting(bea)).toMatchObject([{ text: 'Bea?' }])
   })
 
   test('an answer ends what waits in its own conversation', async () => {

@@ -1,7 +1,7 @@
 /** The pages of held messages, without script. See docs/protocol/messages.md, "Held messages". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
-import { minute } from '../../../src/lib/time.ts'
+import { hour, minute } from '../../../src/lib/time.ts'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -54,6 +54,28 @@ test('a held message is told on Home, in Attention and in the navigation, and ap
   expect(done.text).toContain('Approved. The message is delivered.')
   expect(done.text).toContain('Nothing waits for your decision')
   expect(await inbox()).toEqual(['<b>Pay 100</b>'])
+})
+
+test('what expires first comes first everywhere, and red within its last hour', async () => {
+  await rule()
+  for (let n = 0; n < 11; n++) await send(`Pay ${n}`)
+  const rush = { name: 'Rush', from: '@bob', to: '@alice', deciders: [ann.id], expiresInHours: 2 }
+  await createApprovalRule(grid.acme.store, rush)
+  await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'Stop the line' })
+  const first = /class="sign (\w+)"(?:(?!<li>)[\s\S])*?Stop the line[\s\S]*?expires/
+  for (const page of ['home', 'attention', 'held']) {
+    const { html } = await annsBrowser.open(`${account}/${page}`)
+    expect(html.match(first)?.[1], page).toBe('warning')
+    expect(html.indexOf('Stop the line'), page).toBeLessThan(html.indexOf('Pay '))
+    expect(html, page).not.toContain('count urgent')
+  }
+
+  grid.clock.now += hour + minute
+  for (const page of ['home', 'attention', 'held', 'agents']) {
+    const { html } = await annsBrowser.open(`${account}/${page}`)
+    if (page !== 'agents') expect(html.match(first)?.[1], page).toBe('bad')
+    expect(html, page).toMatch(/class="count urgent" data-count[^>]*>12</)
+  }
 })
 
 test('it is edited, or refused with a reason that the sender reads; the log and the ledger have no word of it', async () => {

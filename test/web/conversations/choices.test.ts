@@ -100,6 +100,21 @@ test('what waits is answered on Home and Attention, and leads back there', async
   }
 })
 
+test('an open choice stays on Home and Attention, whatever is written after it', async () => {
+  const { page, action } = await asks()
+  await world.tell(grid.alice, 'ann', 'FYI: the branch is frozen')
+  const written = await ann.submit(page, { text: 'Let me look' }, `${page}/messages`)
+  expect(written.text).toContain('1 message waits for your answer')
+
+  for (const place of ['home', 'attention']) {
+    const { text, html } = await ann.open(world.path(place))
+    expect(text, place).toMatch(/@alice ?: May I deploy\? 1 message waits .*Yes No, wait/)
+    expect(html, place).toMatch(/data-count[^>]*>1</)
+  }
+  await ann.submit(world.path('attention'), {}, action.replace('choose', 'dismiss'))
+  expect(await questionsOf(world.ann.account)).toEqual([])
+})
+
 test('others read the offer and what was chosen, and can choose nothing', async () => {
   const { page, action, seq } = await asks()
   const owner = await signedInByEmail(grid, 'ann@acme.example')

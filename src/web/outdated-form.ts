@@ -1,0 +1,61 @@
+/** Refuses a form whose fields were changed after its page was opened. See docs/architecture.md, "Pages". */
+import { GridError } from '../errors.ts'
+import { isolated } from '../html/bidi.tsx'
+import { fieldsOfForm, type FilledFields, fingerprintOf, hashesIn, hashOf, madeFromField } from '../html/made-from.ts'
+
+/** Who changed something, and when, in words. */
+export interface LastChange {
+  who: string
+  when: string
+}
+
+export interface PostedForm {
+  request: Request
+  form: URLSearchParams
+  /** Who last changed one of these fields of what the page is about, if that is known. */
+  lastChange?(fields: readonly string[]): Promise<LastChange | undefined>
+}
+
+/**
+ * Fails with `form_outdated` if a field of the posted form is not what it was when the page was opened, and the form would
+ * set it to something else than it is now. The form is then up to date: only what its user typed stays. `show` makes its
+ * page anew.
+ */
+export async function checkOutdated(visit: PostedForm, show: () => Promise<unknown>): Promise<void> {
+  const { form } = visit
+  const madeFrom = form.get(madeFromField)
+  if (madeFrom === null) return
+  const now = await fieldsNow(visit, show)
+  if (!now) return
+  const before = hashesIn(madeFrom)
+  const changed = [...now].filter(([name, { values }]) =>
+    before.has(name) && before.get(name) !== hashOf(values) && hashOf(form.getAll(name)) !== hashOf(values)
+  )
+  if (changed.length === 0) return
+  for (const [name, { values }] of now) {
+    if (before.get(name) !== hashOf(form.getAll(name))) continue
+    form.delete(name)
+    for (const value of values) form.append(name, value)
+  }
+  form.set(madeFromField, fingerprintOf(now))
+  const by = await visit.lastChange?.(changed.map(([name]) => name))
+  const labels = [...new Set(changed.flatMap(([, { label }]) => label ?? []))].map(isolated).join(', ')
+  throw new GridError(
+    'form_outdated',
+    `${by ? `${isolated(by.who)} changed this ${by.when}` : 'This was changed after you opened it'}${
+      labels && `: ${labels}`
+    }. Nothing was saved. What you typed is kept, the rest is as it is now: check it, and save again.`,
+  )
+}
+
+/** The fields of the form as a new visit sees them; undefined if it sees no such form, which the action explains. */
+async function fieldsNow({ request }: PostedForm, show: () => Promise<unknown>): Promise<FilledFields | undefined> {
+  try {
+    const shown = await show()
+    if (!(shown instanceof Response)) return undefined
+    return fieldsOfForm(await shown.text(), new URL(request.url).pathname)
+  } catch (error) {
+    if (error instanceof GridError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,95 @@
+/** A conversation can be read in low windows, and links to a message lead to it without moving the page. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
+import { storeOf } from '../../support/grid.ts'
+import { layoutFaults } from '../../support/layout.ts'
+import { type LiveGrid, liveGrid } from '../../support/server.ts'
+import { signedInByEmail } from '../../support/people.ts'
+import { askFor } from '../../support/tasks.ts'
+import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
+
+/** Widths and heights: 1280 x 800 at 200 % zoom; a small phone; a phone with its keyboard; a low, wide window. */
+const low: [number, number][] = [[640, 400], [320, 568], [390, 500], [1280, 420]]
+const usual: [number, number][] = [[1280, 800], [390, 844]]
+/** 12rem. */
+const leastHeight = 192
+
+describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
+  const visit = useBrowser()
+  let site: WritingGrid<LiveGrid>
+  let visitor: Visitor
+  const sent: { seq: number; thread: number }[] = []
+  beforeAll(async () => {
+    site = await writingGrid(await liveGrid({ env: { DURABILITY: 'relaxed' } }))
+    const { grid, tell } = site
+    for (const n of Array(30).keys()) {
+      sent.push(await tell(grid.alice, '@ann', `Report ${n} of the night\n\n${'and more\n'.repeat(4)}`))
+    }
+    for (const n of Array(12).keys()) await askFor(storeOf(grid, grid.alice), `Count ${n}\n\n${'and more\n'.repeat(4)}`)
+    // A list that is longer than the window, with words for screen readers in each row.
+    for (const n of Array(20).keys()) {
+      const agent = await grid.acme.agent(`agent-${n}`)
+      await tell(agent, '@ann', 'Ready')
+      await tell(agent, '@alice', 'Ready')
+    }
+    await tell(grid.alice, '@ann', 'Which day?', { choices: ['Monday', 'Tuesday'] })
+    visitor = await visit()
+    await signIn(visitor, site.browser, grid.url)
+  })
+  afterAll(async () => {
+    await visitor?.close()
+    await site?.close()
+  })
+
+  const conversation = () => site.path('conversations', sent[0].thread)
+  const atMessage = (n: number) => `${conversation()}?m=${sent[n].seq}#m${sent[n].seq}`
+  async function open(path: string, [width, height]: [number, number]) {
+    await visitor.page.setViewportSize({ width, height })
+    await visitor.page.goto('about:blank')
+    await visitor.page.goto(site.grid.url + path)
+  }
+  const messagesHeight = () =>
+    visitor.page.locator('section:last-of-type > .scrolls').evaluate((part) => part.clientHeight)
+  const isInView = (seq: number) =>
+    visitor.page.evaluate(`(() => {
+      const part = document.getElementById('m${seq}'), { left, top } = part.getBoundingClientRect()
+      return part.contains(document.elementFromPoint(left + 60, top + 30))
+    })()`)
+
+  test.each([...low, ...usual])('in %i x %i, messages have 12rem and the composer can be reached', async (...size) => {
+    const { page } = visitor
+    await open(conversation(), size)
+    expect(await messagesHeight()).toBeGreaterThanOrEqual(leastHeight)
+    expect(await layoutFaults(page)).toEqual([])
+
+    await open(atMessage(3), size)
+    expect(await isInView(sent[3].seq)).toBe(true)
+    expect(await page.evaluate('scrollY')).toBe(0)
+    await page.getByRole('textbox', { name: 'To @alice' }).fill('Seen')
+    await page.getByRole('button', { name: 'Send' }).scrollIntoViewIfNeeded()
+    const { bottom } = await page.getByRole('button', { name: 'Send' }).evaluate((part) => part.getBoundingClientRect())
+    expect(bottom).toBeLessThan(size[1])
+  })
+
+  test.each(usual)('in %i x %i, a hit, a task and an anchor are shown without moving the page', async (...size) => {
+    await signIn(visitor, site.browser, site.grid.url)
+    const { page } = visitor
+    const moved = () => page.evaluate('[scrollY, Math.max(0, document.documentElement.scrollHeight - innerHeight)]')
+
+    await open(`${site.path('search')}?q=night`, size)
+    await page.locator('a[href*="#m"]').first().click()
+    await page.waitForURL(/#m\d+$/)
+    expect(await moved()).toEqual([0, 0])
+
+    await open(atMessage(3), size)
+    expect(await moved()).toEqual([0, 0])
+
+    // Owners see the tasks of agents.
+    await signIn(visitor, await signedInByEmail(site.grid, 'ann@acme.example'), site.grid.url)
+    await open(site.path('tasks'), size)
+    await page.getByRole('link', { name: 'Count 2' }).click()
+    await page.getByRole('link', { name: '@alice + @bob' }).first().click()
+    await page.waitForURL(/#m\d+$/)
+    expect(await moved()).toEqual([0, 0])
+  })
+})
