@@ -14,7 +14,9 @@ import type { ErrorKind, GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
 import type { CallTrace } from '../lib/call-trace.ts'
+import { names } from '../lib/http/accept.ts'
 import { formLimits } from '../lib/http/body.ts'
+import { eventStreamType } from '../lib/http/event-stream.ts'
 import { parse } from '../lib/input.ts'
 import {
   type Era,
@@ -135,7 +137,7 @@ export async function dispatch(
   trace: CallTrace,
 ): Promise<RpcAnswer | Response> {
   try {
-    const era = eraOf(headers, message, acceptsBoth(headers))
+    const era = eraOf(headers, message)
     if (era !== undefined) return await answerRequest(era, headers, message as JSONRPCRequest, toolset, trace)
     await recordRefusal(message, toolset)
     return new Response(null, { status: 202 })
@@ -144,12 +146,6 @@ export async function dispatch(
     await recordRefusal(message, toolset)
     return refusal(error, message, trace)
   }
-}
-
-/** As the transport has demanded since 2025-03-26. */
-function acceptsBoth(headers: Headers): boolean {
-  const accept = headers.get('accept')
-  return accept !== null && accept.includes('application/json') && accept.includes('text/event-stream')
 }
 
 function answerRequest(
@@ -186,7 +182,7 @@ function result({ era, id }: Call<unknown>, value: object, cache?: object, lease
 function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Response {
   const { headers, toolset, trace, params: { name, arguments: args } } = call
   const { inbox } = toolset
-  const isLate = inbox !== undefined && waitsLong(args) && canBeForgotten(headers) && acceptsBoth(headers)
+  const isLate = inbox !== undefined && waitsLong(args) && canBeForgotten(headers) && names(headers, eventStreamType)
   const running = toolset.call(name, args, isLate ? maxWaitSeconds : maxSilentSeconds)
   if (!running) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}. ${toolset.whyUnknown(name)}`)

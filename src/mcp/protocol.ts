@@ -57,20 +57,16 @@ export interface RpcAnswer {
 export type Era = 'legacy' | 'modern'
 
 /**
- * The era of a request; undefined for a notification or a response, which have no answer. `acceptsBoth`: the client accepts
- * JSON and event streams. Fails with a `RefusedMessage` if it is not JSON-RPC, or its headers do not fit its era.
+ * The era of a request; undefined for a notification or a response, which have no answer. Fails with a `RefusedMessage` if
+ * it is not JSON-RPC, or its headers do not fit its era.
  */
-export function eraOf(headers: Headers, message: unknown, acceptsBoth: boolean): Era | undefined {
+export function eraOf(headers: Headers, message: unknown): Era | undefined {
   const route = classifyInboundRequest({
     httpMethod: 'POST',
     protocolVersionHeader: headers.get('mcp-protocol-version') ?? undefined,
     mcpMethodHeader: headers.get('mcp-method') ?? undefined,
     body: message,
   })
-  if (route.kind === 'legacy' && !acceptsBoth) {
-    const problem = 'Client must accept both application/json and text/event-stream'
-    throw new RefusedMessage(406, serverError, `Not Acceptable: ${problem}`)
-  }
   if (!isJsonContentType(headers.get('content-type'))) {
     const problem = 'Content-Type must be application/json'
     throw new RefusedMessage(415, serverError, `Unsupported Media Type: ${problem}`)
