@@ -21,7 +21,7 @@ import { isId } from '../lib/id.ts'
 import { atMost, choicesInput, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { messageStatusTool, retractMessageTool, searchMessagesTool } from './sent-message-tools.ts'
-import { type Arguments, type MoreOutput, pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
+import { type Arguments, pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
 
 /**
@@ -64,16 +64,11 @@ const sendMessageTool = tool({
       idempotencyKey: input.idempotency_key,
       expiresInSeconds: input.expires_in_seconds,
     }, { ...call.caller, seconds: Math.min(input.wait_seconds ?? 0, call.maxWaitSeconds) })
-    const text = asSentAnswer(sent)
-    if (!answer) return { text }
-    const { messages, unread, note, lease } = answer
-    const more: MoreOutput = { ...(unread > 0 && { unread }), ...(note !== undefined && { note }) }
-    return {
-      text,
-      ...(messages.length > 0 && { answer: withNewTimes(messages) }),
-      ...(Object.keys(more).length > 0 && { more }),
-      lease,
-    }
+    const receipt = asSentAnswer(sent)
+    if (!answer) return { text: receipt }
+    const { messages, unread, lease } = answer
+    const note = [receipt.note, answer.note].filter((sentences) => sentences !== undefined).join(' ')
+    return { text: { ...receipt, unread, answer: withNewTimes(messages), ...(note !== '' && { note }) }, lease }
   },
 })
 
@@ -123,26 +118,34 @@ async function readEarlier(account: AccountStore, input: PageSize & { since?: st
   return messagesOutput(page, page.hasMore ? 'There is more. Call read_messages with this cursor as since.' : undefined)
 }
 
-/** Only the first message of a page can be shortened. */
+/**
+ * Only the first message of a page can be shortened. What says that there is more stands before the messages, because some
+ * clients cut the middle of an answer.
+ */
 function messagesOutput(
   { messages, hasMore, cursor }: Page,
   readOn?: string,
-  { unread, turns }: Pick<MoreOutput, 'unread' | 'turns'> = {},
+  { unread, turns }: { unread?: number; turns?: number } = {},
 ): ToolOutput {
   // Most calls find nothing. Who has read before has a cursor.
-  if (messages.length === 0) return { text: messages }
+  if (messages.length === 0) return { text: { messages } }
   const [first] = messages
   const rest = first.shortened &&
     `Message ${first.message_id} goes on. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
   const note = [turns === undefined ? undefined : turnsNote(turns), rest, readOn].filter((sentence) =>
     sentence !== undefined
   ).join(' ')
-  const more: MoreOutput = { cursor }
-  if (hasMore) more.has_more = true
-  if (unread) more.unread = unread
-  if (turns) more.turns = turns
-  if (note !== '') more.note = note
-  return { text: withNewTimes(messages), more }
+  return {
+    text: {
+      ...(hasMore && { has_more: true }),
+      // How many are left; 100 stands for 100 or more.
+      ...(unread && { unread }),
+      ...(turns && { turns }),
+      messages: withNewTimes(messages),
+      cursor,
+      ...(note !== '' && { note }),
+    },
+  }
 }
 
 /**
@@ -170,7 +173,7 @@ export const listAgentsTool = tool({
   listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { agents, cursor } = await listAgents(account, input)
-    return pageOutput('list_agents', agents, cursor)
+    return pageOutput('list_agents', 'agents', agents, cursor)
   },
 })
 
@@ -182,7 +185,7 @@ export const listChannelsTool = tool({
   listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { channels, cursor } = await listChannels(account, input)
-    return pageOutput('list_channels', channels, cursor)
+    return pageOutput('list_channels', 'channels', channels, cursor)
   },
 })
 
@@ -194,7 +197,7 @@ const listSkillsTool = tool({
   listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { skills, cursor } = await listSkills(account, input)
-    return pageOutput('list_skills', skills, cursor)
+    return pageOutput('list_skills', 'skills', skills, cursor)
   },
 })
 

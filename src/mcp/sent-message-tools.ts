@@ -68,6 +68,6 @@ export const searchMessagesTool = tool({
   }),
   async run(account: AccountStore<AgentActor>, input) {
     const { messages, cursor } = await searchMessages(account, input)
-    return pageOutput('search_messages', messages, cursor)
+    return pageOutput('search_messages', 'messages', messages, cursor)
   },
 })

@@ -14,29 +14,13 @@ interface ToolAnnotations {
 }
 
 /**
- * The client gets each member as a text part with JSON. There is no `structuredContent`: clients show their model either it
- * or the text, so each would have to hold everything.
+ * What a tool answers: one JSON object, in one text part. There is no `structuredContent`: clients show their model either
+ * it or the text, so each would have to hold everything. Some clients parse the text, and take nothing but an object.
  */
 export interface ToolOutput {
-  /** The first part. */
-  text: unknown
-  /** The next part: the messages that answer what was sent. */
-  answer?: unknown[]
-  more?: MoreOutput
+  text: object
   /** The lease on the messages in the answer. */
   lease?: Lease
-}
-
-/** How to read on, and what is left. */
-export interface MoreOutput {
-  has_more?: true
-  cursor?: string
-  /** How many messages are still unread; 100 stands for 100 or more. */
-  unread?: number
-  /** Turns of the conversation without input from outside, once agents are told about them. */
-  turns?: number
-  /** What to do, in a sentence. */
-  note?: string
 }
 
 export interface ToolOutcome {
@@ -107,11 +91,11 @@ export interface ToolCatalog<Caller> {
   readonly hints: Hints
 }
 
-/** A page of a list, and how to go on. */
-export function pageOutput(tool: string, entries: unknown[], cursor: string | undefined): ToolOutput {
-  if (cursor === undefined) return { text: entries }
+/** A page of a list, and how to go on. What says that there is more stands first, because some clients cut the middle of an answer. */
+export function pageOutput(tool: string, list: string, entries: unknown[], cursor: string | undefined): ToolOutput {
+  if (cursor === undefined) return { text: { [list]: entries } }
   const note = `There is more. Call ${tool} with the same arguments and this cursor.`
-  return { text: entries, more: { has_more: true, cursor, note } }
+  return { text: { has_more: true, [list]: entries, cursor, note } }
 }
 
 /** A tool whose `run` gets the type of its schema. */

@@ -261,10 +261,7 @@ async function toolOutcome(
   try {
     const output = await run
     lease = output.lease
-    const content = [textPart(jsonLine(output.text))]
-    if (output.answer) content.push(textPart(jsonLine(output.answer)))
-    if (output.more) content.push(textPart(jsonLine(output.more)))
-    return { result: { content }, lease }
+    return { result: { content: [textPart(jsonLine(output.text))] }, lease }
   } catch (error) {
     await lease?.release()
     return { result: { content: [textPart(toolError(trace.refusal(error), hints))], isError: true } }

@@ -62,7 +62,7 @@ test('resources show the first page', async () => {
   await addCrowd(grid.store, grid.acme.id, { agents: 200, skills: 200 })
   const { body } = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://agents' })
 
-  expect(body.result.contents[0].text).toBe(JSON.stringify((await callTool(grid, grid.alice.key, 'list_agents')).text))
+  expect(body.result.contents[0].text).toBe(JSON.stringify((await callTool(grid, grid.alice.key, 'list_agents')).whole))
   expect(body.result.contents[0].text.length).toBeLessThanOrEqual(pageBytes)
 })
 

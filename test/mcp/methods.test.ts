@@ -273,7 +273,7 @@ test.each(eras)('%s: the resources are agents, channels and the inbox', async (e
   expect(agents.body.result.contents).toEqual([
     { uri: 'grid://agents', mimeType: 'application/json', text: expect.stringContaining('"alias":"@bob"') },
   ])
-  expect(JSON.parse(channels.body.result.contents[0].text)).toEqual([])
+  expect(JSON.parse(channels.body.result.contents[0].text)).toEqual({ channels: [] })
   expect(templates.body.result.resourceTemplates).toEqual([])
   if (era === 'modern') expect(agents.body.result).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
 })
@@ -287,7 +287,7 @@ test.each(eras)('%s: an unknown resource is -32602 with its address', async (era
 test('resources show nothing of another account', async () => {
   const agents = await mcp(grid, grid.eve.key, 'resources/read', { uri: 'grid://agents' })
 
-  expect(JSON.parse(agents.body.result.contents[0].text)).toEqual([])
+  expect(JSON.parse(agents.body.result.contents[0].text)).toEqual({ agents: [] })
 })
 
 function initialize(key: string | undefined, protocolVersion: string, path?: string) {

@@ -94,9 +94,9 @@ test('every call of an admin that is refused before its tool leaves one row, and
   ]
   const otherHeader = wireRequest('modern', 'tools/call', { name: 'admin_list_agents' })
   otherHeader.headers['Mcp-Name'] = 'admin_delete_agent'
-  const noAccept = wireRequest('legacy', 'tools/call', { name: 'admin_list_agents' })
-  noAccept.headers.Accept = 'text/html'
-  for (const call of [...calls, otherHeader, noAccept]) {
+  const notJson = wireRequest('legacy', 'tools/call', { name: 'admin_list_agents' })
+  notJson.headers['Content-Type'] = 'text/plain'
+  for (const call of [...calls, otherHeader, notJson]) {
     const { body } = await sendWire(grid, key, call)
     expect(body.error.code).not.toBe(-32603)
   }
