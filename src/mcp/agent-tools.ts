@@ -8,7 +8,7 @@ import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
 import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
-import { type GridMessage, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
+import { type GridMessage, maxAnswerBytes, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { readPart } from '../grid/messaging/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
@@ -81,6 +81,7 @@ function asReply(args: Arguments): Arguments {
 
 const readMessagesTool = tool({
   name: 'read_messages',
+  isLong: true,
   description:
     `Fetch your unread messages, oldest first; each is shown once. Call it when you start, expect an answer, or send_message reports unread. After a restart or with lost context, since repeats messages. ${textsOfOthers}`,
   annotations: { destructiveHint: false },
@@ -88,21 +89,22 @@ const readMessagesTool = tool({
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('If there are none'),
     limit: z.int().min(1).max(maxBatch).optional(),
     max_chars: z.int().min(1).optional().describe('Longest total'),
-    since: identifier.optional().describe('last_batch, 1h, an ISO time, a message_id or a cursor'),
+    since: identifier.optional().describe('last_batch, last:20, 1h, an ISO time, a message_id or a cursor'),
     peek: z.boolean().optional().describe('unread messages stay unread'),
     message_id: identifier.optional().describe('With offset: the rest of a shortened message'),
     offset: z.int().min(0).optional(),
   }),
   async run(account: AccountStore, input, call) {
     const { wait_seconds = 0, limit, max_chars: maxChars, since, peek, message_id, offset } = input
+    const size = { limit, maxChars, maxBytes: maxChars === undefined ? maxAnswerBytes : undefined }
     if (offset !== undefined && message_id === undefined) {
       throw new GridError('invalid_input', 'offset needs message_id.', { field: 'offset' })
     }
     const wait = { ...call.caller, seconds: Math.min(wait_seconds, call.maxWaitSeconds) }
     if (message_id !== undefined) return messagesOutput(await readMessage(account, message_id, { offset, maxChars }))
     return since !== undefined || peek
-      ? await readEarlier(account, { limit, maxChars, since })
-      : await readUnread(account, { limit, maxChars }, wait)
+      ? await readEarlier(account, { ...size, since })
+      : await readUnread(account, size, wait)
   },
 })
 
@@ -219,6 +221,7 @@ const setSkillsTool = tool({
 
 const readPartTool = tool({
   name: 'read_part',
+  isLong: true,
   description: 'Fetch a large part of a message in pages.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({

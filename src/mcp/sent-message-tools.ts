@@ -55,6 +55,7 @@ export const retractMessageTool = tool({
 
 export const searchMessagesTool = tool({
   name: 'search_messages',
+  isLong: true,
   description: 'Find messages you sent or received, newest first.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({

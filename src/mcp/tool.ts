@@ -54,6 +54,8 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   input: Input
   /** Renames arguments that models call by names not in `tools/list`. Fails with `invalid_input`. */
   rename?(args: Arguments): Arguments
+  /** Its answers may be long, and are to be shown whole. */
+  isLong?: true
   /** The longest list it answers, in bytes. A credential may have only a few lists at a time. */
   listBytes?: number
   /** A `GridError` becomes a tool error that the model reads. */
@@ -67,7 +69,11 @@ export interface ListedTool {
   description: string
   inputSchema: { type: 'object'; [keyword: string]: unknown }
   annotations?: ToolAnnotations
+  _meta?: typeof longAnswer
 }
+
+/** Claude Code puts longer answers into a file, at 50,000 characters without this. */
+const longAnswer = { 'anthropic/maxResultSizeChars': 200_000 }
 
 /** `CallToolResult` of every revision. */
 interface ToolResult {
@@ -114,7 +120,7 @@ export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): T
 }
 
 function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
-  const { name, title, description, input, annotations } = tool
+  const { name, title, description, input, annotations, isLong } = tool
   // Some clients refuse a declared 2020-12, others draft-07. `additionalProperties` would cost every model 29 bytes a tool,
   // and an error tells who needs it.
   const { $schema: _, additionalProperties, ...inputSchema } = z.toJSONSchema(input, { io: 'input', override: lean })
@@ -124,6 +130,7 @@ function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
     description,
     inputSchema: inputSchema as ListedTool['inputSchema'],
     ...(annotations && { annotations }),
+    ...(isLong && { _meta: longAnswer }),
   }
   const parameters = inputSchema.properties as CatalogTool<Caller>['parameters']
   return { tool, listed, parameters, isStrict: additionalProperties === false }
