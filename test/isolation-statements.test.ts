@@ -38,7 +38,10 @@ for (const [n, id] of timed.entries()) {
   const expiresAt = grid.clock.now + (n === 0 ? day : 1)
   const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt, key: foreign['idempotency key'] }
   await sendMessage(as(grid.alice), { to: 'bob', text: 'for a program of acme' })
-  await writeParts(owner.store, leases.take(lease, { limit: 1, maxChars: 100_000, maxBytes: 30_000, expected: 1 }, null))
+  await writeParts(
+    owner.store,
+    leases.take(lease, { limit: 1, maxChars: 100_000, maxBytes: 30_000, expected: 1 }, null),
+  )
 }
 const reply = await sendMessage(as(grid.bob), { to: 'alice', text: 'yes', replyToMessageId: foreign['message id'] })
 const { token, grantId } = await accessTokenFor(grid, user, owner.id)

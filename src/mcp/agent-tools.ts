@@ -17,11 +17,12 @@ import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { givenStates, updateTask } from '../grid/tasks/update-task.ts'
+import type { Arguments } from '../lib/given-arguments.ts'
 import { isId } from '../lib/id.ts'
 import { atMost, choicesInput, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { messageStatusTool, retractMessageTool, searchMessagesTool } from './sent-message-tools.ts'
-import { type Arguments, pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
+import { pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
 
 /**

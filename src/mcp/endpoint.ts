@@ -1,6 +1,6 @@
 /**
- * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
- * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
+ * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one URL, without
+ * sessions. 2024-11-05, which bridges from stdio speak over it, differs in nothing that the grid does. Batches, which 2025-03-26 still had, are refused.
  */
 import { ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { AuthenticateCall } from '../auth/bearer.ts'

@@ -3,6 +3,13 @@ import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
+import {
+  type Arguments,
+  type ArgumentSchema,
+  isObject,
+  type ReadArguments,
+  readArguments,
+} from '../lib/given-arguments.ts'
 import { maxIdentifierLength } from '../lib/input.ts'
 import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
@@ -40,9 +47,6 @@ export interface ToolCall {
   /** For a run that waits. */
   caller?: LiveCaller
 }
-
-/** Before they are checked. */
-export type Arguments = Record<string, unknown>
 
 /** A tool for one kind of caller. Name, description and schema are constants that hold no text of users. */
 export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
@@ -84,8 +88,7 @@ interface ToolResult {
 export interface CatalogTool<Caller> {
   readonly tool: Tool<Caller>
   readonly listed: ListedTool
-  /** The schema of each parameter. */
-  readonly parameters: Readonly<Record<string, { type?: unknown }>>
+  readonly schema: ArgumentSchema
   /** Unknown arguments are refused, not ignored. */
   readonly isStrict: boolean
 }
@@ -121,9 +124,11 @@ export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): T
 
 function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
   const { name, title, description, input, annotations, isLong } = tool
-  // Some clients refuse a declared 2020-12, others draft-07. `additionalProperties` would cost every model 29 bytes a tool,
-  // and an error tells who needs it.
-  const { $schema: _, additionalProperties, ...inputSchema } = z.toJSONSchema(input, { io: 'input', override: lean })
+  // Some clients refuse a declared 2020-12, others draft-07. Without `additionalProperties` other arguments are allowed.
+  const { $schema: _, additionalProperties: __, ...inputSchema } = z.toJSONSchema(input, {
+    io: 'input',
+    override: lean,
+  })
   const listed = {
     name,
     ...(title !== undefined && { title }),
@@ -132,8 +137,7 @@ function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
     ...(annotations && { annotations }),
     ...(isLong && { _meta: longAnswer }),
   }
-  const parameters = inputSchema.properties as CatalogTool<Caller>['parameters']
-  return { tool, listed, parameters, isStrict: additionalProperties === false }
+  return { tool, listed, schema: inputSchema as ArgumentSchema, isStrict: name.startsWith('admin_') }
 }
 
 /** Leaves out limits that no sensible call reaches. Every model pays for each byte, and an error tells who needs them. */
@@ -146,32 +150,13 @@ function lean({ jsonSchema, path }: { jsonSchema: z.core.JSONSchema.BaseSchema; 
   if (jsonSchema.maxLength === maxIdentifierLength) delete jsonSchema.maxLength
 }
 
-/**
- * Prepare arguments for their schema: numbers and booleans may come as strings, and null counts as absent. Fails with
- * `invalid_input` for an argument that the tool does not have.
- */
-export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown): unknown {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
-  const { tool, parameters, isStrict } = entry
-  const named = withoutNull(given as Arguments)
-  const args = tool.rename ? tool.rename(named) : named
-  let read = args
-  for (const [name, value] of Object.entries(args)) {
-    if (!Object.hasOwn(parameters, name)) {
-      if (isStrict) throw unknownArgument(tool.name, name, Object.keys(parameters))
-      continue
-    }
-    if (typeof value !== 'string') continue
-    const meant = fromText(value, parameters[name].type)
-    if (meant !== value) read = { ...read, [name]: meant }
-  }
-  return read
-}
-
-/** Some clients send null for each argument that a call leaves out. */
-function withoutNull(args: Arguments): Arguments {
-  if (!Object.values(args).includes(null)) return args
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null))
+/** The arguments of a call as they are meant. Fails with `invalid_input`. */
+export function readToolArguments<Caller>(
+  { tool, schema, isStrict }: CatalogTool<Caller>,
+  given: unknown,
+): ReadArguments {
+  const args = isObject(given) ? given : {}
+  return readArguments(schema, tool.rename ? tool.rename(args) : args, { call: tool.name, isStrict })
 }
 
 /** Fails with `invalid_input` if the call has another value under the name `to`. */
@@ -182,16 +167,4 @@ export function renamed(args: Arguments, from: string, to: string): Arguments {
     throw new GridError('invalid_input', `${from} and ${to} differ. Give ${to} alone.`, { field: from })
   }
   return { ...others, [to]: given }
-}
-
-/** A text as a value of this type of JSON Schema; the text itself if that is not certain. */
-export function fromText(text: string, type: unknown): unknown {
-  if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text)
-  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
-  return text
-}
-
-function unknownArgument(tool: string, field: string, names: string[]): GridError {
-  const known = names.length === 0 ? 'It takes none' : `It takes ${names.join(', ')}`
-  return new GridError('invalid_input', `${tool} has no argument ${field.slice(0, 64)}. ${known}.`, { field })
 }

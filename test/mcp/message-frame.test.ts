@@ -204,10 +204,11 @@ describe('a message', () => {
             expect(new Set(read.map(({ message_id }) => message_id))).toEqual(new Set(stored.keys()))
             return
           }
-          if (how === 'peek') expectStored(await readMessages({ peek: true }), stored)
-          expectStored(await readMessages(how === 'waiting' ? { wait_seconds: 30 } : {}), stored)
+          const all = { max_chars: 80_000 }
+          if (how === 'peek') expectStored(await readMessages({ ...all, peek: true }), stored)
+          expectStored(await readMessages(how === 'waiting' ? { ...all, wait_seconds: 30 } : all), stored)
           const replayed = new Map([...stored].map(([id, message]) => [id, { ...message, replayed: true }]))
-          if (stored.size > 0) expectStored(await readMessages({ since: 'last_batch' }), replayed)
+          if (stored.size > 0) expectStored(await readMessages({ ...all, since: 'last_batch' }), replayed)
         },
       ),
       { numRuns: Math.ceil(bodies / batch), seed },

@@ -23,7 +23,7 @@ test.each(eras)('%s: read_messages with wait_seconds answers when a message come
   expect((await reading).text).toMatchObject([{ message: 'hello' }])
 })
 
-test.each([[-1], [51], [1.5], ['soon']])('a wait of %s is refused', async (wait_seconds) => {
+test.each([[-1], [1.5], ['soon']])('a wait of %s is refused', async (wait_seconds) => {
   const refused = await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds })
 
   expect(refused.code).toBe('invalid_input')
