@@ -38,7 +38,10 @@ for (const [n, id] of timed.entries()) {
   const expiresAt = grid.clock.now + (n === 0 ? day : 1)
   const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt, key: foreign['idempotency key'] }
   await sendMessage(as(grid.alice), { to: 'bob', text: 'for a program of acme' })
-  await writeParts(owner.store, leases.take(lease, { limit: 1, maxChars: 100_000, expected: 1 }, null))
+  await writeParts(
+    owner.store,
+    leases.take(lease, { limit: 1, maxChars: 100_000, maxBytes: 30_000, expected: 1 }, null),
+  )
 }
 const reply = await sendMessage(as(grid.bob), { to: 'alice', text: 'yes', replyToMessageId: foreign['message id'] })
 const { token, grantId } = await accessTokenFor(grid, user, owner.id)
@@ -322,6 +325,7 @@ const others: Record<string, InValue[]> = {
     offset: [0],
     max: [100],
     maxChars: [80_000],
+    maxBytes: [30_000],
     upTo: [1_000],
     into: ['a lease'],
     ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1], place: [-1_000_000] },

@@ -94,9 +94,11 @@ async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): P
   return parseBody(text, limits)
 }
 
-function readId({ id = null }: RpcRequest): RpcId {
-  if (id === null || typeof id === 'string' || typeof id === 'number') return id
-  throw new GridError('invalid_request', 'id must be a string, a number or null.', { field: 'id' })
+/** A request without an id is answered without one. */
+function readId({ id }: RpcRequest): RpcId {
+  if (id === undefined) return null
+  if (typeof id === 'string' || Number.isSafeInteger(id)) return id as RpcId
+  throw new GridError('invalid_request', 'id must be a string or a whole number.', { field: 'id' })
 }
 
 function readMethod({ jsonrpc, method }: RpcRequest): string {

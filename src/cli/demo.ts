@@ -133,7 +133,7 @@ class DemoClient {
 
   /** Read an inbox. `expected` are its messages as `@sender: text`. */
   async read(agent: DemoAgent, expected: string[]): Promise<void> {
-    const messages = await this.#callTool(agent, 'read_messages', {})
+    const { messages } = await this.#callTool(agent, 'read_messages', {})
     const found = messages?.map(({ user, message }: { user: string; message: string }) => `${user}: ${message}`)
     check(JSON.stringify(found) === JSON.stringify(expected), 'read_messages', found)
     this.#printStep('MCP', 'read_messages', agent.alias, ...(found.length > 0 ? found : ['no new messages']))

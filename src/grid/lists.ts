@@ -90,4 +90,4 @@ export function refusal(
 }
 
 /** A page of a list for an agent, which costs its model context. A search reads at most `rows` entries for one page. */
-export const agentPage: PageBudget = { entries: 200, bytes: 32_000, chunk: 25, rows: 1_000 }
+export const agentPage: PageBudget = { entries: 200, bytes: 29_500, chunk: 25, rows: 1_000 }

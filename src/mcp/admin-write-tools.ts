@@ -6,9 +6,10 @@ import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../
 import { readCardAgain } from '../grid/remote-agents/manage.ts'
 import { maxAttached, setAgentGuardrails } from '../grid/guardrails/guardrails.ts'
 import { aliasPattern } from '../lib/names.ts'
+import type { Arguments } from '../lib/given-arguments.ts'
 import { atMost, identifier, requiredIdentifier as ref } from '../lib/input.ts'
 import { asAgent, asChannel } from './admin-read-tools.ts'
-import { type Arguments, renamed, tool } from './tool.ts'
+import { renamed, tool } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
 
 /** The length is only published: the verbs count a description without its invisible characters. */

@@ -8,7 +8,7 @@ import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
 import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
-import { type GridMessage, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
+import { type GridMessage, maxAnswerBytes, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { readPart } from '../grid/messaging/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
@@ -17,11 +17,12 @@ import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { givenStates, updateTask } from '../grid/tasks/update-task.ts'
+import type { Arguments } from '../lib/given-arguments.ts'
 import { isId } from '../lib/id.ts'
 import { atMost, choicesInput, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { messageStatusTool, retractMessageTool, searchMessagesTool } from './sent-message-tools.ts'
-import { type Arguments, type MoreOutput, pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
+import { pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
 
 /**
@@ -64,16 +65,11 @@ const sendMessageTool = tool({
       idempotencyKey: input.idempotency_key,
       expiresInSeconds: input.expires_in_seconds,
     }, { ...call.caller, seconds: Math.min(input.wait_seconds ?? 0, call.maxWaitSeconds) })
-    const text = asSentAnswer(sent)
-    if (!answer) return { text }
-    const { messages, unread, note, lease } = answer
-    const more: MoreOutput = { ...(unread > 0 && { unread }), ...(note !== undefined && { note }) }
-    return {
-      text,
-      ...(messages.length > 0 && { answer: withNewTimes(messages) }),
-      ...(Object.keys(more).length > 0 && { more }),
-      lease,
-    }
+    const receipt = asSentAnswer(sent)
+    if (!answer) return { text: receipt }
+    const { messages, unread, lease } = answer
+    const note = [receipt.note, answer.note].filter((sentences) => sentences !== undefined).join(' ')
+    return { text: { ...receipt, unread, answer: withNewTimes(messages), ...(note !== '' && { note }) }, lease }
   },
 })
 
@@ -86,6 +82,7 @@ function asReply(args: Arguments): Arguments {
 
 const readMessagesTool = tool({
   name: 'read_messages',
+  isLong: true,
   description:
     `Fetch your unread messages, oldest first; each is shown once. Call it when you start, expect an answer, or send_message reports unread. After a restart or with lost context, since repeats messages. ${textsOfOthers}`,
   annotations: { destructiveHint: false },
@@ -93,21 +90,22 @@ const readMessagesTool = tool({
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('If there are none'),
     limit: z.int().min(1).max(maxBatch).optional(),
     max_chars: z.int().min(1).optional().describe('Longest total'),
-    since: identifier.optional().describe('last_batch, 1h, an ISO time, a message_id or a cursor'),
+    since: identifier.optional().describe('last_batch, last:20, 1h, an ISO time, a message_id or a cursor'),
     peek: z.boolean().optional().describe('unread messages stay unread'),
     message_id: identifier.optional().describe('With offset: the rest of a shortened message'),
     offset: z.int().min(0).optional(),
   }),
   async run(account: AccountStore, input, call) {
     const { wait_seconds = 0, limit, max_chars: maxChars, since, peek, message_id, offset } = input
+    const size = { limit, maxChars, maxBytes: maxChars === undefined ? maxAnswerBytes : undefined }
     if (offset !== undefined && message_id === undefined) {
       throw new GridError('invalid_input', 'offset needs message_id.', { field: 'offset' })
     }
     const wait = { ...call.caller, seconds: Math.min(wait_seconds, call.maxWaitSeconds) }
     if (message_id !== undefined) return messagesOutput(await readMessage(account, message_id, { offset, maxChars }))
     return since !== undefined || peek
-      ? await readEarlier(account, { limit, maxChars, since })
-      : await readUnread(account, { limit, maxChars }, wait)
+      ? await readEarlier(account, { ...size, since })
+      : await readUnread(account, size, wait)
   },
 })
 
@@ -123,26 +121,34 @@ async function readEarlier(account: AccountStore, input: PageSize & { since?: st
   return messagesOutput(page, page.hasMore ? 'There is more. Call read_messages with this cursor as since.' : undefined)
 }
 
-/** Only the first message of a page can be shortened. */
+/**
+ * Only the first message of a page can be shortened. What says that there is more stands before the messages, because some
+ * clients cut the middle of an answer.
+ */
 function messagesOutput(
   { messages, hasMore, cursor }: Page,
   readOn?: string,
-  { unread, turns }: Pick<MoreOutput, 'unread' | 'turns'> = {},
+  { unread, turns }: { unread?: number; turns?: number } = {},
 ): ToolOutput {
   // Most calls find nothing. Who has read before has a cursor.
-  if (messages.length === 0) return { text: messages }
+  if (messages.length === 0) return { text: { messages } }
   const [first] = messages
   const rest = first.shortened &&
     `Message ${first.message_id} goes on. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
   const note = [turns === undefined ? undefined : turnsNote(turns), rest, readOn].filter((sentence) =>
     sentence !== undefined
   ).join(' ')
-  const more: MoreOutput = { cursor }
-  if (hasMore) more.has_more = true
-  if (unread) more.unread = unread
-  if (turns) more.turns = turns
-  if (note !== '') more.note = note
-  return { text: withNewTimes(messages), more }
+  return {
+    text: {
+      ...(hasMore && { has_more: true }),
+      // How many are left; 100 stands for 100 or more.
+      ...(unread && { unread }),
+      ...(turns && { turns }),
+      messages: withNewTimes(messages),
+      cursor,
+      ...(note !== '' && { note }),
+    },
+  }
 }
 
 /**
@@ -170,7 +176,7 @@ export const listAgentsTool = tool({
   listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { agents, cursor } = await listAgents(account, input)
-    return pageOutput('list_agents', agents, cursor)
+    return pageOutput('list_agents', 'agents', agents, cursor)
   },
 })
 
@@ -182,7 +188,7 @@ export const listChannelsTool = tool({
   listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { channels, cursor } = await listChannels(account, input)
-    return pageOutput('list_channels', channels, cursor)
+    return pageOutput('list_channels', 'channels', channels, cursor)
   },
 })
 
@@ -194,7 +200,7 @@ const listSkillsTool = tool({
   listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { skills, cursor } = await listSkills(account, input)
-    return pageOutput('list_skills', skills, cursor)
+    return pageOutput('list_skills', 'skills', skills, cursor)
   },
 })
 
@@ -216,6 +222,7 @@ const setSkillsTool = tool({
 
 const readPartTool = tool({
   name: 'read_part',
+  isLong: true,
   description: 'Fetch a large part of a message in pages.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({

@@ -14,9 +14,13 @@ import type { ErrorKind, GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
 import type { CallTrace } from '../lib/call-trace.ts'
+import { names } from '../lib/http/accept.ts'
 import { formLimits } from '../lib/http/body.ts'
+import { eventStreamType } from '../lib/http/event-stream.ts'
+import { fromText } from '../lib/given-arguments.ts'
 import { parse } from '../lib/input.ts'
 import {
+  asMeant,
   type Era,
   eraOf,
   legacyRevisions,
@@ -30,7 +34,6 @@ import {
 } from './protocol.ts'
 import { inboxUri } from './resources.ts'
 import { lateAnswer, listenStream } from './streams.ts'
-import { fromText } from './tool.ts'
 import type { Toolset } from './toolset.ts'
 
 /** The longest wait without an event stream. Every proxy and runtime tolerates this silence. */
@@ -66,11 +69,8 @@ const anObject = z.looseObject({})
 const page = z.object({ cursor: z.string().optional() })
 const resource = z.object({ uri: z.string(), requestState: z.string().optional() })
 const named = z.object({ name: z.string(), arguments: anObject.optional(), requestState: z.string().optional() })
-const client = z.object({
-  protocolVersion: z.string(),
-  capabilities: anObject,
-  clientInfo: z.object({ name: z.string(), version: z.string() }),
-})
+/** The grid uses nothing else of it. */
+const client = z.object({ protocolVersion: z.string() })
 const subscription = z.object({
   notifications: z.object({ resourceSubscriptions: z.array(z.string()).optional() }),
 })
@@ -107,7 +107,7 @@ const subscribe = method({ needs: 'resources', params: z.object({ uri: z.string(
 const methods: Record<Era, ReadonlyMap<string, Method<unknown>>> = {
   legacy: new Map(Object.entries({
     ...ofBothEras,
-    initialize: method({ params: client, spec: 'InitializeRequestParams', answer: initialize }),
+    initialize: method({ params: client, answer: initialize }),
     ping: method({ params: z.object({}), answer: (call) => result(call, {}) }),
     'resources/subscribe': subscribe,
     'resources/unsubscribe': subscribe,
@@ -130,12 +130,13 @@ const methods: Record<Era, ReadonlyMap<string, Method<unknown>>> = {
 
 export async function dispatch(
   headers: Headers,
-  message: unknown,
+  given: unknown,
   toolset: Toolset,
   trace: CallTrace,
 ): Promise<RpcAnswer | Response> {
+  const message = asMeant(given)
   try {
-    const era = eraOf(headers, message, acceptsBoth(headers))
+    const era = eraOf(headers, message)
     if (era !== undefined) return await answerRequest(era, headers, message as JSONRPCRequest, toolset, trace)
     await recordRefusal(message, toolset)
     return new Response(null, { status: 202 })
@@ -144,12 +145,6 @@ export async function dispatch(
     await recordRefusal(message, toolset)
     return refusal(error, message, trace)
   }
-}
-
-/** As the transport has demanded since 2025-03-26. */
-function acceptsBoth(headers: Headers): boolean {
-  const accept = headers.get('accept')
-  return accept !== null && accept.includes('application/json') && accept.includes('text/event-stream')
 }
 
 function answerRequest(
@@ -186,7 +181,7 @@ function result({ era, id }: Call<unknown>, value: object, cache?: object, lease
 function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Response {
   const { headers, toolset, trace, params: { name, arguments: args } } = call
   const { inbox } = toolset
-  const isLate = inbox !== undefined && waitsLong(args) && canBeForgotten(headers) && acceptsBoth(headers)
+  const isLate = inbox !== undefined && waitsLong(args) && canBeForgotten(headers) && names(headers, eventStreamType)
   const running = toolset.call(name, args, isLate ? maxWaitSeconds : maxSilentSeconds)
   if (!running) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}. ${toolset.whyUnknown(name)}`)
@@ -200,8 +195,7 @@ function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Resp
 /** Whether a call waits so long that its answer must be a stream. */
 function waitsLong(args: Record<string, unknown> | undefined): boolean {
   const given = args?.wait_seconds
-  const seconds = typeof given === 'string' ? fromText(given, 'integer') : given
-  return typeof seconds === 'number' && seconds > maxSilentSeconds && seconds <= maxWaitSeconds
+  return Number(typeof given === 'string' ? fromText(given, 'integer') : given) > maxSilentSeconds
 }
 
 /** A body counts as in flight only until its answer begins, so a larger one gets none early. See docs/security.md, "Overload". */
@@ -260,7 +254,7 @@ function refusal(error: unknown, message: unknown, trace: CallTrace): RpcAnswer 
 
 function idOf(message: unknown): RequestId | null {
   const { method, id } = Object(message)
-  return typeof method === 'string' && (typeof id === 'string' || typeof id === 'number') ? id : null
+  return typeof method === 'string' && (typeof id === 'string' || Number.isSafeInteger(id)) ? id : null
 }
 
 const codes: Partial<Record<ErrorKind, number>> = {

@@ -1,22 +1,24 @@
 /**
- * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
- * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
+ * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one URL, without
+ * sessions. 2024-11-05, which bridges from stdio speak over it, differs in nothing that the grid does. Batches, which 2025-03-26 still had, are refused.
  */
 import { ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { settleLease } from '../grid/messaging/read-messages.ts'
+import { names, takes } from '../lib/http/accept.ts'
 import { apiLimits, type Bodies, type BodyLimits, formLimits, messageLimits, parseBody } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { addressOf } from '../lib/http/client-address.ts'
+import { eventStreamType } from '../lib/http/event-stream.ts'
 import type { ResponseHeaders } from '../lib/http/response-headers.ts'
 import type { AppContext, Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { rpcFrameError } from '../wire.ts'
 import { dispatch } from './dispatcher.ts'
 import { serverError } from './protocol.ts'
-import { inboxStream } from './streams.ts'
+import { inboxStream, streamedAnswer } from './streams.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 
 /** For agents and admins. `metadataUrl` tells clients where to learn how to sign in. See docs/protocol/mcp.md, "MCP". */
@@ -67,13 +69,22 @@ function mcpServer(
       const answer = await dispatch(request.headers, await readMessage(bodies, request, limits), toolset, trace)
       if (answer instanceof Response) return answer
       const { body, status, lease } = answer
-      const response = status === 200 ? responseHeaders.json(body, trace.requestId) : Response.json(body, { status })
+      const response = status !== 200
+        ? Response.json(body, { status })
+        : isStreamWanted(request.headers)
+        ? streamedAnswer(body)
+        : responseHeaders.json(body, trace.requestId)
       if (lease) await settleLease(lease, toolset.inbox?.connection)
       return response
     } catch (error) {
       return errorResponse(trace.refusal(error), endpoint.metadataUrl?.(request))
     }
   }
+}
+
+/** Whether the client takes event streams and no JSON. Both are as good to the grid. */
+function isStreamWanted(headers: Headers): boolean {
+  return names(headers, eventStreamType) && !takes(headers, 'application/json')
 }
 
 async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits): Promise<unknown> {

@@ -10,10 +10,11 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import { fromBase64, toBase64 } from '../lib/encoding.ts'
+import { fromText, isObject } from '../lib/given-arguments.ts'
 import { version } from '../lib/version.ts'
 
 /** Revisions that open with `initialize`, newest first. A request for an unknown one is answered with the first. */
-export const legacyRevisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26']
+export const legacyRevisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
 /** Revisions that carry their version, capabilities and client in every request. */
 export const modernRevisions: readonly string[] = ['2026-07-28']
@@ -37,6 +38,9 @@ export const serverError = -32000
 /** Not in the SDK's `ProtocolErrorCode`. MCP 2026-07-28, "Standard request headers". */
 const headerMismatch = -32020
 
+/** How much of a header a refusal repeats. */
+const maxEcho = 64
+
 /** A message that is refused as a whole, with an HTTP status of its own. */
 export class RefusedMessage extends ProtocolError {
   readonly status: number
@@ -57,20 +61,41 @@ export interface RpcAnswer {
 export type Era = 'legacy' | 'modern'
 
 /**
- * The era of a request; undefined for a notification or a response, which have no answer. `acceptsBoth`: the client accepts
- * JSON and event streams. Fails with a `RefusedMessage` if it is not JSON-RPC, or its headers do not fit its era.
+ * A message as it is meant: null is absent, arguments may come empty or as text, and members beside those of JSON-RPC are
+ * nothing to the grid.
  */
-export function eraOf(headers: Headers, message: unknown, acceptsBoth: boolean): Era | undefined {
+export function asMeant(message: unknown): unknown {
+  const { jsonrpc, id, method, params } = Object(message)
+  if (typeof method !== 'string') return message
+  return {
+    jsonrpc,
+    ...(id !== undefined && { id }),
+    method,
+    ...(params != null && { params: isObject(params) ? paramsAsMeant(params) : params }),
+  }
+}
+
+function paramsAsMeant(params: Record<string, unknown>): Record<string, unknown> {
+  const { arguments: args, ...others } = params
+  const meant = typeof args === 'string' ? fromText(args, 'object') : args
+  const isEmpty = meant === '' || (Array.isArray(meant) && meant.length === 0)
+  return {
+    ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null)),
+    ...(meant != null && { arguments: isEmpty ? {} : meant }),
+  }
+}
+
+/**
+ * The era of a request; undefined for a notification or a response, which have no answer. Fails with a `RefusedMessage` if
+ * it is not JSON-RPC, or its headers do not fit its era.
+ */
+export function eraOf(headers: Headers, message: unknown): Era | undefined {
   const route = classifyInboundRequest({
     httpMethod: 'POST',
-    protocolVersionHeader: headers.get('mcp-protocol-version') ?? undefined,
+    protocolVersionHeader: headers.get('mcp-protocol-version')?.slice(0, maxEcho) ?? undefined,
     mcpMethodHeader: headers.get('mcp-method') ?? undefined,
     body: message,
   })
-  if (route.kind === 'legacy' && !acceptsBoth) {
-    const problem = 'Client must accept both application/json and text/event-stream'
-    throw new RefusedMessage(406, serverError, `Not Acceptable: ${problem}`)
-  }
   if (!isJsonContentType(headers.get('content-type'))) {
     const problem = 'Content-Type must be application/json'
     throw new RefusedMessage(415, serverError, `Unsupported Media Type: ${problem}`)
@@ -82,7 +107,9 @@ export function eraOf(headers: Headers, message: unknown, acceptsBoth: boolean):
       const version = headers.get('mcp-protocol-version')
       // A client that connects may not know the revision yet.
       if (version !== null && !legacyRevisions.includes(version) && !isInitializeRequest(message)) {
-        const problem = `Unsupported protocol version: ${version} (supported versions: ${legacyRevisions.join(', ')})`
+        const problem = `Unsupported protocol version: ${version.slice(0, maxEcho)} (supported versions: ${
+          legacyRevisions.join(', ')
+        })`
         throw new RefusedMessage(400, serverError, `Bad Request: ${problem}`)
       }
       return isJSONRPCRequest(message) ? 'legacy' : undefined

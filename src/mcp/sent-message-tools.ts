@@ -55,6 +55,7 @@ export const retractMessageTool = tool({
 
 export const searchMessagesTool = tool({
   name: 'search_messages',
+  isLong: true,
   description: 'Find messages you sent or received, newest first.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({
@@ -68,6 +69,6 @@ export const searchMessagesTool = tool({
   }),
   async run(account: AccountStore<AgentActor>, input) {
     const { messages, cursor } = await searchMessages(account, input)
-    return pageOutput('search_messages', messages, cursor)
+    return pageOutput('search_messages', 'messages', messages, cursor)
   },
 })

@@ -2,8 +2,9 @@
 import { type RequestId, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/server'
 import { GridError } from '../errors.ts'
 import type { InboxEvent } from '../grid/messaging/wait-for-messages.ts'
+import { names } from '../lib/http/accept.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
-import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
+import { event, eventStream, eventStreamType, heartbeat, retryHint, streamHeaders } from '../lib/http/event-stream.ts'
 import { type RpcAnswer, serverInfo } from './protocol.ts'
 import { inboxUri } from './resources.ts'
 import { endLease } from '../grid/messaging/read-messages.ts'
@@ -15,7 +16,7 @@ import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
  * client would reopen a closed stream every second.
  */
 export function inboxStream({ headers }: Request, { inbox }: Toolset): Response {
-  const events = headers.get('accept')?.includes('text/event-stream') ? inbox?.watch() : undefined
+  const events = names(headers, eventStreamType) ? inbox?.watch() : undefined
   if (!inbox || !events) {
     throw new GridError(
       'method_not_allowed',
@@ -73,6 +74,11 @@ function inboxUpdated(_meta?: object): string {
 
 function messageEvent(message: object): string {
   return event(JSON.stringify({ jsonrpc: '2.0', ...message }), 'message')
+}
+
+/** The answer as an event stream of one event, for clients that take no JSON. */
+export function streamedAnswer(body: object): Response {
+  return new Response(event(JSON.stringify(body), 'message'), { headers: streamHeaders })
 }
 
 /** The answer as the only event of a stream, with heartbeats until it comes. */

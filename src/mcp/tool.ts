@@ -3,6 +3,13 @@ import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
+import {
+  type Arguments,
+  type ArgumentSchema,
+  isObject,
+  type ReadArguments,
+  readArguments,
+} from '../lib/given-arguments.ts'
 import { maxIdentifierLength } from '../lib/input.ts'
 import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
@@ -14,29 +21,13 @@ interface ToolAnnotations {
 }
 
 /**
- * The client gets each member as a text part with JSON. There is no `structuredContent`: clients show their model either it
- * or the text, so each would have to hold everything.
+ * What a tool answers: one JSON object, in one text part. There is no `structuredContent`: clients show their model either
+ * it or the text, so each would have to hold everything. Some clients parse the text, and take nothing but an object.
  */
 export interface ToolOutput {
-  /** The first part. */
-  text: unknown
-  /** The next part: the messages that answer what was sent. */
-  answer?: unknown[]
-  more?: MoreOutput
+  text: object
   /** The lease on the messages in the answer. */
   lease?: Lease
-}
-
-/** How to read on, and what is left. */
-export interface MoreOutput {
-  has_more?: true
-  cursor?: string
-  /** How many messages are still unread; 100 stands for 100 or more. */
-  unread?: number
-  /** Turns of the conversation without input from outside, once agents are told about them. */
-  turns?: number
-  /** What to do, in a sentence. */
-  note?: string
 }
 
 export interface ToolOutcome {
@@ -57,9 +48,6 @@ export interface ToolCall {
   caller?: LiveCaller
 }
 
-/** Before they are checked. */
-export type Arguments = Record<string, unknown>
-
 /** A tool for one kind of caller. Name, description and schema are constants that hold no text of users. */
 export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   name: string
@@ -70,6 +58,8 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   input: Input
   /** Renames arguments that models call by names not in `tools/list`. Fails with `invalid_input`. */
   rename?(args: Arguments): Arguments
+  /** Its answers may be long, and are to be shown whole. */
+  isLong?: true
   /** The longest list it answers, in bytes. A credential may have only a few lists at a time. */
   listBytes?: number
   /** A `GridError` becomes a tool error that the model reads. */
@@ -83,7 +73,11 @@ export interface ListedTool {
   description: string
   inputSchema: { type: 'object'; [keyword: string]: unknown }
   annotations?: ToolAnnotations
+  _meta?: typeof longAnswer
 }
+
+/** Claude Code puts longer answers into a file, at 50,000 characters without this. */
+const longAnswer = { 'anthropic/maxResultSizeChars': 200_000 }
 
 /** `CallToolResult` of every revision. */
 interface ToolResult {
@@ -94,8 +88,7 @@ interface ToolResult {
 export interface CatalogTool<Caller> {
   readonly tool: Tool<Caller>
   readonly listed: ListedTool
-  /** The schema of each parameter. */
-  readonly parameters: Readonly<Record<string, { type?: unknown }>>
+  readonly schema: ArgumentSchema
   /** Unknown arguments are refused, not ignored. */
   readonly isStrict: boolean
 }
@@ -107,11 +100,11 @@ export interface ToolCatalog<Caller> {
   readonly hints: Hints
 }
 
-/** A page of a list, and how to go on. */
-export function pageOutput(tool: string, entries: unknown[], cursor: string | undefined): ToolOutput {
-  if (cursor === undefined) return { text: entries }
+/** A page of a list, and how to go on. What says that there is more stands first, because some clients cut the middle of an answer. */
+export function pageOutput(tool: string, list: string, entries: unknown[], cursor: string | undefined): ToolOutput {
+  if (cursor === undefined) return { text: { [list]: entries } }
   const note = `There is more. Call ${tool} with the same arguments and this cursor.`
-  return { text: entries, more: { has_more: true, cursor, note } }
+  return { text: { has_more: true, [list]: entries, cursor, note } }
 }
 
 /** A tool whose `run` gets the type of its schema. */
@@ -130,19 +123,21 @@ export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): T
 }
 
 function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
-  const { name, title, description, input, annotations } = tool
-  // Some clients refuse a declared 2020-12, others draft-07. `additionalProperties` would cost every model 29 bytes a tool,
-  // and an error tells who needs it.
-  const { $schema: _, additionalProperties, ...inputSchema } = z.toJSONSchema(input, { io: 'input', override: lean })
+  const { name, title, description, input, annotations, isLong } = tool
+  // Some clients refuse a declared 2020-12, others draft-07. Without `additionalProperties` other arguments are allowed.
+  const { $schema: _, additionalProperties: __, ...inputSchema } = z.toJSONSchema(input, {
+    io: 'input',
+    override: lean,
+  })
   const listed = {
     name,
     ...(title !== undefined && { title }),
     description,
     inputSchema: inputSchema as ListedTool['inputSchema'],
     ...(annotations && { annotations }),
+    ...(isLong && { _meta: longAnswer }),
   }
-  const parameters = inputSchema.properties as CatalogTool<Caller>['parameters']
-  return { tool, listed, parameters, isStrict: additionalProperties === false }
+  return { tool, listed, schema: inputSchema as ArgumentSchema, isStrict: name.startsWith('admin_') }
 }
 
 /** Leaves out limits that no sensible call reaches. Every model pays for each byte, and an error tells who needs them. */
@@ -155,32 +150,13 @@ function lean({ jsonSchema, path }: { jsonSchema: z.core.JSONSchema.BaseSchema; 
   if (jsonSchema.maxLength === maxIdentifierLength) delete jsonSchema.maxLength
 }
 
-/**
- * Prepare arguments for their schema: numbers and booleans may come as strings, and null counts as absent. Fails with
- * `invalid_input` for an argument that the tool does not have.
- */
-export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown): unknown {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
-  const { tool, parameters, isStrict } = entry
-  const named = withoutNull(given as Arguments)
-  const args = tool.rename ? tool.rename(named) : named
-  let read = args
-  for (const [name, value] of Object.entries(args)) {
-    if (!Object.hasOwn(parameters, name)) {
-      if (isStrict) throw unknownArgument(tool.name, name, Object.keys(parameters))
-      continue
-    }
-    if (typeof value !== 'string') continue
-    const meant = fromText(value, parameters[name].type)
-    if (meant !== value) read = { ...read, [name]: meant }
-  }
-  return read
-}
-
-/** Some clients send null for each argument that a call leaves out. */
-function withoutNull(args: Arguments): Arguments {
-  if (!Object.values(args).includes(null)) return args
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null))
+/** The arguments of a call as they are meant. Fails with `invalid_input`. */
+export function readToolArguments<Caller>(
+  { tool, schema, isStrict }: CatalogTool<Caller>,
+  given: unknown,
+): ReadArguments {
+  const args = isObject(given) ? given : {}
+  return readArguments(schema, tool.rename ? tool.rename(args) : args, { call: tool.name, isStrict })
 }
 
 /** Fails with `invalid_input` if the call has another value under the name `to`. */
@@ -191,16 +167,4 @@ export function renamed(args: Arguments, from: string, to: string): Arguments {
     throw new GridError('invalid_input', `${from} and ${to} differ. Give ${to} alone.`, { field: from })
   }
   return { ...others, [to]: given }
-}
-
-/** A text as a value of this type of JSON Schema; the text itself if that is not certain. */
-export function fromText(text: string, type: unknown): unknown {
-  if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text)
-  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
-  return text
-}
-
-function unknownArgument(tool: string, field: string, names: string[]): GridError {
-  const known = names.length === 0 ? 'It takes none' : `It takes ${names.join(', ')}`
-  return new GridError('invalid_input', `${tool} has no argument ${field.slice(0, 64)}. ${known}.`, { field })
 }

@@ -20,7 +20,7 @@ import {
   type CatalogTool,
   type ListedTool,
   type LiveCaller,
-  readArguments,
+  readToolArguments,
   tool,
   type ToolCall,
   type ToolCatalog,
@@ -248,7 +248,9 @@ async function runTool<Caller>(
   args: unknown,
   call: ToolCall = { maxWaitSeconds: 0 },
 ): Promise<ToolOutput> {
-  return await entry.tool.run(caller, parse(entry.tool.input, readArguments(entry, args ?? {})), call)
+  const { args: read, told } = readToolArguments(entry, args)
+  const output = await entry.tool.run(caller, parse(entry.tool.input, read), call)
+  return { ...output, text: { ...output.text, ...told } }
 }
 
 /** A `GridError` becomes a result with `isError`, on which a model can act. Other errors are logged, without details for the client. */
@@ -261,10 +263,7 @@ async function toolOutcome(
   try {
     const output = await run
     lease = output.lease
-    const content = [textPart(jsonLine(output.text))]
-    if (output.answer) content.push(textPart(jsonLine(output.answer)))
-    if (output.more) content.push(textPart(jsonLine(output.more)))
-    return { result: { content }, lease }
+    return { result: { content: [textPart(jsonLine(output.text))] }, lease }
   } catch (error) {
     await lease?.release()
     return { result: { content: [textPart(toolError(trace.refusal(error), hints))], isError: true } }

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { clearTimeout, setInterval, setTimeout } from 'node:timers'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { parseBody } from '../lib/http/body.ts'
+import { parseAnswer } from '../lib/http/body.ts'
 import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
 import { plainName } from '../lib/names.ts'
 import { hour, second } from '../lib/time.ts'
@@ -61,7 +61,7 @@ export function parseClientDocument(url: string, { status, text, header }: SafeR
 
 function parseJson(text: string): unknown {
   try {
-    return parseBody(text, { maxBytes: documentLimits.maxBytes, maxDepth: 8, maxTokens: 2_000 })
+    return parseAnswer(text, { maxBytes: documentLimits.maxBytes, maxDepth: 8, maxTokens: 2_000 }).value
   } catch {
     throw unusable('it is not JSON')
   }

@@ -1,6 +1,6 @@
 /** Finding and reading the card of a remote agent. See docs/protocol/a2a.md, "Remote agents". */
 import * as z from 'zod'
-import { parseBody } from '../lib/http/body.ts'
+import { parseAnswer } from '../lib/http/body.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
 import { once } from '../lib/lazy.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
@@ -95,7 +95,7 @@ async function fetchJson(stream: SafeStream, url: string, token: string | undefi
   const body = await response.text()
   if (response.status !== 200) throw new RemoteError('invalid_response', `${response.status} for the card`)
   try {
-    return parseBody(body, cardLimits)
+    return parseAnswer(body, cardLimits).value
   } catch {
     throw new RemoteError('invalid_response', 'The card is not JSON, or too large')
   }

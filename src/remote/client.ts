@@ -1,5 +1,5 @@
 /** Requests to remote agents over A2A, by the official client. See docs/protocol/a2a.md, "Remote agents". */
-import { parseBody } from '../lib/http/body.ts'
+import { parseAnswer } from '../lib/http/body.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
 import { minute, second } from '../lib/time.ts'
@@ -145,13 +145,12 @@ function fetchOf(
     const text = await response.text()
     const { status, headers: given } = response
     try {
-      parseBody(text, answerLimits)
+      return new Response(parseAnswer(text, answerLimits).text, { status, headers: given })
     } catch {
       // What an error says is not needed.
       if (!response.ok) return new Response(null, { status, headers: given })
       throw useless('It is no JSON, or too large')
     }
-    return new Response(text, { status, headers: given })
   }
 }
 

@@ -6,7 +6,15 @@ import { type ErrorCode, GridError } from '../errors.ts'
 import { recordActivity } from '../grid/activity.ts'
 import { apiLimits, type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import { bearerToken } from '../lib/http/client-address.ts'
+import {
+  type Arguments,
+  type ArgumentSchema,
+  isObject,
+  type ReadArguments,
+  readArguments,
+} from '../lib/given-arguments.ts'
 import { parse } from '../lib/input.ts'
+import { once } from '../lib/lazy.ts'
 import { keyPrefixes } from '../lib/secrets.ts'
 import type { AppContext, Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -109,6 +117,7 @@ export function handlerOf(
   const { caller, query, body, limits, recordedAs, named, serve } = route
   if (!serve) return route.open!(store)
   const [status] = Object.keys(route.answers).map(Number)
+  const [readQuery, readFields] = [readerOf(route, query), readerOf(route, body)]
 
   return async function rest(c) {
     const { account, check } = await (caller === 'agent key' ? authenticate.key(c) : authenticate.call(c))
@@ -118,8 +127,11 @@ export function handlerOf(
     const givenBody = body && await readBody(store.deps.bodies, c.req.raw, limits)
 
     const answer = async (account: AccountStore) => {
-      const input = { query: query && parse(query, givenQuery), body: body && parse(body, givenBody) }
-      return await serve({ account, c, params, check, ...input as { query: never; body: never } })
+      const [asked, sent] = [readQuery(givenQuery), readFields(givenBody)]
+      const input = { query: query && parse(query, asked.args), body: body && parse(body, sent.args) }
+      const answered = await serve({ account, c, params, check, ...input as { query: never; body: never } })
+      const told = { ...asked.told, ...sent.told }
+      return isObject(answered) && !(answered instanceof Response) ? { ...answered, ...told } : answered
     }
     const recorded = recordedAs !== undefined && {
       tool: recordedAs,
@@ -129,6 +141,17 @@ export function handlerOf(
     const answered = recorded ? await recordActivity(account, recorded, answer) : await answer(account)
     return answered instanceof Response ? answered : Response.json(answered, { status })
   }
+}
+
+/** Reads what agents give as it is meant. What admins give is taken to the letter: null and empty texts may clear a value. */
+function readerOf(
+  { caller, method, path }: Route,
+  schema?: z.ZodType,
+): (given: Arguments | undefined) => ReadArguments {
+  const published = once(() => z.toJSONSchema(schema!, { io: 'input', unrepresentable: 'any' }) as ArgumentSchema)
+  const rules = { call: `${method} ${path}`, isStrict: false }
+  return (given = {}) =>
+    schema && caller !== 'admin' ? readArguments(published(), given, rules) : { args: given, told: {} }
 }
 
 const asGiven = (_account: AccountStore, params: Record<string, string>) => params

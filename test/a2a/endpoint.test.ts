@@ -130,13 +130,18 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test.each([['text'], [''], [0], [-1], [1.5], [null]])(
+test.each([['text'], [''], [0], [-1]])(
   'checklist 5: the response repeats the id %j unchanged',
   async (id) => {
     expect((await post({ ...send03(), id })).body).toMatchObject({ id, result: { kind: 'message' } })
     expect((await post(request('no/such', {}, id))).body).toMatchObject({ id, error: { code: -32601 } })
   },
 )
+
+test.each([[1.5], [null], [true], [{}]])('the id %j is refused, and nothing is sent', async (id) => {
+  expect((await post({ ...send03(), id })).body).toMatchObject({ id: null, error: { code: -32600 } })
+  expect(await inboxOf(grid, grid.bob)).toEqual([])
+})
 
 test('the response to a request without id has the id null', async () => {
   const { status, body } = await post({ ...request('no/such'), id: undefined })

@@ -39,25 +39,13 @@ export function mcp(
 export async function callTool(base: string, key: string, name: string, args: object = {}, era?: Era) {
   const { body } = await mcp(base, key, 'tools/call', { name, arguments: args }, era)
   if (!body.result) throw new Error(`${name} answered ${JSON.stringify(body)}`)
-  return toolOutput(name, body.result)
+  return toolOutput(body.result)
 }
 
-/** What the tools that answer with an array list. */
-const listed: Record<string, string> = {
-  read_messages: 'messages',
-  list_agents: 'agents',
-  list_channels: 'channels',
-  list_skills: 'skills',
-}
-
-/**
- * The result of a tool as one object, or its error as `{error: {code, message}}`. A list is under the name of what it
- * lists, next to what the second text part says.
- */
+/** The object that a tool answers, or its error as `{error: {code, message}}`. */
 // deno-lint-ignore no-explicit-any -- the results of tools differ
-export function toolOutput(name: string, { content }: any): any {
-  const [first, more] = content.map(({ text }: { text: string }) => JSON.parse(text))
-  return Array.isArray(first) ? { [listed[name]]: first, ...more } : first
+export function toolOutput({ content: [{ text }] }: any): any {
+  return JSON.parse(text)
 }
 
 /**

@@ -64,7 +64,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
       expect(short.ms).toBeGreaterThan(19_900)
       expect(ms).toBeGreaterThan(longSeconds * 1_000 - 100)
       expect(frames.slice(0, -1).filter((frame) => frame.startsWith(':')).length).toBeGreaterThanOrEqual(2)
-      expect(toolOutput('read_messages', messageOf(frames.at(-1)!).result).messages).toEqual([])
+      expect(toolOutput(messageOf(frames.at(-1)!).result).messages).toEqual([])
       expect(leased).toMatchObject({ lease_id: null, messages: [] })
     },
     120_000,
@@ -81,7 +81,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
       const response = await answer
       const body = wait_seconds === 20 ? await response.json() : messageOf(await readEvents(response).event())
 
-      expect(toolOutput('read_messages', body.result).messages).toMatchObject([{ message: text }])
+      expect(toolOutput(body.result).messages).toMatchObject([{ message: text }])
       expect(performance.now() - sentAt).toBeLessThan(2_000)
     }
   }, 60_000)

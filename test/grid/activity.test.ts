@@ -140,5 +140,5 @@ async function log(): Promise<Activity[]> {
 
 async function call(tool: string, args: Record<string, unknown>, era: Era = 'legacy') {
   const { headers, body } = await mcp(grid, grid.acme.adminKey, 'tools/call', { name: tool, arguments: args }, era)
-  return { code: toolResult(body.result).code, requestId: headers.get('X-Request-Id')! }
+  return { code: toolResult(body.result, tool).code, requestId: headers.get('X-Request-Id')! }
 }

@@ -87,7 +87,7 @@ test('signup and then messages, with nothing but the configuration from the sign
     newcomer.callTool({ name: 'signup', arguments: { owner_email: 'zoe@example.com', alias } })
   const clients = []
   for (const alias of ['zoe-one', 'zoe-two']) {
-    const { mcp_config } = toolResult(await signUp(alias)).text
+    const { mcp_config } = toolResult(await signUp(alias), 'signup').text
     const { url, headers } = mcp_config.mcpServers['agent-grid']
     const client = new ClientV1(info)
     await client.connect(new TransportV1(new URL(url), { requestInit: { headers } }))
@@ -114,7 +114,7 @@ test.each(eras)('%s: 200 clients that all use id 0 get their own messages', asyn
     const response = await fetch(new URL(gridPath, grid.url), init)
     const answer = await response.json()
     expect([response.status, answer.id]).toEqual([200, 0])
-    return toolResult(answer.result).text
+    return toolResult(answer.result, name).text
   }
 
   const received = await Promise.all(agents.map(async ({ alias }, n) => {
@@ -132,13 +132,19 @@ async function converse(alice: AnyClient, bob: AnyClient, alias = '@bob'): Promi
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['send_message', 'read_messages']))
 
   const message = `hello ${Math.random()}`
-  const sent = toolResult(await alice.callTool({ name: 'send_message', arguments: { to: alias, message } }))
-  const read = toolResult(await bob.callTool({ name: 'read_messages', arguments: {} }))
+  const sent = toolResult(
+    await alice.callTool({ name: 'send_message', arguments: { to: alias, message } }),
+    'send_message',
+  )
+  const read = toolResult(await bob.callTool({ name: 'read_messages', arguments: {} }), 'read_messages')
   expect(sent.text).toMatchObject({ recipient: alias })
   expect(read.text).toMatchObject([{ message_id: sent.text.message_id, message }])
   expect(read.more).toMatchObject({ cursor: expect.any(String) })
 
-  const refused = toolResult(await alice.callTool({ name: 'send_message', arguments: { to: '@nobody', message } }))
+  const refused = toolResult(
+    await alice.callTool({ name: 'send_message', arguments: { to: '@nobody', message } }),
+    'send_message',
+  )
   expect(refused.code).toBe('recipient_not_found')
   await expect(alice.callTool({ name: 'admin_list_agents', arguments: {} })).rejects.toMatchObject({ code: -32602 })
   await Promise.all([alice.close(), bob.close()])

@@ -71,7 +71,7 @@ test('client 1 waits for messages longer than an answer in one piece may take', 
   await waitFor('the wait', () => grid.store.waiting.reads.count === 1)
   await send()
 
-  expect(toolResult(await reading).text).toMatchObject([{ message: 'hello' }])
+  expect(toolResult(await reading, 'read_messages').text).toMatchObject([{ message: 'hello' }])
   await client.close()
 })
 

@@ -101,8 +101,8 @@ test('an answer is one line, and nothing in it turns the direction of what follo
     const { body } = await mcp(grid, grid.bob.key, 'tools/call', { name, arguments: {} })
     const { text } = body.result.content[0]
     expect(text).not.toMatch(/[\n\r\u0080-\u009f\u2028\u2029]/)
-    const [first] = JSON.parse(text)
-    expect(first.message ?? first.description).toBe(expected)
+    const { messages: [first] = [], agents: [agent] = [] } = JSON.parse(text)
+    expect(first?.message ?? agent.description).toBe(expected)
   }
   const { body } = await mcp(grid, grid.bob.key, 'resources/read', { uri: 'grid://agents' })
   expect(body.result.contents[0].text).not.toMatch(/[\n\r\u0080-\u009f\u2028\u2029]/)

@@ -75,5 +75,5 @@ test('too many signups from one address are refused, over MCP and REST together'
 
 async function signUp(input: Record<string, unknown>, era: Era = 'legacy') {
   const request = wireRequest(era, 'tools/call', { name: 'signup', arguments: input })
-  return toolResult((await sendWire(grid, undefined, request, signupPath)).body.result)
+  return toolResult((await sendWire(grid, undefined, request, signupPath)).body.result, 'signup')
 }

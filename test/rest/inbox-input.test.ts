@@ -18,20 +18,19 @@ const many = Array.from({ length: 51 }, (_, n) => `message ${n}`)
 const message = { to: '@alice', message: 'hi' }
 
 test.each([
-  ['GET', '/api/v1/inbox?limit=51', undefined, 'limit must be at most 50.'],
+  ['GET', '/api/v1/inbox?limit=0', undefined, 'limit must be at least 1.'],
   ['GET', '/api/v1/inbox?summary=yes', undefined, 'summary must be one of true, false.'],
-  ['GET', '/api/v1/inbox?peek=true', undefined, 'peek is not a known field.'],
-  ['POST', leases, { limit: 51 }, 'limit must be at most 50.'],
+  ['GET', '/api/v1/inbox?summery=true', undefined, 'GET /api/v1/inbox has no argument summery. Did you mean summary?'],
   ['POST', leases, { seconds: 29 }, 'seconds must be at least 30.'],
   ['POST', leases, { seconds: 30.5 }, 'seconds must be a whole number.'],
   ['POST', leases, { message_ids: many }, 'message_ids must have at most 50 entries.'],
   ['POST', leases, { message_ids: ['\ud800'] }, 'message_ids.0 must be plain Unicode text.'],
-  ['POST', leases, { wait: 1 }, 'wait is not a known field.'],
+  ['POST', leases, { wait: 1 }, `POST ${leases} has no argument wait. Did you mean wait_seconds?`],
   ['POST', `${leases}/x/extend`, {}, 'seconds is missing.'],
-  ['POST', `${leases}/x/ack`, { message_ids: 'x' }, 'message_ids must be an array.'],
+  ['POST', `${leases}/x/ack`, { message_ids: 'x' }, 'message_ids must be an array, such as ["…"].'],
   ['POST', `${leases}/${'x'.repeat(201)}/release`, {}, 'The input must have at most 200 characters.'],
   ['POST', '/api/v1/messages', { to: '@alice' }, 'message is missing.'],
-  ['POST', '/api/v1/messages', { ...message, from: '@x' }, 'from is not a known field.'],
+  ['POST', '/api/v1/messages', { ...message, acks: '' }, 'acks must be an object, such as {"lease_id":"…"}.'],
   ['POST', '/api/v1/messages', { ...message, acks: {} }, 'acks.lease_id is missing.'],
   [
     'POST',
@@ -62,6 +61,18 @@ test.each([
     })
     expect([response.status, (await response.json()).error.code]).toEqual([status, code])
   }
+})
+
+test('what a route does not have is ignored, and the answer says so', async () => {
+  const peeked = await callInbox(grid, grid.bob.key, 'GET', '/api/v1/inbox?limit=1000&peek=true')
+  const sent = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/messages', {
+    ...message,
+    from: '@x',
+    choices: null,
+  })
+
+  expect(peeked.body).toMatchObject({ unread: 1, ignored: ['peek'], clipped: { limit: 50 } })
+  expect([sent.status, sent.body]).toMatchObject([201, { recipient: '@alice', ignored: ['from'] }])
 })
 
 test('a key of another length than 1 to 200 characters is refused', async () => {

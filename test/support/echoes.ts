@@ -21,7 +21,7 @@ export async function sendAsPerson(grid: TestGrid, to: string): Promise<void> {
   await writeMessage(account, { to, text: 'go on' })
 }
 
-/** Read the unread messages of an agent: the messages, and the second part of the answer. */
+/** Read the unread messages of an agent: the messages, and what the answer says beside them. */
 export async function read(grid: TestGrid, by: TestAgent): Promise<{ messages: Answer[]; more: Answer }> {
   const { text, more } = await callTool(grid, by.key, 'read_messages', {})
   return { messages: text, more }

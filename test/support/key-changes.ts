@@ -103,7 +103,7 @@ export const keyUses: Record<string, (grid: TestGrid, key: string) => Promise<st
   MCP: async (grid, key) => {
     const name = key.startsWith(keyPrefixes.admin_key) ? 'admin_list_agents' : 'list_agents'
     const { status, body } = await mcp(grid, key, 'tools/call', { name, arguments: {} })
-    return status === 401 ? 'refused' : withoutTimes(toolResult(body.result).text)
+    return status === 401 ? 'refused' : withoutTimes(toolResult(body.result, name).text)
   },
 }
 

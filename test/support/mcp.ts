@@ -84,18 +84,32 @@ export async function callTool(
 ) {
   const { body } = await mcp(grid, key, 'tools/call', { name, arguments: args }, era)
   if (body.error) throw new Error(`${body.error.code} ${body.error.message}`)
-  return toolResult(body.result)
+  return toolResult(body.result, name)
 }
 
-/** The result of a tool call: its text parts, parsed, and its error. */
+/** The list in the answer of a tool that gives one to agents. */
+const lists: Record<string, string> = {
+  read_messages: 'messages',
+  search_messages: 'messages',
+  list_agents: 'agents',
+  list_channels: 'channels',
+  list_skills: 'skills',
+}
+
+/** The result of a tool call: the JSON object in its text, and its error. */
 // deno-lint-ignore no-explicit-any -- the results of tools differ
-export function toolResult(result: any) {
-  const [first, more] = result.content.map(({ text }: { text: string }) => JSON.parse(text))
+export function toolResult(result: any, tool: string) {
+  const whole = JSON.parse(result.content[0].text)
+  const list = result.isError ? undefined : lists[tool]
+  const { [list ?? '']: listed, ...others } = whole
   return {
-    text: first,
-    /** How to read on, and what is left. */
-    more,
-    code: result.isError ? first.error.code as string : undefined,
-    message: result.isError ? first.error.message as string : undefined,
+    /** The whole object. */
+    whole,
+    /** The list of a tool that lists; of any other, the whole object. */
+    text: list === undefined ? whole : listed,
+    /** What a list has beside it: how to read on, and what is left. */
+    more: list === undefined || Object.keys(others).length === 0 ? undefined : others,
+    code: result.isError ? whole.error.code as string : undefined,
+    message: result.isError ? whole.error.message as string : undefined,
   }
 }

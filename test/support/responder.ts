@@ -114,7 +114,7 @@ export async function startResponder(options: ResponderOptions): Promise<Respond
   const working = new Set<Promise<void>>()
 
   async function call(name: string, args: Record<string, unknown>) {
-    return toolResult(await client.callTool({ name, arguments: args }, { signal: stopping.signal }))
+    return toolResult(await client.callTool({ name, arguments: args }, { signal: stopping.signal }), name)
   }
 
   function stepsFor({ task_id, message, a2a }: TaskMessage): Step[] {

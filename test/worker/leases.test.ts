@@ -67,7 +67,10 @@ onEachDatabase((openGrid: OpenGrid) => {
     const end = grid.clock.now + minute
     const recovery = new LeaseRecovery(grid.store)
     const taken = { id: 'runner', agent: grid.bob.id, holder: 'a runner', at: grid.clock.now, expiresAt: end }
-    await writeParts(bob, bob.change.leases.take(taken, { limit: 1, maxChars: 100, expected: 1 }, null))
+    await writeParts(
+      bob,
+      bob.change.leases.take(taken, { limit: 1, maxChars: 100, maxBytes: 30_000, expected: 1 }, null),
+    )
 
     grid.clock.now = end - 1
     await recovery.releaseExpired()
@@ -97,7 +100,10 @@ describe('on a local file', () => {
     const bob = at(grid.store, grid.bob)
     const end = grid.clock.now + minute
     const taken = { id: 'runner', agent: grid.bob.id, holder: 'a runner', at: grid.clock.now, expiresAt: end }
-    await writeParts(bob, bob.change.leases.take(taken, { limit: 1, maxChars: 100, expected: 1 }, null))
+    await writeParts(
+      bob,
+      bob.change.leases.take(taken, { limit: 1, maxChars: 100, maxBytes: 30_000, expected: 1 }, null),
+    )
 
     const worker = await startWorker(grid.store)
 

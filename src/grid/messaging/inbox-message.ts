@@ -8,6 +8,14 @@ export const maxBatch = 50
 /** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
 const maxBatchChars = 80_000
 
+/**
+ * Longest answer to a model that asks for no length, in bytes, and the part of it that is left for what stands beside the
+ * messages. Coding clients cut longer answers, or show nothing of them; the least that is known to be shown is 40,000
+ * characters.
+ */
+export const maxAnswerBytes = 30_000
+const besideMessagesBytes = 600
+
 const howToAnswer = 'To complete this task, answer with reply_to_message_id, or call update_task.'
 
 /** One message as its recipient sees it; optional fields where they apply. See docs/protocol/messages.md. */
@@ -64,6 +72,8 @@ export interface PageSize {
   limit?: number
   /** Length of all messages together, in UTF-16 units. A message that is longer is shown alone, shortened. */
   maxChars?: number
+  /** Length of the whole answer as JSON. A first message that is longer is shown alone, and whole. */
+  maxBytes?: number
 }
 
 export type Budget = Required<PageSize>
@@ -73,19 +83,28 @@ export function unreadText(unread: number): string {
   return unread < maxCountedUnread ? String(unread) : `${unread} or more`
 }
 
-export function budgetOf({ limit = maxBatch, maxChars }: PageSize): Budget {
+export function budgetOf({ limit = maxBatch, maxChars, maxBytes = Number.MAX_SAFE_INTEGER }: PageSize): Budget {
   return {
     limit: Math.max(1, Math.min(limit, maxBatch)),
     maxChars: Math.min(maxChars ?? maxBatchChars, maxBatchChars),
+    maxBytes: maxBytes - besideMessagesBytes,
   }
 }
 
-/** The first messages that fit together, and always the first of all: it is shortened if it does not fit. */
-export function fitting<Sized extends { chars: number }>(messages: Sized[], { limit, maxChars }: Budget): Sized[] {
-  let total = 0
-  const end = messages.findIndex(({ chars }, n) => {
-    total += chars
-    return n === limit || (total > maxChars && n > 0)
+/**
+ * The first messages that fit together, and always the first of all: it is shortened if it has too many characters.
+ * `bytesOf` tells how long a message is in the answer.
+ */
+export function fitting<Sized extends { chars: number }>(
+  messages: Sized[],
+  { limit, maxChars, maxBytes }: Budget,
+  bytesOf: (message: Sized) => number = () => 0,
+): Sized[] {
+  let [chars, bytes] = [0, 0]
+  const end = messages.findIndex((message, n) => {
+    chars += message.chars
+    bytes += bytesOf(message)
+    return n === limit || ((chars > maxChars || bytes > maxBytes) && n > 0)
   })
   return end === -1 ? messages : messages.slice(0, end)
 }

@@ -7,8 +7,11 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
+import { Buffer } from 'node:buffer'
+import { jsonLine } from '../../lib/redact.ts'
 import {
   asGridMessage,
+  type Budget,
   budgetOf,
   fitting,
   type GridMessage,
@@ -25,23 +28,25 @@ const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)
 
 export interface Page {
   messages: GridMessage[]
-  /** Whether more follow; `since` with the cursor reads on. */
+  /** Whether more follow, or come before with `last:20`; `since` with the cursor reads on. */
   hasMore: boolean
   cursor: string
 }
 
 /**
- * A page of the calling agent's inbox, oldest first. `since` is `last_batch` (the newest lease), a duration such as
- * `1h`, an ISO 8601 time (of storing), the id of a message, or a cursor. Without it, the page shows what the next read
- * would lease. Fails with `invalid_input`, `message_not_found` or `cursor_expired`. See docs/protocol/mcp.md,
+ * A page of the calling agent's inbox, oldest first. `since` is `last_batch` (the newest lease), `last:20` (the newest 20),
+ * a duration such as `1h`, an ISO 8601 time (of storing), the id of a message, or a cursor. Without it, the page shows
+ * what the next read would lease. Fails with `invalid_input`, `message_not_found` or `cursor_expired`. See docs/protocol/mcp.md,
  * "read_messages".
  */
 export async function readAgain(account: AccountStore, input: PageSize & { since?: string }): Promise<Page> {
   const { agentId } = callingAgent(account.actor)
   const budget = budgetOf(input)
+  const newest = newestOf(input.since)
+  if (newest) return await readNewest(account, agentId, newest, budget)
   // One more than asked for tells whether there is more.
   const { found, from } = await select(account, agentId, input.since, budget.limit + 1)
-  const page = fitting(found, budget)
+  const page = fitting(found, budget, (message) => bytesShown(message, budget))
   const next = found[page.length]
   return {
     // Damaged messages are left out. A read parks them; reading again changes nothing.
@@ -50,6 +55,46 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
     }).messages,
     hasMore: next !== undefined,
     cursor: cursorAt(account, agentId, page.at(-1)?.seq ?? from),
+  }
+}
+
+/** `last:20`, and the cursor of earlier ones, which is `last:20:` and a position. */
+const newestPattern = /^last:(\d{1,6})(?::(.+))?$/i
+
+function newestOf(since: string | undefined): { count: number; before?: string } | undefined {
+  const [, count, before] = since?.trim().match(newestPattern) ?? []
+  return Number(count) > 0 ? { count: Number(count), before } : undefined
+}
+
+/** The newest messages that fit, oldest first; the cursor is for those before them. */
+async function readNewest(
+  account: AccountStore,
+  agentId: string,
+  { count, before }: { count: number; before?: string },
+  budget: Budget,
+): Promise<Page> {
+  const limit = Math.min(count, budget.limit)
+  const upTo = before === undefined ? Number.MAX_SAFE_INTEGER : positionOf(account, agentId, before)
+  const found = await account.read.inbox.newest(agentId, upTo, limit + 1, account.deps.now())
+  const page = fitting(found.toReversed(), { ...budget, limit }, (message) => bytesShown(message, budget)).toReversed()
+  const hasMore = page.length < found.length
+  const position = cursorAt(account, agentId, (hasMore ? page[0] : page.at(-1))?.seq ?? 0)
+  return {
+    messages: rendered(page, (message, introducesSender) => {
+      return asShownAgain(message, { maxChars: budget.maxChars, introducesSender })
+    }).messages,
+    hasMore,
+    cursor: hasMore ? `last:${count}:${position}` : position,
+  }
+}
+
+/** How long a message is in the answer, at most: as if it were the first of its sender. A damaged one is left out. */
+function bytesShown(message: InboxMessage, { maxChars, maxBytes }: Budget): number {
+  if (maxBytes > Number.MAX_SAFE_INTEGER / 2) return 0
+  try {
+    return Buffer.byteLength(jsonLine(asShownAgain(message, { maxChars, introducesSender: true }))) + 1
+  } catch {
+    return 0
   }
 }
 
@@ -210,7 +255,7 @@ function positionOf(account: AccountStore, agentId: string, cursor: string): num
   const [, epoch, seq, sum] = cursor.match(/^([0-9a-f]{8})\.([0-9a-z]{1,10})\.([0-9a-z]{1,7})$/) ?? []
   if (sum === undefined || sum !== checksum(agentId, `${epoch}.${seq}`)) {
     throw invalidInput(
-      'since takes last_batch, a duration such as 1h (s, m, h or d), an ISO time, a message_id, or a cursor that you were given, unchanged.',
+      'since takes last_batch, last:20, a duration such as 1h (s, m, h or d), an ISO time, a message_id, or a cursor that you were given, unchanged.',
       'since',
     )
   }

@@ -1,6 +1,6 @@
 /** Request bodies: read up to a limit, and checked before they are parsed. */
 import { parse as parseJson } from 'secure-json-parse'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { SharedBudget } from '../limits/shared-budget.ts'
 import { withoutTinyChunks } from './tiny-chunks.ts'
 
@@ -133,11 +133,30 @@ export function checkDeclaredLength(request: Request, { maxBytes }: Pick<BodyLim
 }
 
 /**
- * Parse JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, or with
- * `invalid_request` if it is too deep or has too many values.
+ * Parse JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, with `invalid_request` if
+ * it is too deep or has too many values, or with `invalid_input` for a number that would become another one.
  */
 export function parseBody(text: string, limits: BodyLimits): unknown {
-  checkLimits(text, limits)
+  checkLimits(text, limits, refuseNumber)
+  return parsed(text)
+}
+
+/**
+ * The same for what a server answered: nobody there can send again, so numbers that would become others are kept as text.
+ * `text` is the JSON that was parsed.
+ */
+export function parseAnswer(given: string, limits: BodyLimits): { value: unknown; text: string } {
+  const pieces: string[] = []
+  let at = 0
+  checkLimits(given, limits, (_, from, end) => {
+    pieces.push(given.slice(at, from), `"${given.slice(from, end)}"`)
+    at = end
+  })
+  const text = pieces.join('') + given.slice(at)
+  return { value: parsed(text), text }
+}
+
+function parsed(text: string): unknown {
   try {
     return parseJson(text, { protoAction: 'error', constructorAction: 'error' })
   } catch {
@@ -158,8 +177,13 @@ function cutOff(error: unknown): never {
 /** Of the name of a member, as it is written. */
 const maxNameLength = 1_000
 
-/** Checks depth and size before parsing: the parser copes with deep values, but code that traverses them does not. */
-function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits): void {
+type OnNumber = (text: string, from: number, end: number) => void
+
+/**
+ * Checks depth and size before parsing: the parser copes with deep values, but code that traverses them does not.
+ * `onUnkept` is called for each number that would become another one.
+ */
+function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept: OnNumber): void {
   let depth = 0
   let tokens = 0
   let inString = false
@@ -183,13 +207,72 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits): void {
     } else if (char === closeBrace || char === closeBracket) depth--
     else if (char === comma && ++tokens > maxTokens) {
       throw new GridError('invalid_request', `The JSON has more than ${maxTokens} values.`)
+    } else if (isDigit(char)) {
+      const from = text.charCodeAt(i - 1) === minus ? i - 1 : i
+      while (isOfNumber(text.charCodeAt(i + 1))) i++
+      if (i - from >= shortestUnkept - 1 && !isKept(text.slice(from, i + 1))) onUnkept(text, from, i + 1)
     }
   }
 }
 
-const [quote, backslash, comma, colon, openBrace, closeBrace, openBracket, closeBracket] = [...'"\\,:{}[]'].map((
-  char,
-) => char.charCodeAt(0))
+/** The shortest number that is not kept. */
+const shortestUnkept = '1e309'.length
+
+/** Whether a whole number keeps its value, and any other is finite. Decimals are the nearest double. */
+function isKept(digits: string): boolean {
+  const number = Number(digits)
+  if (Number.isNaN(number) || Number.isSafeInteger(number)) return true
+  return Number.isFinite(number) && (!/^-?\d+$/.test(digits) || BigInt(digits) === BigInt(number))
+}
+
+function refuseNumber(text: string, from: number): void {
+  const path = pathTo(text, from)
+  throw invalidInput(`${path || 'The body'} has more digits than a number keeps. Send it as text.`, path)
+}
+
+/** The path of the value that begins at `end`, such as `data.ids.0`. */
+function pathTo(text: string, end: number): string {
+  const path: (string | number)[] = []
+  let name = ''
+  for (let i = 0; i < end; i++) {
+    const char = text[i]
+    if (char === '"') {
+      const from = i++
+      while (i < end && text[i] !== '"') i += text[i] === '\\' ? 2 : 1
+      name = text.slice(from, i + 1)
+    } else if (char === '{') path.push('')
+    else if (char === '[') path.push(0)
+    else if (char === '}' || char === ']') path.pop()
+    else if (char === ':') path[path.length - 1] = nameOf(name)
+    else if (char === ',' && typeof path.at(-1) === 'number') path[path.length - 1] = Number(path.at(-1)) + 1
+  }
+  return path.join('.')
+}
+
+function nameOf(text: string): string {
+  try {
+    return String(parseJson(text)).slice(0, maxPathName)
+  } catch {
+    return ''
+  }
+}
+
+const maxPathName = 64
+
+function isDigit(char: number): boolean {
+  return char >= 48 && char <= 57
+}
+
+/** Digits, the point and the exponent with its sign. */
+function isOfNumber(char: number): boolean {
+  return isDigit(char) || char === 46 || char === 43 || char === 45 || (char | 32) === 101
+}
+
+const [quote, backslash, comma, colon, openBrace, closeBrace, openBracket, closeBracket, minus] = [...'"\\,:{}[]-'].map(
+  (
+    char,
+  ) => char.charCodeAt(0),
+)
 
 function tooLarge(maxBytes: number): GridError {
   return new GridError('payload_too_large', `The body is larger than ${maxBytes / 1024} KiB.`)

@@ -2,9 +2,11 @@
 import type { CallerConnection } from './caller-connection.ts'
 import { streamedBody } from './streamed-body.ts'
 
+export const eventStreamType = 'text/event-stream'
+
 /** The headers of every stream. Proxies must not buffer or change it. */
 export const streamHeaders = {
-  'Content-Type': 'text/event-stream',
+  'Content-Type': eventStreamType,
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 }

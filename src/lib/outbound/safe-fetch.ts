@@ -1,5 +1,5 @@
 /** Requests to servers that users name, whose responses are read as a whole. See docs/security.md, "Outgoing requests". */
-import { parseBody } from '../http/body.ts'
+import { parseAnswer } from '../http/body.ts'
 import { asRemoteError, RemoteError } from './remote-error.ts'
 import {
   createSafeStream,
@@ -71,7 +71,7 @@ function parseJsonBody(
     throw new RemoteError('invalid_response', 'It is not JSON')
   }
   try {
-    return parseBody(text, { maxDepth: jsonLimits.maxDepth, ...limits })
+    return parseAnswer(text, { maxDepth: jsonLimits.maxDepth, ...limits }).value
   } catch (error) {
     throw asRemoteError({ message: (error as Error).message }, 'invalid_response')
   }

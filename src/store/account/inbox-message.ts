@@ -95,6 +95,29 @@ const fields: Record<keyof InboxMessage, string> = {
   traceparent: 'messages.traceparent',
 }
 
+/** What a message has beside its texts, at most: the names of its members, ids, aliases, the time and flags. */
+const fixedBytes = 480
+/** What a task and parts add to it. */
+const [taskBytes, partsBytes] = [150, 360]
+
+/**
+ * The bytes of a message in an answer to a model, from above, as a query on `candidates (seq, chars)`. It returns `seq`,
+ * `chars` and `bytes`. A line end of Unicode is escaped, and a file that is text is shown as such: both at most double it.
+ */
+export const answerBytes = `
+  SELECT seq, chars, ${fixedBytes} + iif(task_id IS NULL, 0, ${taskBytes}) + iif(details IS NULL, 0, ${partsBytes})
+      + octet_length(json_quote(texts)) * (1 + (texts GLOB '*[' || char(8232, 8233) || ']*'))
+      + coalesce(octet_length(details) * (1 + (details GLOB '*[' || char(8232, 8233) || ']*'
+        OR instr(details, '"raw"') > 0)), 0) AS bytes
+  FROM (
+    SELECT candidates.seq, candidates.chars, deliveries.task_id, coalesce(deliveries.a2a, messages.a2a) AS details,
+      concat(coalesce(deliveries.body, messages.body), messages.conversation_id, messages.shared_with,
+        iif(row_number() OVER (PARTITION BY messages.from_alias ORDER BY candidates.seq) = 1,
+          agents.description || ${skillNamesAsJson(maxSenderSkills)}, '')) AS texts
+    FROM candidates JOIN deliveries ON deliveries.account_id = :account AND deliveries.seq = candidates.seq
+    JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+    JOIN agents ON agents.account_id = messages.account_id AND agents.id = messages.from_agent_id)`
+
 const names = Object.keys(fields) as (keyof InboxMessage)[]
 const columns = names.map((name) => `${fields[name]} AS "${name}"`).join(',\n')
 

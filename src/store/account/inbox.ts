@@ -55,6 +55,12 @@ const after = (ones: string, after: string) => `
   WHERE ${ones} AND deliveries.seq > ${after} AND deliveries.created_at >= :from
   ORDER BY deliveries.seq LIMIT :limit`
 const page = query<InboxMessage>(`${selectInboxMessages(`deliveries.seq IN (${bothHalves(after)})`)} LIMIT :limit`)
+const before = (ones: string) => `
+  SELECT deliveries.seq FROM deliveries WHERE ${ones} AND deliveries.seq < :before
+  ORDER BY deliveries.seq DESC LIMIT :limit`
+const newestPage = query<InboxMessage>(
+  selectInboxMessages(`deliveries.seq IN (SELECT seq FROM (${bothHalves(before)}) ORDER BY seq DESC LIMIT :limit)`),
+)
 const byMessage = query<InboxMessage>(
   `${
     selectInboxMessages(`deliveries.message_id = :message AND (deliveries.state IN ('read', 'task')
@@ -137,6 +143,9 @@ export const inbox = {
     nextUnread: (agent: string, limit: number, at: number) => account.all(nextUnread, { agent, limit, at }),
     after: (agent: string, after: number, limit: number, at: number) =>
       account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit, at }),
+    /** The newest unread and read messages before this position, oldest first. */
+    newest: (agent: string, before: number, limit: number, at: number) =>
+      account.all(newestPage, { agent, before, limit, at }),
     /**
      * Unread and read messages that were stored at `from` or later, oldest first. Positions follow the commits and
      * times follow the clocks. So the search begins after the newest message stored before `searchFrom`, which is

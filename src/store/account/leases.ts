@@ -3,6 +3,7 @@ import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query, type Statement, statement, type Values } from '../sql.ts'
 import {
+  answerBytes,
   countedUnread,
   type InboxMessage,
   inboxMessageOf,
@@ -27,6 +28,8 @@ interface LeaseSize {
   limit: number
   /** UTF-16 units of all messages together. A first message that is longer is leased alone. */
   maxChars: number
+  /** Bytes of all messages together in the answer. A first message that is longer is leased alone. */
+  maxBytes: number
   /** About how many messages there are to lease, for the write queue. */
   expected: number
 }
@@ -52,18 +55,20 @@ const inInbox = `deliveries.inbox = ${inboxOf()}`
 const ofLease = `deliveries.lease_id = :lease AND deliveries.lease_id IS NOT NULL`
 const leaseExists = `EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = :lease)`
 
-/** Claims the oldest of these messages that fit. The total of the first message is its own length. */
+/** Claims the oldest of these messages that fit, and always the first. */
 const claiming = (from: string) =>
   // A claim that is repeated finds its lease and takes nothing more.
   statement(`
     UPDATE deliveries SET state = 'read', lease_id = :lease, read_at = :at, woken_at = coalesce(woken_at, :wokenAt)
     WHERE account_id = :account AND agent_id = :agent AND seq IN (
+      WITH candidates AS (
+        SELECT deliveries.seq, deliveries.chars FROM deliveries
+        WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime}
+        ORDER BY deliveries.seq LIMIT :limit)
       SELECT seq FROM (
-        SELECT seq, chars, sum(chars) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS total FROM (
-          SELECT deliveries.seq, deliveries.chars FROM deliveries
-          WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime}
-          ORDER BY deliveries.seq LIMIT :limit))
-      WHERE total <= :maxChars OR total = chars)
+        SELECT seq, row_number() OVER oldest AS n, sum(chars) OVER oldest AS chars, sum(bytes) OVER oldest AS bytes
+        FROM (${answerBytes}) WINDOW oldest AS (ORDER BY seq ROWS UNBOUNDED PRECEDING))
+      WHERE n = 1 OR (chars <= :maxChars AND bytes <= :maxBytes))
       AND NOT ${leaseExists}`)
 const claim = claiming(inInbox)
 // Found by their ids: the index of unread messages has none.
@@ -187,12 +192,12 @@ export const leases = {
        */
       take: (
         lease: NewLease,
-        { limit, maxChars, expected }: LeaseSize,
+        { limit, maxChars, maxBytes, expected }: LeaseSize,
         wokenAt: number | null,
         selection?: LeaseSelection,
       ): LeaseParts => {
         const { id, agent, holder, at, expiresAt, key = null } = lease
-        const values = { agent, lease: id, limit, maxChars, at, wokenAt }
+        const values = { agent, lease: id, limit, maxChars, maxBytes, at, wokenAt }
         return {
           claim: { ...claimOf(selection, values), rows: Math.min(limit, expected) },
           lease: account.bind(add, { agent, lease: id, holder, at, expiresAt, key }),

@@ -17,7 +17,7 @@ export async function tool(base: string, key: string, name: string, args: object
   if (!answer || answer.status >= 500) return 'unknown'
   const { result } = answer.body ?? {}
   if (!result) return { refused: `${answer.status} ${JSON.stringify(answer.body)}` }
-  if (!result.isError) return { done: toolOutput(name, result) }
+  if (!result.isError) return { done: toolOutput(result) }
   const { code, message } = JSON.parse(result.content[0].text).error
   return transientCodes.includes(code) ? 'unknown' : { refused: `${code}: ${message}` }
 }

@@ -1,6 +1,6 @@
 /** Request bodies (docs/security.md, "Requests"). */
 import { expect, test } from 'vitest'
-import { apiLimits, Bodies, type BodyLimits, parseBody } from '../../../src/lib/http/body.ts'
+import { apiLimits, Bodies, type BodyLimits, parseAnswer, parseBody } from '../../../src/lib/http/body.ts'
 
 const bodies = new Bodies(1_048_576)
 
@@ -114,3 +114,35 @@ function read(text: string, headers: Record<string, string>): Promise<string> {
   const request = new Request('http://localhost', { method: 'POST', body: text, headers })
   return readText(request, limits).then((read) => read === text ? 'ok' : 'other', (error) => error.code)
 }
+
+test.each([
+  ['{"data":{"ids":[1,1915883588174806058]}}', 'data.ids.1'],
+  ['{"a":[{"b":"x,]"},{"c\\"d":-9007199254740993}]}', 'a.1.c"d'],
+  ['{"first":{"x":1},"big":1e400}', 'big'],
+  ['[[],-1e999]', '1'],
+  ['9007199254740993', 'The body'],
+])('%s is refused with the path of its number', (text, path) => {
+  expect(() => parseBody(text, apiLimits)).toThrow(`${path} has more digits than a number keeps. Send it as text.`)
+})
+
+test.each<[string, unknown]>([
+  ['[9007199254740991,-9007199254740991,9007199254740992,1e300,100000000000000000000]', [
+    9007199254740991,
+    -9007199254740991,
+    9007199254740992,
+    1e300,
+    1e20,
+  ]],
+  ['[3.14159265358979323846,0.1,1E+2,-0,"1915883588174806058"]', [Math.PI, 0.1, 100, -0, '1915883588174806058']],
+])('%s keeps its numbers', (text, value) => {
+  expect(parseBody(text, apiLimits)).toEqual(value)
+})
+
+test('numbers of an answer that would become others are text', () => {
+  const answer = '{"id":-1915883588174806058,"list":[1,1e400,2.5,"9007199254740993"]}'
+
+  expect(parseAnswer(answer, apiLimits).value).toEqual({
+    id: '-1915883588174806058',
+    list: [1, '1e400', 2.5, '9007199254740993'],
+  })
+})

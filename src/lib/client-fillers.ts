@@ -1,0 +1,16 @@
+/**
+ * Arguments that known clients add to the calls of their models by themselves. They say nothing to the grid, and no model
+ * believes that they do, so they are dropped. `test/wild/` shows each with its client.
+ */
+export const clientFillers: ReadonlySet<string> = new Set([
+  // n8n, from its AI Agent and MCP Client nodes.
+  'sessionId',
+  'action',
+  'chatInput',
+  'toolCallId',
+  'tool',
+  // Cline, the state of its task list.
+  'task_progress',
+  // Cursor, for tools without arguments.
+  'random_string',
+])

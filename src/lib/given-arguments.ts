@@ -1,0 +1,162 @@
+/**
+ * Arguments as models and programs write them, read by the JSON Schema of their call: what can only mean one thing is taken.
+ * See docs/protocol/README.md, "Arguments".
+ */
+import leven from 'leven'
+import { GridError, invalidInput } from '../errors.ts'
+import { clientFillers } from './client-fillers.ts'
+import { apiLimits, parseBody } from './http/body.ts'
+
+/** Before they are checked. */
+export type Arguments = Record<string, unknown>
+
+/** What this module reads of a JSON Schema. */
+export interface ArgumentSchema {
+  type?: unknown
+  properties?: Readonly<Record<string, ArgumentSchema>>
+  required?: readonly string[]
+  items?: ArgumentSchema
+  anyOf?: readonly ArgumentSchema[]
+  maximum?: number
+}
+
+/** How a call takes arguments that it does not have. */
+export interface ArgumentRules {
+  /** The tool or route, as a refusal names it. */
+  call: string
+  /** They are all refused: an argument that is ignored would do the opposite of what was meant. */
+  isStrict: boolean
+}
+
+/** What a call was understood to say. */
+export interface ReadArguments {
+  args: Arguments
+  /** What the answer must tell, so that nobody believes more was done. */
+  told: { clipped?: Record<string, number>; ignored?: string[] }
+}
+
+/** Callers believe in these, so that an empty one is a fault and not absent. */
+const neverEmpty = ['acks', 'lease_id', 'message_ids', 'hash']
+const maxIgnored = 20
+const maxNameLength = 64
+
+/**
+ * Null and empty texts are arguments that are not given, a text stands for what it says where the schema wants another
+ * type, and a number above its maximum is the maximum. Fails with `invalid_input` for an argument that the call does not
+ * have, if it resembles one or the rules are strict; others are ignored.
+ */
+export function readArguments(schema: ArgumentSchema, given: Arguments, rules: ArgumentRules): ReadArguments {
+  const clipped: Record<string, number> = {}
+  const ignored: string[] = []
+  const { properties = {} } = schema
+  const known: Arguments = {}
+  for (const [name, value] of Object.entries(given)) {
+    if (Object.hasOwn(properties, name)) known[name] = value
+    else if (clientFillers.has(name)) continue
+    else if (value === null) continue
+    else checkUnknown(name, Object.keys(properties), rules, ignored)
+  }
+  const args = readMembers(schema, known, '', clipped)
+  return {
+    args,
+    told: {
+      ...(Object.keys(clipped).length > 0 && { clipped }),
+      ...(ignored.length > 0 && { ignored }),
+    },
+  }
+}
+
+function readMembers(
+  { properties = {}, required = [] }: ArgumentSchema,
+  given: Arguments,
+  path: string,
+  clipped: Record<string, number>,
+): Arguments {
+  const read: Arguments = {}
+  for (const [name, value] of Object.entries(given)) {
+    const schema = properties[name]
+    const isEmpty = value === '' && !required.includes(name) && !neverEmpty.includes(name)
+    if (value === null && !takesNull(schema) || isEmpty && !takesNull(schema)) continue
+    read[name] = schema ? readValue(schema, value, `${path}${name}`, clipped) : value
+  }
+  return read
+}
+
+function readValue(
+  schema: ArgumentSchema,
+  given: unknown,
+  path: string,
+  clipped: Record<string, number>,
+): unknown {
+  const value = typeof given === 'string' ? fromText(given, schema.type) : given
+  if (schema.type === 'integer' && typeof value === 'number' && value > (schema.maximum ?? Infinity)) {
+    return clipped[path] = schema.maximum!
+  }
+  if (schema.type === 'array' && !Array.isArray(value)) {
+    throw invalidInput(`${path} must be an array, such as ${JSON.stringify(exampleOf(schema))}.`, path)
+  }
+  if (schema.type !== 'object' || !schema.properties) return value
+  if (!isObject(value)) {
+    throw invalidInput(`${path} must be an object, such as ${JSON.stringify(exampleOf(schema))}.`, path)
+  }
+  return readMembers(schema, value, `${path}.`, clipped)
+}
+
+/** A text as a value of this type of JSON Schema; the text itself if that is not certain. */
+export function fromText(text: string, type: unknown): unknown {
+  if (type === 'integer' && /^-?\d{1,15}$/.test(text.trim())) return Number(text)
+  if (type === 'boolean' && /^(true|false)$/i.test(text.trim())) return text.trim().toLowerCase() === 'true'
+  if (type !== 'array' && type !== 'object') return text
+  try {
+    const value = parseBody(text, apiLimits)
+    return (type === 'array' ? Array.isArray(value) : isObject(value)) ? value : text
+  } catch (error) {
+    if (error instanceof GridError && error.code === 'invalid_input') throw error
+    return text
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Where null clears a value. */
+function takesNull(schema: ArgumentSchema | undefined): boolean {
+  return [schema?.type].flat().includes('null') || (schema?.anyOf?.some(takesNull) ?? false)
+}
+
+function exampleOf({ type, items, properties, required = [], anyOf }: ArgumentSchema): unknown {
+  if (anyOf) return exampleOf(anyOf[0])
+  if (type === 'array') return [exampleOf(items ?? {})]
+  if (type !== 'object') return '…'
+  // Parts do not publish their members.
+  if (!properties) return { text: '…' }
+  const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1)
+  return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name])]))
+}
+
+function checkUnknown(name: string, known: string[], { call, isStrict }: ArgumentRules, ignored: string[]): void {
+  const meant = resembled(name, known)
+  const shown = name.slice(0, maxNameLength)
+  if (meant !== undefined) {
+    throw invalidInput(`${call} has no argument ${shown}. Did you mean ${meant}?`, name)
+  }
+  if (isStrict) {
+    const takes = known.length === 0 ? 'It takes none' : `It takes ${known.join(', ')}`
+    throw invalidInput(`${call} has no argument ${shown}. ${takes}.`, name)
+  }
+  if (ignored.length < maxIgnored) ignored.push(shown)
+}
+
+/** The name that was probably meant: the same letters, the beginning of a name, or a few letters of difference. */
+function resembled(name: string, known: string[]): string | undefined {
+  const letters = folded(name.slice(0, maxNameLength))
+  const isBeginning = (other: string) => letters.length >= 4 && folded(other).startsWith(letters)
+  const isNear = (other: string) =>
+    leven(letters, folded(other), { maxDistance: 3 }) <= Math.min(2, Math.floor(letters.length / 3))
+  return known.find((other) => folded(other) === letters) ?? known.find(isBeginning) ?? known.find(isNear)
+}
+
+function folded(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
+}

@@ -1,0 +1,86 @@
+/** What is read of arguments as models and programs write them. See docs/protocol/README.md, "Arguments". */
+import { expect, test } from 'vitest'
+import { type ArgumentSchema, readArguments } from '../../src/lib/given-arguments.ts'
+
+const schema: ArgumentSchema = {
+  properties: {
+    to: { type: 'string' },
+    message: { type: 'string' },
+    wait_seconds: { type: 'integer', maximum: 50 },
+    expires_in_seconds: { type: 'integer', maximum: 604_800 },
+    public: { type: 'boolean' },
+    parts: { type: 'array', items: { type: 'object' } },
+    choices: { type: 'array', items: { type: 'string' } },
+    artifact: { type: 'object', properties: { id: { type: 'string' }, name: { type: 'string' } }, required: ['id'] },
+    token: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    acks: { type: 'object', properties: { lease_id: { type: 'string' }, message_ids: { type: 'array' } } },
+  },
+  required: ['to'],
+}
+
+const read = (given: Record<string, unknown>, isStrict = false) =>
+  readArguments(schema, given, { call: 'call', isStrict })
+
+test.each([
+  [{ message: null, wait_seconds: '', parts: null, choices: '' }, {}],
+  [{ to: '' }, { to: '' }],
+  [{ token: null }, { token: null }],
+  [{ token: '' }, { token: '' }],
+  [{ acks: { lease_id: '' } }, { acks: { lease_id: '' } }],
+  [{ artifact: { id: 'a', name: null } }, { artifact: { id: 'a' } }],
+  [{ parts: [{ data: null, filename: '' }] }, { parts: [{ data: null, filename: '' }] }],
+  [{ wait_seconds: '30', public: 'TRUE' }, { wait_seconds: 30, public: true }],
+  [{ wait_seconds: 'soon', public: 'yes' }, { wait_seconds: 'soon', public: 'yes' }],
+  [{ wait_seconds: '-1' }, { wait_seconds: -1 }],
+  [{ to: '5', message: '[1]' }, { to: '5', message: '[1]' }],
+  [{ parts: '[{"text":"hi"}]', artifact: ' {"id":"a"} ' }, { parts: [{ text: 'hi' }], artifact: { id: 'a' } }],
+])('%j is read as %j, and nothing is told', (given, args) => {
+  expect(read(given)).toEqual({ args, told: {} })
+})
+
+test('a number above its maximum is the maximum, and the answer tells', () => {
+  expect(read({ wait_seconds: '600', expires_in_seconds: 1e9 })).toEqual({
+    args: { wait_seconds: 50, expires_in_seconds: 604_800 },
+    told: { clipped: { wait_seconds: 50, expires_in_seconds: 604_800 } },
+  })
+})
+
+test.each([['parts', 'hi'], ['parts', '{"text":"hi"}'], ['parts', { text: 'hi' }], ['parts', '[{"__proto__":1}]']])(
+  '%s: %j is refused with the form',
+  (name, value) => {
+    expect(() => read({ [name]: value })).toThrow('parts must be an array, such as [{"text":"…"}].')
+  },
+)
+
+test('other forms are those of their schema', () => {
+  expect(() => read({ choices: 'yes' })).toThrow('choices must be an array, such as ["…"].')
+  expect(() => read({ artifact: 'a' })).toThrow('artifact must be an object, such as {"id":"…"}.')
+})
+
+test.each([
+  ['mesage', 'message'],
+  ['waitSeconds', 'wait_seconds'],
+  ['WAIT-SECONDS', 'wait_seconds'],
+  ['expires_in', 'expires_in_seconds'],
+  ['part', 'parts'],
+])('%s resembles %s', (name, meant) => {
+  expect(() => read({ [name]: 'x' })).toThrow(`call has no argument ${name}. Did you mean ${meant}?`)
+})
+
+test('what resembles nothing is ignored and told', () => {
+  expect(read({ cc: '@carol', toString: 1, subject: '', id: null })).toEqual({
+    args: {},
+    told: { ignored: ['cc', 'toString', 'subject'] },
+  })
+})
+
+test('strict rules refuse what resembles nothing, and drop what clients add', () => {
+  expect(() => read({ dry_run: true }, true)).toThrow('call has no argument dry_run. It takes to, message, ')
+  expect(read({ tool: 'x', sessionId: '1', task_progress: '' }, true)).toEqual({ args: {}, told: {} })
+})
+
+test('an argument of a filler name is read if the call has it', () => {
+  const own = { properties: { action: { type: 'string' } } }
+
+  expect(readArguments(own, { action: 'block' }, { call: 'call', isStrict: false }).args).toEqual({ action: 'block' })
+})
