@@ -1,6 +1,6 @@
 import type { A2aVersion, Codec } from './codec.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
-import { event, eventStream } from '../lib/http/event-stream.ts'
+import { event, eventStream, heartbeat } from '../lib/http/event-stream.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 
@@ -38,8 +38,6 @@ export class EventStream {
   }
 }
 
-const ping = ': ping\n\n'
-
 /** A client that takes no event for this long is dropped. It can come back with `Last-Event-ID` and miss nothing. */
 const maxStallMs = minute
 
@@ -60,6 +58,6 @@ async function* frames(
   frame: (result: unknown) => unknown,
 ): AsyncGenerator<string> {
   for await (const item of items) {
-    yield item === 'heartbeat' ? ping : event(JSON.stringify(frame(item.result)), undefined, item.id)
+    yield item === 'heartbeat' ? heartbeat : event(JSON.stringify(frame(item.result)), undefined, item.id)
   }
 }
