@@ -1,4 +1,5 @@
 /** Requests to remote agents over A2A, by the official client. See docs/protocol/a2a.md, "Remote agents". */
+import { canonicalBase64 } from '../lib/encoding.ts'
 import { parseBody } from '../lib/http/body.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
@@ -138,14 +139,29 @@ function fetchOf(
     outcome.status = response.status
     const text = await response.text()
     const { status, headers: given } = response
+    let answer: unknown
     try {
-      parseBody(text, answerLimits)
+      answer = parseBody(text, answerLimits)
     } catch {
       // What an error says is not needed.
       if (!response.ok) return new Response(null, { status, headers: given })
       throw new RemoteError('invalid_response', 'It is no JSON, or too large')
     }
+    requireBytes(answer, '')
     return new Response(text, { status, headers: given })
+  }
+}
+
+/** Parts whose bytes are no base64 are refused, because the official client would drop some of them in silence. */
+function requireBytes(value: unknown, path: string): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : `${path && `${path}.`}${name}`
+    if ((name === 'raw' || name === 'bytes') && typeof member === 'string' && canonicalBase64(member) === undefined) {
+      throw new RemoteRefusal(`It answered with a file that is not base64: ${at}.`)
+    }
+    // Free JSON.
+    if (name !== 'data' && name !== 'metadata') requireBytes(member, at)
   }
 }
 
@@ -206,7 +222,7 @@ const internalError = -32603
 
 /** A `RemoteRefusal`, or the error as it is, after which the request is repeated. */
 function asFailure(error: unknown, status = 0): unknown {
-  if (error instanceof RemoteError) return error
+  if (error instanceof RemoteError || error instanceof RemoteRefusal) return error
   const { envelopeCode, message } = Object(error) as { envelopeCode?: unknown; message?: unknown }
   const said = withoutInvisible(String(message ?? '')).replace(/\s+/g, ' ').slice(0, 200)
   const isRefused = status >= 400 && status < 500 && !temporary.includes(status)
