@@ -63,8 +63,8 @@ export async function searchMessages(
   const found = await account.read.search.ofAgent(agentId, terms, { ...range, limit: limit + 1 }, now)
   const page = found.slice(0, limit)
   // A guardrail may have taken the word out of the text that was delivered.
-  const hits = page.filter(({ body, createdAt }) => {
-    return hasWords(body, words) && (after === undefined || createdAt >= after) &&
+  const hits = page.filter(({ body, createdAt, isChanged }) => {
+    return (isChanged === 0 || hasWords(body, words)) && (after === undefined || createdAt >= after) &&
       (before === undefined || createdAt < before)
   })
   return {
