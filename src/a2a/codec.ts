@@ -134,8 +134,8 @@ export function writeReply(task: TaskRef, reply: TaskMessage, codec: Codec): unk
 }
 
 /** A task as the `result` of a send, or as the first event of a stream. */
-export function writeSentTask(task: Task, codec: Codec): unknown {
-  return codec.asResult('task', writeTask(task, codec))
+export function writeSentTask(task: Task, codec: Codec, metadata?: Record<string, unknown>): unknown {
+  return codec.asResult('task', { ...writeTask(task, codec), metadata })
 }
 
 export function writeMessage(task: TaskRef, message: TaskMessage, codec: Codec): unknown {

@@ -76,7 +76,10 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
     ? call.lastEventId
     : undefined
   if (hasEnded && (lastEventId === undefined || lastEventId === task.generation)) {
-    throw new GridError('unsupported_operation', 'This task has ended. Read it with tasks/get (0.3) or GetTask (1.0).')
+    throw new GridError(
+      'unsupported_operation',
+      `The task is in a terminal state: ${task.state}. Read it with tasks/get (0.3) or GetTask (1.0).`,
+    )
   }
   requireTaskStream(account)
   const news = watchTask(account, id, {
