@@ -845,6 +845,8 @@ export const tasks = sqliteTable('tasks', {
   expiresAt: integer('expires_at'),
   /** About how many bytes its messages and artifacts take. Triggers count whatever is added. */
   bytes: integer('bytes').notNull().default(0),
+  /** SHA-256 of the newest message of the client, by which its repeat is found; null if the id of that is no UUID. */
+  repeatHash: text('repeat_hash'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.clientAgentId], foreignColumns: [agents.accountId, agents.id] }),
@@ -853,6 +855,8 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_of_recipient').on(t.recipientAccountId, t.recipientAgentId, t.id),
   index('tasks_of_account').on(t.accountId, t.statusAt, t.id),
   index('tasks_message').on(t.accountId, t.messageId),
+  index('tasks_repeat').on(t.accountId, t.clientAgentId, t.repeatHash)
+    .where(sql`repeat_hash IS NOT NULL AND expires_at IS NOT NULL`),
   index('tasks_expire').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])

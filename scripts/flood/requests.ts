@@ -45,7 +45,7 @@ export function honestRequests(port: number, { agents: [sender, reader] }: Flood
 function a2aSendRequest(port: number, from: BenchAgent, to: BenchAgent): Buffer {
   const message = {
     kind: 'message',
-    messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+    messageId: 'flood',
     role: 'user',
     parts: [{ kind: 'text', text: 'What is 6 times 7?' }],
     metadata: { to: `@${to.alias}` },

@@ -1,14 +1,6 @@
 /** The wire format of A2A 0.3.0: the field `kind` gives the type of an object. */
 import type { Part, TaskEvent } from '../grid/tasks/task.ts'
-import {
-  type Codec,
-  contentOf,
-  type SendConfiguration,
-  type TaskRef,
-  unlessEmpty,
-  writeArtifact,
-  writeStatus,
-} from './codec.ts'
+import { type Codec, type SendConfiguration, type TaskRef, writeArtifact, writeStatus } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
 import { readPushConfig } from './push-config.ts'
 
@@ -26,17 +18,16 @@ export const codec03: Codec = {
   writeEvent,
 }
 
-const contentFields = ['text', 'file', 'data']
+const contentFields = ['text', 'file', 'data'] as const
 
 function checkMessage(message: ParamReader): void {
-  const kind = message.value('kind') ?? 'message'
-  if (kind !== 'message') throw message.invalid('kind', 'must be "message"')
+  if ((message.text('kind') ?? 'message') !== 'message') throw message.invalid('kind', 'must be "message"')
 }
 
 /** `kind` may be missing, since the content field implies it, or be called `type` as in 0.2. */
 function readPart(part: ParamReader): Part {
-  const content = contentOf(part, contentFields)
-  const kind = part.value('kind') ?? part.value('type') ?? content
+  const content = part.onlyOf(contentFields)
+  const kind = part.text('kind') ?? part.text('type') ?? content
   if (kind !== content) throw part.invalid('kind', 'must be "text", "file" or "data", with the field of that name')
   const metadata = part.record('metadata')
   if (content === 'text') return { text: part.content('text')!, metadata }
@@ -45,9 +36,9 @@ function readPart(part: ParamReader): Part {
 }
 
 function readFile(file: ParamReader): Part {
-  const options = { filename: unlessEmpty(file.text('name')), mediaType: unlessEmpty(file.text('mimeType')) }
-  return contentOf(file, ['bytes', 'uri']) === 'bytes'
-    ? { raw: file.content('bytes')!, ...options }
+  const options = { filename: file.text('name'), mediaType: file.text('mimeType') }
+  return file.onlyOf(['bytes', 'uri']) === 'bytes'
+    ? { raw: file.bytes('bytes')!, ...options }
     : { url: file.content('uri')!, ...options }
 }
 

@@ -1,14 +1,6 @@
 /** The wire format of A2A 1.0.0 and 1.0.1: ProtoJSON, where the field that is present gives the type of an object. */
 import type { Part, TaskEvent, TaskState } from '../grid/tasks/task.ts'
-import {
-  type Codec,
-  contentOf,
-  type SendConfiguration,
-  type TaskRef,
-  unlessEmpty,
-  writeArtifact,
-  writeStatus,
-} from './codec.ts'
+import { type Codec, type SendConfiguration, type TaskRef, unlessEmpty, writeArtifact, writeStatus } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
 import { readPushConfig } from './push-config.ts'
 
@@ -30,17 +22,17 @@ export function stateOf10(state: TaskState): string {
   return `TASK_STATE_${state.toUpperCase().replace('-', '_')}`
 }
 
-const contentFields = ['text', 'raw', 'url', 'data']
+const contentFields = ['text', 'raw', 'url', 'data'] as const
 
 function readPart(part: ParamReader): Part {
   const options = {
-    filename: unlessEmpty(part.text('filename')),
-    mediaType: unlessEmpty(part.text('mediaType')),
+    filename: part.text('filename'),
+    mediaType: part.text('mediaType'),
     metadata: part.record('metadata'),
   }
-  const content = contentOf(part, contentFields)
+  const content = part.onlyOf(contentFields)
   if (content === 'text') return { text: part.content('text')!, ...options }
-  if (content === 'raw') return { raw: part.content('raw')!, ...options }
+  if (content === 'raw') return { raw: part.bytes('raw')!, ...options }
   if (content === 'url') return { url: part.content('url')!, ...options }
   return { data: part.value('data'), ...options }
 }

@@ -54,7 +54,8 @@ export interface Codec {
 }
 
 /** Both versions accept both spellings, because clients mix them up. The role of an agent is refused. */
-const roles = ['user', 'ROLE_USER']
+const roles: ReadonlyMap<string, 'user'> = new Map([['user', 'user'], ['ROLE_USER', 'user'], ['1', 'user']])
+const roleRule = 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0'
 
 export function readSend(params: unknown, codec: Codec): SendRequest {
   const send = new ParamReader(params, '')
@@ -76,10 +77,7 @@ export function readSend(params: unknown, codec: Codec): SendRequest {
 
 function readMessage(message: ParamReader, codec: Codec): ClientMessage {
   codec.checkMessage?.(message)
-  const role = message.value('role')
-  if (typeof role !== 'string' || !roles.includes(role)) {
-    throw message.invalid('role', 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0')
-  }
+  if (!message.oneOf('role', roles, roleRule)) throw message.invalid('role', roleRule)
   const parts = message.list('parts')
   if (parts.length === 0) throw message.invalid('parts', 'must be an array of at least one part')
   return {
@@ -93,13 +91,7 @@ function readMessage(message: ParamReader, codec: Codec): ClientMessage {
   }
 }
 
-export function contentOf(part: ParamReader, names: readonly string[]): string {
-  const present = names.filter((name) => part.has(name))
-  if (present.length !== 1) throw part.invalid(undefined, `must have exactly one of ${names.join(', ')}`)
-  return present[0]
-}
-
-/** Undefined for the empty string, which is how ProtoJSON clients send an unset field. */
+/** Undefined for the empty string, which no field that is written may have. */
 export function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
@@ -142,8 +134,8 @@ export function writeReply(task: TaskRef, reply: TaskMessage, codec: Codec): unk
 }
 
 /** A task as the `result` of a send, or as the first event of a stream. */
-export function writeSentTask(task: Task, codec: Codec): unknown {
-  return codec.asResult('task', writeTask(task, codec))
+export function writeSentTask(task: Task, codec: Codec, metadata?: Record<string, unknown>): unknown {
+  return codec.asResult('task', { ...writeTask(task, codec), metadata })
 }
 
 export function writeMessage(task: TaskRef, message: TaskMessage, codec: Codec): unknown {

@@ -34,10 +34,6 @@ const operations: [httpMethod: string, path: string, method: string][] = [
   ['GET', '/extendedAgentCard', 'GetExtendedAgentCard'],
 ]
 
-/** Params of these names are numbers or flags; in a query everything is text. */
-const numbers = ['pageSize', 'historyLength']
-const flags = ['includeArtifacts']
-
 export function a2aHttpJson(
   authenticateCall: AuthenticateCall,
   deps: Deps,
@@ -117,15 +113,9 @@ async function readBody(bodies: Bodies, request: Request, limits: BodyLimits): P
   throw new GridError('invalid_input', 'The body must be an object.', { field: 'body' })
 }
 
-/** A query as params. A text that is not a number or flag stays a text, and the operation refuses it. */
+/** A query as params. */
 function queryOf({ url }: Request): object {
-  return Object.fromEntries(
-    [...new URL(url).searchParams].map(([name, text]) => {
-      if (numbers.includes(name) && /^-?\d{1,15}$/.test(text)) return [name, Number(text)]
-      if (flags.includes(name) && ['true', 'false'].includes(text)) return [name, text === 'true']
-      return [name, text]
-    }),
-  )
+  return Object.fromEntries(new URL(url).searchParams)
 }
 
 /** The answer has the media type of the request, or the one it asks for. */

@@ -36,7 +36,8 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   const { historyLength } = send.request.configuration
   const task = await getTask(account, id, { home, historyLength, connection, waits: true })
   const reply = bareReply(task)
-  return reply ? writeReply(task, reply, codec) : writeSentTask(task, codec)
+  const metadata = sent.isDuplicate && { duplicate: true }
+  return reply ? writeReply(task, { ...reply, metadata }, codec) : writeSentTask(task, codec, metadata)
 }
 
 /** The receipt alone, or the task and its events. Fails as `messageSend`, or with `rate_limit_exceeded`. */
@@ -143,12 +144,12 @@ function waitMsOf({ account, waitSeconds }: MethodCall): number {
   return Math.min(account.deps.config.a2aBlockingMaxSeconds, waitSeconds ?? Infinity) * second
 }
 
-function receiptOf({ account, codec }: MethodCall, { sent, task }: SentTask): unknown {
+function receiptOf({ account, codec }: MethodCall, { sent, task, isDuplicate }: SentTask): unknown {
   const isPlain = account.deps.config.a2aPlainReceipts
   const { held, recipient } = sent
   const what = held ? `Message held until ${isoTime(held.until)} for approval, for` : 'Message delivered to'
   const text = `${what} ${recipient}${changesOf(sent)}`
-  const metadata = isPlain ? undefined : receiptMetadata(sent)
+  const metadata = isPlain ? undefined : isDuplicate ? { duplicate: true } : receiptMetadata(sent)
   return writeReply(isPlain ? {} : task, { messageId: sent.id, role: 'agent', parts: [{ text }], metadata }, codec)
 }
 

@@ -1,6 +1,6 @@
 import type { A2aVersion, Codec } from './codec.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
-import { event, eventStream } from '../lib/http/event-stream.ts'
+import { event, eventStream, heartbeat } from '../lib/http/event-stream.ts'
 import type { AccountStore } from '../store/account.ts'
 
 /** A checked request of either binding. `params` is not read yet. */
@@ -37,8 +37,6 @@ export class EventStream {
   }
 }
 
-const ping = ': ping\n\n'
-
 /** The response of a stream; `frame` makes the data of an event from a result. */
 export function streamResponse(
   { items }: EventStream,
@@ -56,6 +54,6 @@ async function* frames(
   frame: (result: unknown) => unknown,
 ): AsyncGenerator<string> {
   for await (const item of items) {
-    yield item === 'heartbeat' ? ping : event(JSON.stringify(frame(item.result)), undefined, item.id)
+    yield item === 'heartbeat' ? heartbeat : event(JSON.stringify(frame(item.result)), undefined, item.id)
   }
 }

@@ -1,5 +1,6 @@
 /** Reads the params of an A2A request. Errors name the field. See docs/protocol/a2a.md, "Fields of a send". */
 import { GridError } from '../errors.ts'
+import { canonicalBase64 } from '../lib/encoding.ts'
 import { hasInvisible } from '../lib/invisible-text.ts'
 import { hasAtMost, wellFormed } from '../lib/text.ts'
 
@@ -9,8 +10,11 @@ const maxIdLength = 256
 const maxTextLength = 1_000
 
 /**
- * One object of the request. `null` counts as absent (ProtoJSON), unknown fields are ignored, and each field may also be
- * in snake_case. Every method that reads a field fails with `invalid_input`.
+ * One object of the request, as readers of ProtoJSON take it: `null` is absent, and so is `""` for all but content and
+ * free objects; numbers and flags may be texts, values of enums numbers; unknown fields are ignored; each field may also
+ * be in snake_case. Every method that reads a field fails with `invalid_input`.
+ *
+ * @see https://protobuf.dev/programming-guides/json/
  */
 export class ParamReader {
   readonly #object: Record<string, unknown>
@@ -29,12 +33,35 @@ export class ParamReader {
     return this.#object[name] ?? this.#object[snakeCase(name)] ?? undefined
   }
 
-  has(name: string): boolean {
-    return this.value(name) !== undefined
+  /** The one member of these that has content. An unset one may stand beside it, as `""`, or empty. */
+  onlyOf<Name extends string>(names: readonly Name[]): Name {
+    const present = names.filter((name) => this.value(name) !== undefined)
+    const filled = present.filter((name) => !isUnset(this.value(name), name === 'data'))
+    if (present.length === 0 || filled.length > 1) {
+      throw this.invalid(undefined, `must have exactly one of ${names.join(', ')}`)
+    }
+    return filled[0] ?? present[0]
   }
 
-  /** Well-formed text without U+0000. The size of the body limits what is content. */
   text(name: string, maxLength = maxTextLength): string | undefined {
+    return this.#text(name, maxLength) || undefined
+  }
+
+  /** The size of the body limits it. */
+  content(name: string): string | undefined {
+    return this.#text(name, Infinity)
+  }
+
+  /** Bytes as canonical base64. */
+  bytes(name: string): string | undefined {
+    const text = this.content(name)
+    const bytes = text === undefined ? undefined : canonicalBase64(text)
+    if (text !== undefined && bytes === undefined) throw this.invalid(name, 'must be base64')
+    return bytes
+  }
+
+  /** Well-formed text without U+0000. */
+  #text(name: string, maxLength: number): string | undefined {
     const value = this.value(name)
     if (value === undefined) return undefined
     if (typeof value !== 'string') throw this.invalid(name, 'must be a string')
@@ -44,14 +71,10 @@ export class ParamReader {
     return text
   }
 
-  content(name: string): string | undefined {
-    return this.text(name, Infinity)
-  }
-
-  /** An id that is stored and returned unchanged. The empty string counts as absent, as in ProtoJSON. */
+  /** An id that is stored and returned unchanged. */
   id(name: string): string | undefined {
     const id = this.text(name, maxIdLength)
-    if (id === undefined || id === '') return undefined
+    if (id === undefined) return undefined
     if (id !== this.value(name)) throw this.invalid(name, 'is not well-formed Unicode')
     if (hasInvisible(id)) throw this.invalid(name, 'has invisible characters. Remove them')
     return id
@@ -63,25 +86,36 @@ export class ParamReader {
     return id
   }
 
+  /** A value of an enum. `values` has its names and numbers; number 0 is the unset value. */
+  oneOf<T>(name: string, values: ReadonlyMap<string, T>, rule: string): T | undefined {
+    const value = this.#set(name)
+    if (value === undefined || /^0$|_UNSPECIFIED$/.test(String(value))) return undefined
+    const found = values.get(String(value))
+    if (found === undefined) throw this.invalid(name, rule)
+    return found
+  }
+
   flag(name: string): boolean | undefined {
-    const value = this.value(name)
+    const value = this.#set(name)
     if (value === undefined || typeof value === 'boolean') return value
+    if (value === 'true' || value === 'false') return value === 'true'
     throw this.invalid(name, 'must be true or false')
   }
 
   /** An integer in a range: of at least 0, unless another one is given. */
   count(name: string, range?: { min: number; max: number }): number | undefined {
-    const value = this.value(name)
-    if (value === undefined) return undefined
+    const given = this.#set(name)
+    if (given === undefined) return undefined
+    const value = typeof given === 'string' && /^-?\d+$/.test(given) ? Number(given) : given
     const { min, max } = range ?? { min: 0, max: Number.MAX_SAFE_INTEGER }
     if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
     throw this.invalid(name, `must be an integer ${range ? `from ${min} to ${max}` : 'of at least 0'}`)
   }
 
-  /** A time (RFC 3339 §5.6), in milliseconds since the epoch. The empty string counts as absent. */
+  /** A time (RFC 3339 §5.6), in milliseconds since the epoch. */
   time(name: string): number | undefined {
     const text = this.text(name)
-    if (text === undefined || text === '') return undefined
+    if (text === undefined) return undefined
     const at = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : NaN
     if (Number.isNaN(at)) throw this.invalid(name, 'must be a time such as 2026-11-21T09:00:00.000Z')
     return at
@@ -98,23 +132,30 @@ export class ParamReader {
   }
 
   list(name: string): unknown[] {
-    const value = this.value(name) ?? []
+    const value = this.#set(name) ?? []
     if (!Array.isArray(value)) throw this.invalid(name, 'must be an array')
     return value
   }
 
+  /** A free object: what is in it is kept as it is. */
   record(name: string): Record<string, unknown> | undefined {
-    const object = this.object(name)
-    return object && object.#object
+    const value = this.#set(name)
+    return value === undefined ? undefined : new ParamReader(value, this.pathOf(name)).#object
   }
 
+  /** A message of the protocol. One in which nothing is set is absent. */
   object(name: string): ParamReader | undefined {
     const value = this.value(name)
-    return value === undefined ? undefined : new ParamReader(value, this.pathOf(name))
+    return isUnset(value) ? undefined : new ParamReader(value, this.pathOf(name))
   }
 
   requiredObject(name: string): ParamReader {
     return new ParamReader(this.value(name), this.pathOf(name))
+  }
+
+  #set(name: string): unknown {
+    const value = this.value(name)
+    return value === '' ? undefined : value
   }
 
   pathOf(name: string): string {
@@ -125,6 +166,13 @@ export class ParamReader {
   invalid(name: string | undefined, rule: string): GridError {
     return invalidInput(name === undefined ? this.#path : this.pathOf(name), rule)
   }
+}
+
+/** Also a message in which nothing is set; but an object of data is content. */
+function isUnset(value: unknown, isData = false): boolean {
+  if (value === undefined || value === null || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return typeof value === 'object' && !isData && Object.values(value).every((member) => isUnset(member))
 }
 
 function invalidInput(field: string, rule: string): GridError {

@@ -40,11 +40,11 @@ function readAuthentication(
   return { scheme, credentials }
 }
 
-/** A secret goes into a header. The empty string counts as absent, as in ProtoJSON. */
+/** A secret goes into a header. */
 function readSecret(object: ParamReader, name: string): string | undefined {
   const secret = object.text(name, maxSecretLength)
   if (secret !== undefined && !/^[\x20-\x7e]*$/.test(secret)) throw object.invalid(name, 'must be printable ASCII')
-  return secret || undefined
+  return secret
 }
 
 /** Without its secrets, which are never shown again. */

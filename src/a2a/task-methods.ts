@@ -1,14 +1,29 @@
 /** What a client can do with its tasks, in both versions. See docs/protocol/a2a.md, "Tasks". */
 import { GridError } from '../errors.ts'
-import { isTerminal, type TaskState, taskStates } from '../grid/tasks/task.ts'
+import { isTerminal, type TaskState } from '../grid/tasks/task.ts'
 import { cancelTask, findTask, getTask, listTasks } from '../grid/tasks/tasks.ts'
 import { requireTaskStream, watchTask } from '../grid/tasks/watch-task.ts'
 import { stateOf10 } from './codec-10.ts'
-import { unlessEmpty, writeTask } from './codec.ts'
+import { writeTask } from './codec.ts'
 import { endpointAlias } from './grid-routing.ts'
 import { EventStream, type MethodCall } from './method-call.ts'
 import { ParamReader } from './param-reader.ts'
 import { heartbeatMs, taskItems } from './task-stream.ts'
+
+/** The states in the order of their numbers, from 1 on. @see a2a.proto, `TaskState` */
+const numberedStates: readonly TaskState[] = [
+  'submitted',
+  'working',
+  'completed',
+  'failed',
+  'canceled',
+  'input-required',
+  'rejected',
+  'auth-required',
+]
+const states: ReadonlyMap<string, TaskState> = new Map(
+  numberedStates.flatMap((state, n) => [[state, state], [stateOf10(state), state], [String(n + 1), state]] as const),
+)
 
 /** `tasks/get`, `GetTask`. Fails with `invalid_input` or `task_not_found`. */
 export async function tasksGet(call: MethodCall): Promise<unknown> {
@@ -28,7 +43,7 @@ export async function tasksList(call: MethodCall): Promise<unknown> {
     contextId: params.id('contextId'),
     state: readState(params),
     pageSize,
-    pageToken: unlessEmpty(params.text('pageToken')),
+    pageToken: params.text('pageToken'),
     historyLength: params.count('historyLength'),
     since: params.time('statusTimestampAfter'),
     includeArtifacts,
@@ -61,7 +76,10 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
     ? call.lastEventId
     : undefined
   if (hasEnded && (lastEventId === undefined || lastEventId === task.generation)) {
-    throw new GridError('unsupported_operation', 'This task has ended. Read it with tasks/get (0.3) or GetTask (1.0).')
+    throw new GridError(
+      'unsupported_operation',
+      `The task is in a terminal state: ${task.state}. Read it with tasks/get (0.3) or GetTask (1.0).`,
+    )
   }
   requireTaskStream(account)
   const news = watchTask(account, id, {
@@ -83,9 +101,5 @@ export function scopeOf({ aliases, connection }: MethodCall, params: ParamReader
 
 /** In the spelling of either version. */
 function readState(params: ParamReader): TaskState | undefined {
-  const status = unlessEmpty(params.text('status'))
-  if (status === undefined || status === 'TASK_STATE_UNSPECIFIED') return undefined
-  const state = taskStates.find((state) => status === state || status === stateOf10(state))
-  if (state === undefined) throw params.invalid('status', 'must be a state of a task')
-  return state
+  return params.oneOf('status', states, 'must be a state of a task')
 }

@@ -1,8 +1,16 @@
 /** Base64 (RFC 4648 §4): writing, reading, and telling it from other text. */
+import { Buffer } from 'node:buffer'
 
 /** Whether a text is base64 of either alphabet, with or without padding. @see RFC 4648 §4, §5 */
 export function isBase64(text: string): boolean {
   return /^[\w+/-]*={0,2}$/.test(text)
+}
+
+/** The same bytes as padded base64 of the standard alphabet. Line breaks are dropped; undefined for anything else. */
+export function canonicalBase64(text: string): string | undefined {
+  const digits = text.replace(/[\r\n]/g, '')
+  if (!isBase64(digits) || digits.replace(/=+$/, '').length % 4 === 1) return undefined
+  return Buffer.from(digits, 'base64').toString('base64')
 }
 
 /** Undefined for bytes that are no UTF-8 text, and for text with U+0000, which is UTF-16 or no text. */

@@ -1,3 +1,6 @@
+/** The longest text of a message, in UTF-8. Over A2A, the body of the request limits it. */
+export const maxTextBytes = 256 * 1024
+
 /**
  * Replace lone surrogates with U+FFFD, so that databases, JSON parsers and models all read the same text. Undefined if
  * the text contains U+0000, at which databases truncate.

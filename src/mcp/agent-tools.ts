@@ -9,7 +9,8 @@ import { listChannels } from '../grid/channels/channels.ts'
 import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
 import { type GridMessage, maxAnswerBytes, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
-import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
+import { expirySeconds } from '../grid/messaging/outgoing-message.ts'
+import { maxTextBytes } from '../lib/text.ts'
 import { readPart } from '../grid/messaging/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
@@ -41,8 +42,7 @@ const sendMessageTool = tool({
   annotations: { destructiveHint: false },
   input: z.strictObject({
     to: identifier.describe('@alias or #channel'),
-    // `sendMessage` counts characters; zod would count UTF-16 units.
-    message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
+    message: z.string().meta({ minLength: 1, maxLength: maxTextBytes }),
     reply_to_message_id: identifier.optional().describe('message_id of what this answers; completes its task'),
     parts: partsInput.optional(),
     choices: choicesInput.optional(),

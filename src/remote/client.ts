@@ -1,4 +1,5 @@
 /** Requests to remote agents over A2A, by the official client. See docs/protocol/a2a.md, "Remote agents". */
+import { canonicalBase64 } from '../lib/encoding.ts'
 import { parseAnswer } from '../lib/http/body.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
@@ -144,13 +145,29 @@ function fetchOf(
     outcome.status = response.status
     const text = await response.text()
     const { status, headers: given } = response
+    let answer: ReturnType<typeof parseAnswer>
     try {
-      return new Response(parseAnswer(text, answerLimits).text, { status, headers: given })
+      answer = parseAnswer(text, answerLimits)
     } catch {
       // What an error says is not needed.
       if (!response.ok) return new Response(null, { status, headers: given })
       throw useless('It is no JSON, or too large')
     }
+    requireBytes(answer.value, '')
+    return new Response(answer.text, { status, headers: given })
+  }
+}
+
+/** Parts whose bytes are no base64 are refused, because the official client would drop some of them in silence. */
+function requireBytes(value: unknown, path: string): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : `${path && `${path}.`}${name}`
+    if ((name === 'raw' || name === 'bytes') && typeof member === 'string' && canonicalBase64(member) === undefined) {
+      throw new RemoteRefusal(`It answered with a file that is not base64: ${at}.`)
+    }
+    // Free JSON.
+    if (name !== 'data' && name !== 'metadata') requireBytes(member, at)
   }
 }
 
@@ -221,6 +238,7 @@ function useless(detail: string): RemoteError {
 
 /** A `RemoteRefusal`, or a `RemoteError`, after which the request is repeated. */
 function asFailure(error: unknown, status = 0): unknown {
+  if (error instanceof RemoteRefusal) return error
   if (error instanceof RemoteError) {
     if (error.reason === 'timeout' && error.isSent) error.unanswered = 'timeout'
     if (error.reason === 'too_large' && isGood(error.status)) error.unanswered = 'useless'

@@ -4,7 +4,8 @@ import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
-import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
+import { expirySeconds } from '../grid/messaging/outgoing-message.ts'
+import { maxTextBytes } from '../lib/text.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { retractMessage } from '../grid/messaging/retract-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
@@ -19,8 +20,7 @@ import { type Call, flag, names, type Route, route, time, turns, unread } from '
 
 const newMessage = z.strictObject({
   to: identifier.describe('@alias or #channel'),
-  // `sendMessage` counts characters; zod would count UTF-16 units.
-  message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
+  message: z.string().meta({ minLength: 1, maxLength: maxTextBytes }),
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
   parts: partsInput.optional(),
   choices: choicesInput.optional(),

@@ -1,6 +1,7 @@
 /** Follows the log of messages for the pages of people and for searches. */
 import { listParts } from '../grid/conversations/open-message.ts'
 import { isStorageFull } from '../errors.ts'
+import { isShortened } from '../grid/messaging/long-text.ts'
 import { namedAliases } from '../lib/names.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { searchWords } from '../lib/search-words.ts'
@@ -48,14 +49,14 @@ async function indexSome(store: Store): Promise<boolean> {
   const { searchIndex } = store.global
   const found = await searchIndex.next(wordsUnitSize)
   if (found.length === 0) return false
-  const rows = found.map(({ seq, id, body, a2a, channelId, changed }) => ({
+  const rows = await Promise.all(found.map(async ({ seq, id, body, a2a, channelId, changed }) => ({
     seq,
     channelId,
     names: namedAliases(body),
-    words: searchWords(body),
+    words: searchWords(isShortened(body) ? `${body} ${await searchIndex.wholeText(seq)}` : body),
     has: [...listParts({ id, a2a, body }).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
     own: ownWords(JSON.parse(changed)),
-  }))
+  })))
   await store.write(searchIndex.add(rows, found[0].after, { at: store.deps.now(), quietMs }))
   return found.length === wordsUnitSize
 }

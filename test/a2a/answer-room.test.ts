@@ -88,9 +88,9 @@ test('streams of large tasks get the task and its events one after the other, an
   const id = await start(grid.alice, full)
   const open = () => openA2aStream(grid, grid.alice.key, request('SubscribeToTask', { id }))
   const [one, two] = [await open(), await open()]
-  expect(await one.nextItem()).toEqual({ comment: 'ping' })
+  expect(await one.nextItem()).toEqual({ comment: 'heartbeat' })
   expect((await one.nextItem())?.result.task.id).toBe(id)
-  for (let n = 0; n < 3; n++) expect(await two.nextItem()).toEqual({ comment: 'ping' })
+  for (let n = 0; n < 3; n++) expect(await two.nextItem()).toEqual({ comment: 'heartbeat' })
   expect(ofAccounts.held).toBe(full)
 
   // What it asks for next says that it has taken the task.

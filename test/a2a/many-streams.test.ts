@@ -47,11 +47,11 @@ test('a key has 100 streams; one more is 429 before anything is stored, and one 
 test('a stream without events says within 4 seconds that it is alive', async () => {
   grid = await testGrid({})
   const one = await open(await start())
-  expect(await one.nextItem()).toEqual({ comment: 'ping' })
+  expect(await one.nextItem()).toEqual({ comment: 'heartbeat' })
   await one.next()
   const startedAt = performance.now()
 
-  expect(await one.nextItem()).toEqual({ comment: 'ping' })
+  expect(await one.nextItem()).toEqual({ comment: 'heartbeat' })
   // Clients give up after 5 s of silence.
   expect(performance.now() - startedAt).toBeLessThan(4_900)
   await one.close()

@@ -52,7 +52,7 @@ test('in 0.3, with tenant and over HTTP+JSON it is the same message', async () =
 test('a stream is held back until the plain reply, which is its one event', async () => {
   for (const body of [stream10(), stream03()]) {
     const stream = await openStream(body)
-    expect(await stream.nextItem()).toEqual({ comment: 'ping' })
+    expect(await stream.nextItem()).toEqual({ comment: 'heartbeat' })
     const event = stream.next()
     const { messageId } = await received()
     expect(await isSettled(event)).toBe(false)

@@ -42,7 +42,7 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
     task_id: body.result.taskId,
     note: 'To complete this task, answer with reply_to_message_id, or call update_task.',
     a2a: {
-      messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+      messageId: 'message-1',
       contextId: body.result.contextId,
       taskId: body.result.taskId,
     },
@@ -120,7 +120,7 @@ test('checklist 16: the same message in 0.3 and in 1.0 gives equal inbox message
   })
   expect(in03.message).toBe('one')
   expect(in03.a2a).toEqual({
-    messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+    messageId: 'message-1',
     contextId: 'c-1',
     taskId: uuid,
     metadata: { mood: 'good' },

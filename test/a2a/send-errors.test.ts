@@ -61,12 +61,6 @@ test.each([
   })
 })
 
-test('a text of 10,001 characters is refused with a message about its length', async () => {
-  const { body } = await post(send03({ parts: [{ kind: 'text', text: 'x'.repeat(10_001) }] }))
-
-  expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('at most 10000') })
-})
-
 test('an unknown task id is -32001, with or without a recipient', async () => {
   const named = await post(send10({ taskId: 't-1' }))
   const unnamed = await post(send10({ taskId: 't-1', metadata: undefined }))

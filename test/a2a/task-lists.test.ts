@@ -43,7 +43,7 @@ test('checklist 10: pages are walked without repeats while tasks change', async 
   expect(seen).toEqual(ids)
 })
 
-test.each([0, 101, -1, 1.5, '10'])('checklist 10: a page size of %j is -32602', async (pageSize) => {
+test.each([0, 101, -1, 1.5, '1.5'])('checklist 10: a page size of %j is -32602', async (pageSize) => {
   const { body } = await post(request('ListTasks', { pageSize }))
 
   const description = 'pageSize must be an integer from 1 to 100.'

@@ -37,7 +37,7 @@ test('checklist 14: a stream to an agent that is not there says the task at once
   expect(stream.response.headers.get('cache-control')).toBe('no-cache, no-transform')
   expect(stream.response.headers.get('x-accel-buffering')).toBe('no')
   expect(stream.response.headers.get('a2a-version')).toBe('1.0')
-  expect(await stream.nextItem()).toEqual({ comment: 'ping' })
+  expect(await stream.nextItem()).toEqual({ comment: 'heartbeat' })
   expect(await stream.nextItem()).toMatchObject({
     id: 1,
     result: { task: { status: { state: 'TASK_STATE_SUBMITTED' } } },

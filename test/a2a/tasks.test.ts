@@ -28,7 +28,7 @@ test('checklist 16: a send to the endpoint of an agent is a task in 0.3, which 1
     status: { state: 'submitted', timestamp },
     history: [{
       kind: 'message',
-      messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+      messageId: 'message-1',
       role: 'user',
       parts: [{ kind: 'text', text: 'hi' }],
       contextId: 'c-1',
@@ -44,7 +44,7 @@ test('checklist 16: a send to the endpoint of an agent is a task in 0.3, which 1
     contextId: 'c-1',
     status: { state: 'TASK_STATE_WORKING', timestamp },
     history: [{
-      messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+      messageId: 'message-1',
       role: 'ROLE_USER',
       parts: [{ text: 'hi' }],
       contextId: 'c-1',

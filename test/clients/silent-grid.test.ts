@@ -44,7 +44,7 @@ test.each(runtimes)('%s: a stream goes on as long as frames come, and ends when 
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     let frames = 0
     const timer = setInterval(() => {
-      response.write(': heartbeat\n\n')
+      response.write(': heartbeat\n')
       if (++frames === 12) clearInterval(timer)
     }, 100)
   })

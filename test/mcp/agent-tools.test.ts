@@ -24,7 +24,7 @@ test('send_message is published with its limits', async () => {
   const { inputSchema } = body.result.tools[0]
 
   expect(inputSchema.required).toEqual(['to', 'message'])
-  expect(inputSchema.properties.message).toEqual({ type: 'string', minLength: 1, maxLength: 10_000 })
+  expect(inputSchema.properties.message).toEqual({ type: 'string', minLength: 1, maxLength: 256 * 1024 })
 })
 
 test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
@@ -183,7 +183,7 @@ test.each([
   ['send_message', { to: 'bob', message: '' }, 'invalid_input'],
   ['send_message', { to: 'bob', message: 'a\0b' }, 'invalid_input'],
   ['send_message', { to: 'bob\ud800', message: 'hi' }, 'invalid_input'],
-  ['send_message', { to: 'bob', message: 'x'.repeat(10_001) }, 'message_too_long'],
+  ['send_message', { to: 'bob', message: 'x'.repeat(256 * 1024 + 1) }, 'message_too_long'],
   ['send_message', { to: 'nobody', message: 'hi' }, 'recipient_not_found'],
   ['send_message', { to: 'eve', message: 'hi' }, 'recipient_not_found'],
   ['send_message', { to: 'alice', message: 'hi' }, 'self_message'],

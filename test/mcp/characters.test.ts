@@ -43,11 +43,6 @@ const limits: [what: string, limit: number, refusalOf: (text: string) => Promise
   ['guardrail', 64, (name) => rejection(createGuardrail(grid.acme.store, { name, provider: 'pii' }))],
   ['phrase of a guardrail', 200, (phrase) => rejection(phrases(phrase))],
   ['admin key', 80, (name) => rejection(createAdminKey(grid.acme.store, name))],
-  [
-    'message',
-    10_000,
-    async (message) => (await refusal(asAlice('send_message', { to: 'bob', message }))) && 'invalid_input',
-  ],
   ['search', 200, (search) => refusal(asAlice('list_agents', { search }))],
   [
     'idempotency key',
@@ -82,5 +77,5 @@ test('the lengths are published, where JSON Schema counts characters too', async
     skills: { items: { anyOf: [{ type: 'string', minLength: 1, maxLength: 64 }, { type: 'object' }] } },
   })
   expect(parameters(body.result.tools, 'admin_delete_agent')).toMatchObject({ id: { minLength: 1 } })
-  expect(parameters(ofAgent.body.result.tools, 'send_message')).toMatchObject({ message: { maxLength: 10_000 } })
+  expect(parameters(ofAgent.body.result.tools, 'send_message')).toMatchObject({ message: { maxLength: 256 * 1024 } })
 })

@@ -33,7 +33,7 @@ export function send03(message: Record<string, unknown> = {}, params: Record<str
   return request('message/send', {
     message: {
       kind: 'message',
-      messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+      messageId: 'message-1',
       role: 'user',
       parts: [{ kind: 'text', text: 'hi' }],
       metadata: { to: '@bob' },
@@ -47,7 +47,7 @@ export function send03(message: Record<string, unknown> = {}, params: Record<str
 export function send10(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
   return request('SendMessage', {
     message: {
-      messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+      messageId: 'message-1',
       role: 'ROLE_USER',
       parts: [{ text: 'hi' }],
       metadata: { to: '@bob' },

@@ -1,28 +1,30 @@
 /** Reads the server-sent events of a response. */
 
 export interface EventReader {
-  /** The next frame with data. Skips comments and retry hints. Fails when the stream ends. */
+  /** The next event. Skips comments and retry hints. Fails when the stream ends. */
   event(): Promise<string>
-  /** The next frame of any kind; undefined when the stream has ended. */
+  /** The next event, comment or retry hint; undefined when the stream has ended. */
   frame(): Promise<string | undefined>
   close(): Promise<void>
 }
 
+/** Fails at an event without data: the readers of A2A in Python cannot parse one. */
 export function readEvents(response: Response): EventReader {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
+  const eventIn = eventReader()
+  let lines: string[] = []
+  let rest = ''
 
   async function frame(): Promise<string | undefined> {
     for (;;) {
-      const end = text.indexOf('\n\n')
-      if (end >= 0) {
-        const found = text.slice(0, end)
-        text = text.slice(end + 2)
-        return found
+      for (let line; (line = lines.shift()) !== undefined;) {
+        const found = eventIn(line)
+        if (found !== undefined) return found
       }
       const { value, done } = await reader.read()
       if (done) return undefined
-      text += value
+      lines = (rest + value).split('\n')
+      rest = lines.pop()!
     }
   }
 
@@ -36,5 +38,32 @@ export function readEvents(response: Response): EventReader {
       }
     },
     close: () => reader.cancel(),
+  }
+}
+
+/**
+ * Takes line by line by the rules of httpx-sse 0.4 (`SSEDecoder.decode`), by which a blank line dispatches an event as soon
+ * as the stream has had an id, even without data.
+ */
+export function eventReader(): (line: string) => string | undefined {
+  let fields: string[] = []
+  let hasId = false
+
+  return function take(line) {
+    if (line.startsWith(':') || line.startsWith('retry:')) {
+      if (line.startsWith('retry:')) fields.push(line)
+      return line
+    }
+    if (line !== '') {
+      fields.push(line)
+      hasId ||= line.startsWith('id:')
+      return undefined
+    }
+    const dispatched = fields.filter((field) => !field.startsWith('retry:'))
+    if (!dispatched.some((field) => field.startsWith('data:')) && (hasId || fields.length > 0)) {
+      throw new Error(`An event without data is dispatched: ${JSON.stringify(fields)}`)
+    }
+    fields = []
+    return dispatched.length > 0 ? dispatched.join('\n') : undefined
   }
 }

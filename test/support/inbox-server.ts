@@ -128,7 +128,7 @@ export async function startInboxServer() {
     streams.set(response, new URL(request.url!, 'http://grid').searchParams.toString())
     response.once('close', () => streams.delete(response))
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    response.write(entries.some(({ state }) => state === 'unread') ? 'data: wake\n\n' : ': heartbeat\n\n')
+    response.write(entries.some(({ state }) => state === 'unread') ? 'data: wake\n\n' : ': heartbeat\n')
   }
 
   function wake(): void {

@@ -224,7 +224,7 @@ test('an account of others is refused as one that does not exist, and so is a th
   for (const id of [grid.acme.id, 'nothing']) {
     const answer = await one.request(`/live?watch=${grid.evil.id},${id}`)
     expect(await answer.text()).toMatch(
-      new RegExp(`^retry: \\d+\\n\\nevent: bye\\ndata: {"why":"account","a":"${id}"}\\n\\n$`),
+      new RegExp(`^retry: \\d+\\nevent: bye\\ndata: {"why":"account","a":"${id}"}\\n\\n$`),
     )
   }
   const live = await openLive(one, `${grid.evil.id}:${thread.id}`)

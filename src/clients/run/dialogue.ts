@@ -1,4 +1,6 @@
 /** What a child is told on its standard input, and what its output says to whom. */
+import { Buffer } from 'node:buffer'
+import { maxTextBytes } from '../../lib/text.ts'
 import type { InboxMessage } from '../grid-client.ts'
 import { byThread, type Per } from './threads.ts'
 
@@ -75,9 +77,6 @@ export class UnclearOutput extends Error {
 /** A child that is a model says so if no answer is awaited. An empty output means the same. */
 const noReply = 'NO_REPLY'
 
-/** The grid refuses longer messages. In characters. */
-export const maxAnswer = 10_000
-
 /**
  * The answers in an output. If all messages are of one thread, the whole output answers the last one. Of several threads,
  * each line is a JSON object `{"reply_to_message_id", "message"}`. Fails with `UnclearOutput`.
@@ -122,9 +121,10 @@ function answerTo(messages: readonly InboxMessage[], text: string): Answer[] {
   return [{ to, replyTo: last.message_id, text: shortened(text), messageIds }]
 }
 
+/** The grid refuses longer messages. */
 function shortened(text: string): string {
-  const characters = [...text]
-  if (characters.length <= maxAnswer) return text
-  const note = `\n[Shortened: the answer had ${characters.length} characters.]`
-  return characters.slice(0, maxAnswer - note.length).join('') + note
+  const bytes = Buffer.from(text)
+  if (bytes.length <= maxTextBytes) return text
+  const note = `\n[Shortened: the answer had ${bytes.length} bytes.]`
+  return bytes.subarray(0, maxTextBytes - note.length).toString().replace(/\ufffd$/, '') + note
 }

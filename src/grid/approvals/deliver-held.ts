@@ -5,6 +5,7 @@ import type { Decided } from '../../store/account/held-changes.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import { checkGuardrails } from '../messaging/check-guardrails.ts'
 import type { A2aDetails, OutgoingMessage, Recipient, Sender, TaskStep } from '../messaging/outgoing-message.ts'
+import { asGiven, asStored } from '../messaging/long-text.ts'
 import { splitDetails } from '../messaging/parts.ts'
 import { quotasOf, refuseFullInbox } from '../messaging/quota.ts'
 import { resolve } from '../messaging/resolve.ts'
@@ -61,29 +62,22 @@ function outgoingOf(
 ): OutgoingMessage {
   const { body, a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
   const { hops, flagged, sanitized, sharedWith, type, recipient } = content
-  const cleaned = text === undefined ? body : checkText(text).text
-  const given = a2a === null ? undefined : wholeDetails(a2a, parts)
-  const details = given && text !== undefined ? withText(given, a2a, cleaned) : given
-  const split = details && details !== given ? splitDetails(id, { ...details }) : undefined
+  const given = asGiven(body, a2a === null ? undefined : wholeDetails(a2a, parts))
+  const isEdited = text !== undefined
+  const cleaned = isEdited ? checkText(text).text : given.text
+  const details = isEdited && given.details ? withText(given.details, a2a, cleaned) : given.details
+  const stored = asStored(cleaned, details)
+  const split = isEdited && stored.details ? splitDetails(id, { ...stored.details }) : undefined
   const message = {
-    ...{
-      id,
-      from: ends.sender.agentId,
-      type,
-      recipient,
-      body: cleaned,
-      replyToMessageId,
-      conversationId,
-      hops,
-      flagged,
-    },
+    ...{ id, from: ends.sender.agentId, type, recipient, body: stored.body },
+    ...{ replyToMessageId, conversationId, hops, flagged },
     ...{ sanitized, sharedWith, key: null, keysSince: 0, replyFrom: null, at },
     ...{ contextId: later.contextId, taskId: later.taskId, expiresAt: later.expiresAt },
     // What is stored stays.
     traceparent: null,
     isInTaskAlone: later.isInTaskAlone,
-    a2a: split ? JSON.stringify(split.inline) : a2a,
-    largeParts: partsAsJson(split ? split.apart : parts),
+    a2a: isEdited ? split ? JSON.stringify(split.inline) : null : a2a,
+    largeParts: partsAsJson(isEdited ? split?.apart ?? [] : parts),
   }
   const input = { to: recipient, text: cleaned, a2a: details }
   return { ...ends, message, draft: { input, key: null, requestHash: '', sanitized } }

@@ -94,8 +94,8 @@ async function notStored(account: AccountStore, tried: { provider: string; confi
 export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
   const content = { body: text }
   const { body } = replacement === undefined
-    ? withMasked(content, text, spans, maxTextLength)
-    : withReplacement(content, text, replacement, maxTextLength)
+    ? withMasked(content, text, spans)
+    : withReplacement(content, text, replacement)
   return body
 }
 

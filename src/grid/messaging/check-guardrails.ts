@@ -10,6 +10,7 @@ import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
 import { askGuardrails, type Asking, blocked, type Finding, isRefused, kindsOf, unavailable } from './ask-guardrails.ts'
 import { type GuardedContent, guardedContent, hashOf, type MessageContent } from './guarded-text.ts'
 import type { A2aDetails, OutgoingMessage } from './outgoing-message.ts'
+import { asStored } from './long-text.ts'
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
 import { withContents } from './uploads.ts'
@@ -42,9 +43,9 @@ interface Checked {
 
 async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guarding'>): Promise<Checked> {
   const { account, sender, recipient, message, draft: { input } } = outgoing
-  const { body, conversationId } = message
+  const { conversationId } = message
   const content: MessageContent = {
-    body,
+    body: input.text,
     ...(input.a2a && { details: await withContents(account, sender, present(input.a2a), message.id) }),
     continues: input.continues,
     ...(conversationId !== null && conversationId !== input.a2a?.contextId && { conversationId }),
@@ -121,14 +122,15 @@ function applied(
   const redactions = found.filter(({ action }) => action === 'redacted')
   if (redactions.length === 0) return { message: { ...message, flagged }, content }
   const redacted = redactedContent(content, text, redactions)
-  const split = redacted.details && splitDetails(message.id, redacted.details)
+  const { body, details } = asStored(redacted.body, redacted.details)
+  const split = details && splitDetails(message.id, { ...details })
   const isContext = message.conversationId !== null && message.conversationId === content.details?.contextId
   const conversationId = isContext ? String(redacted.details!.contextId) : redacted.conversationId
   return {
     message: {
       ...message,
       flagged,
-      body: redacted.body,
+      body,
       conversationId: conversationId ?? message.conversationId,
       a2a: split ? JSON.stringify(split.inline) : null,
       largeParts: split?.apart.length ? JSON.stringify(split.apart) : null,

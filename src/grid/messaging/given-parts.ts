@@ -13,7 +13,7 @@ const maxUrlLength = 2_048
 
 /** Parts of `partsInput` in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
 export function givenParts(given: readonly Record<string, unknown>[], maxBytes = maxPartsBytes): GivenPart[] {
-  const parts = given.map(givenPart)
+  const parts = given.map((part, n) => givenPart(part, `parts[${n}]`))
   const bytes = parts.reduce((sum, part) => sum + bytesOf({ ...part }), 0)
   if (bytes <= maxBytes) return parts
   throw new GridError('payload_too_large', `The parts have ${bytes} bytes, at most ${maxBytes} fit in a call.`)
@@ -21,7 +21,7 @@ export function givenParts(given: readonly Record<string, unknown>[], maxBytes =
 
 const known = ['text', 'raw', 'url', 'data', 'part_id', 'mediaType', 'filename', 'metadata', 'kind']
 
-function givenPart(given: Record<string, unknown>): GivenPart {
+function givenPart(given: Record<string, unknown>, field: string): GivenPart {
   const unknown = Object.keys(given).find((name) => !known.includes(name))
   if (unknown !== undefined) {
     throw invalidInput(
@@ -30,7 +30,7 @@ function givenPart(given: Record<string, unknown>): GivenPart {
     )
   }
   const { part_id, ...others } = given
-  if (part_id === undefined) return checked(asPart(given))
+  if (part_id === undefined) return checked(asPart(given, field))
   if (typeof part_id !== 'string' || !isId(part_id)) throw noUpload()
   // As one of its members has to be a content.
   const { mediaType, filename, metadata } = checked(asPart({ text: '', ...others }))

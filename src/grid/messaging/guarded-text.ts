@@ -9,7 +9,7 @@ import { isBase64, textOfBytes } from '../../lib/encoding.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { once } from '../../lib/lazy.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
-import { hasAtMost, wellFormed } from '../../lib/text.ts'
+import { wellFormed } from '../../lib/text.ts'
 
 const mask = '[redacted]'
 /** The longest text that guardrails are asked about, in UTF-16 units: 1 MiB of files, and room for the other texts. */
@@ -62,7 +62,7 @@ export function guardedContent(content: MessageContent): GuardedContent {
 }
 
 /** The message with these stretches of its one text masked; without any, or with very many, all of it. */
-export function withMasked(content: MessageContent, text: string, spans: readonly Span[], max: number): MessageContent {
+export function withMasked(content: MessageContent, text: string, spans: readonly Span[]): MessageContent {
   const merged = mergedSpans(text, spans)
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
   const from = content.continues?.length ?? 0
@@ -72,13 +72,12 @@ export function withMasked(content: MessageContent, text: string, spans: readonl
     offset += part.length + after.length
     return maskedIn(part, start, masked)
   }
-  const redacted = mapTexts(content, {
+  return mapTexts(content, {
     text: (part, after) => cleanedIfMasked(part, next(part, after)),
     file: (part) => next(part),
     partOfBody: (part, start) => cleanedIfMasked(part, maskedIn(part, from + start, masked)),
     unreadable: () => {},
   })
-  return { ...redacted, body: hasAtMost(redacted.body, max) ? redacted.body : mask }
 }
 
 /** What a character needed that is masked, such as a joiner, is invisible text now. */
@@ -91,7 +90,6 @@ export function withReplacement(
   content: MessageContent,
   text: string,
   replacement: string,
-  max: number,
 ): MessageContent {
   const { continues = '', body } = content
   const others = text.slice(continues.length + body.length)
@@ -99,8 +97,8 @@ export function withReplacement(
   const written = isOfBody
     ? withoutInvisible(wellFormed(replacement.slice(continues.length, replacement.length - others.length)) ?? '')
     : ''
-  const masked = () => withMasked(content, text, [], max)
-  if (written === '' || !hasAtMost(written, max)) return masked()
+  const masked = () => withMasked(content, text, [])
+  if (written === '') return masked()
   const texts = bodyParts(content)
   if (texts.length === 0) return { ...content, body: written }
   if (texts.length > 1) return masked()

@@ -6,6 +6,7 @@ import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 
+/** In characters. Of a longer text, the message has the beginning. See `asStored`. */
 export const maxMessageLength = 10_000
 /** After how many seconds a message may expire: up to 7 days. */
 export const expirySeconds = { min: 10, max: 604_800 }
@@ -19,7 +20,8 @@ export interface Sender {
 
 /**
  * What belongs to a message beyond its text; kept for the recipient. Parts are in 1.0 form. Of a message over A2A they are
- * all of its content, with the text. Other messages have nothing but `parts`, which come after their text, and `choices`.
+ * all of its content, with the text. Other messages have nothing but `parts`, which come after their text, `choices`, and
+ * `hasLongText`: the first part is the text.
  */
 export interface A2aDetails {
   messageId?: string
@@ -33,6 +35,7 @@ export interface A2aDetails {
   waitingTaskIds?: string[]
   /** What a person may answer with one click. */
   choices?: string[]
+  hasLongText?: true
   /** Of the artifact that the message is a chunk of. */
   artifactId?: string
   artifactName?: string

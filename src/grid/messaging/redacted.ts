@@ -4,7 +4,7 @@ import { once } from '../../lib/lazy.ts'
 import { type ChangedDelivery, lengthOf, type ReviewedMessage } from '../../store/account/new-message.ts'
 import { type Finding, isRefused } from './ask-guardrails.ts'
 import { type MessageContent, withMasked, withReplacement } from './guarded-text.ts'
-import { maxMessageLength } from './outgoing-message.ts'
+import { asStored } from './long-text.ts'
 import { splitDetails } from './parts.ts'
 import { withoutContents } from './uploads.ts'
 
@@ -18,13 +18,13 @@ export function redactedContent(content: MessageContent, text: string, redaction
   const distinct = [...new Map(redactions.map((finding) => [finding.guardrail.id, finding])).values()]
   const [{ replacement }] = distinct
   if (distinct.length === 1 && replacement !== undefined) {
-    return withReplacement(content, text, replacement, maxMessageLength)
+    return withReplacement(content, text, replacement)
   }
   const spans = distinct.flatMap(({ spans }) => spans)
   // Without stretches it is unknown what to leave, so everything is masked.
   const isWhole = spans.length > maxSpansTogether ||
     distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
-  return withMasked(content, text, isWhole ? [] : spans, maxMessageLength)
+  return withMasked(content, text, isWhole ? [] : spans)
 }
 
 /**
@@ -38,7 +38,7 @@ export async function changedDeliveries(
   found: Finding[],
 ): Promise<ChangedDelivery[]> {
   const unchanged = { body: null, a2a: null, chars: lengthOf(message) }
-  const masked = once(() => copyOf(message, content, withMasked(content, text, [], maxMessageLength)))
+  const masked = once(() => copyOf(message, content, withMasked(content, text, [])))
   const deliveries: ChangedDelivery[] = []
   let left = mostCopied
   for (const { agentIds, findings } of byAgents(found)) {
@@ -78,11 +78,11 @@ function byAgents(found: Finding[]): { agentIds: string[]; findings: Finding[] }
 
 /** Undefined if the message cannot be delivered so: a delivery has no conversation of its own. */
 function copyOf(message: ReviewedMessage, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
-  const { body, details, conversationId } = redacted
-  if (conversationId !== content.conversationId) return undefined
+  if (redacted.conversationId !== content.conversationId) return undefined
+  const { body, details } = asStored(redacted.body, redacted.details)
   // Whole, because the parts of the message are stored as the others may see them.
-  const a2a = details ? JSON.stringify(withoutContents(details)) : null
-  const inline = details ? JSON.stringify(splitDetails(message.id, details).inline) : null
+  const a2a = details ? JSON.stringify(withoutContents({ ...details })) : null
+  const inline = details ? JSON.stringify(splitDetails(message.id, { ...details }).inline) : null
   return { body, a2a, chars: lengthOf({ body, a2a: inline }) }
 }
 

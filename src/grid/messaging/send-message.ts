@@ -1,9 +1,10 @@
 /** Sending a message to an agent or a channel: resolve → compose → review → commit. */
+import { Buffer } from 'node:buffer'
 import type { Actor } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
+import { maxTextBytes, wellFormed } from '../../lib/text.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
@@ -13,11 +14,11 @@ import { answeredTask, taskPart } from './answered-task.ts'
 import { checkGuardrails } from './check-guardrails.ts'
 import { cleanChoices, requirePerson } from './choices.ts'
 import { withCleanNames } from './given-parts.ts'
+import { asStored } from './long-text.ts'
 import {
   type A2aDetails,
   type Draft,
   type LeasePart,
-  maxMessageLength,
   type OutgoingMessage,
   type Recipient,
   type Sender,
@@ -116,7 +117,7 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
 
 /** What is sent, as it is checked, hashed and stored: without invisible characters. */
 function draftOf(input: SendInput): Draft {
-  const { text, isCleaned } = checkText(input.text)
+  const { text, isCleaned } = checkText(input.text, input.a2a ? Infinity : maxTextBytes)
   const given = input.a2a ?? givenDetails(input)
   const a2a = given && cleanedDetails(given)
   const cleaned = { ...input, text, a2a }
@@ -158,22 +159,23 @@ async function compose(
   const type = messageTypes[actor.type]
   const at = account.deps.now()
   const id = newId()
-  const details = input.a2a && splitDetails(id, { ...input.a2a })
+  const { body, details } = asStored(input.text, input.a2a)
+  const split = details && splitDetails(id, { ...details })
   const composed = {
     id,
     from: sender.agentId,
     type,
     recipient,
-    body: input.text,
+    body,
     replyToMessageId: input.replyToMessageId ?? null,
     conversationId: conversationId ?? repliedTo?.conversationId ?? null,
-    a2a: details ? JSON.stringify(details.inline) : null,
+    a2a: split ? JSON.stringify(split.inline) : null,
     flagged: false,
     sanitized,
     sharedWith: null,
     key,
     keysSince: at - keyLifetimeMs,
-    largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
+    largeParts: split?.apart.length ? JSON.stringify(split.apart) : null,
     hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
     replyFrom: repliedTo?.type === 'agent' ? repliedTo.fromAlias : null,
     contextId: input.a2a?.contextId ?? null,
@@ -201,18 +203,17 @@ async function review(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   return await withHold({ ...outgoing, message: await checkGuardrails(outgoing) })
 }
 
-/** Well-formed text of 1 to 10,000 characters, without invisible ones. `isCleaned`: it had some. */
-export function checkText(text: string): { text: string; isCleaned: boolean } {
+/** Well-formed text without invisible characters, and not empty. `isCleaned`: it had some. */
+export function checkText(text: string, maxBytes = maxTextBytes): { text: string; isCleaned: boolean } {
   const given = wellFormed(text)
   if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
   if (given === '') throw new GridError('invalid_input', 'The message is empty.')
   const checked = withoutInvisible(given)
   if (checked === '') throw new GridError('invalid_input', 'The message has only invisible characters. Write text.')
-  if (!hasAtMost(checked, maxMessageLength)) {
-    throw new GridError(
-      'message_too_long',
-      `The message has ${characterCount(checked)} characters, at most ${maxMessageLength} are allowed. Split it.`,
-    )
+  const bytes = Buffer.byteLength(checked)
+  if (bytes > maxBytes) {
+    const problem = `The message has ${bytes} bytes, at most ${maxBytes} are allowed.`
+    throw new GridError('message_too_long', `${problem} Split it, or upload it as a file.`)
   }
   return { text: checked, isCleaned: checked !== given }
 }

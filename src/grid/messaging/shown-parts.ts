@@ -27,14 +27,19 @@ export function isFromA2a(json: string | null): boolean {
   }
 }
 
-function hasMoreThanParts(details: Record<string, unknown>): boolean {
-  return Object.keys(details).some((name) => name !== 'parts' && name !== 'choices')
+export function hasMoreThanParts(details: object): boolean {
+  return Object.keys(details).some((name) => !['parts', 'choices', 'hasLongText'].includes(name))
+}
+
+/** Whether the text of a message is among its parts. */
+export function hasTextInParts(json: string | null): boolean {
+  return isFromA2a(json) || JSON.parse(json ?? '{}').hasLongText === true
 }
 
 /** `json`: the details of the message as stored, `body` its text. Throws if they are damaged. */
 export function shownDetails(messageId: string, json: string, body: string, maxChars: number): ShownDetails {
   const { inline, chars, sanitized } = inlineDetails(messageId, json)
-  const { parts: _, choices: __, ...a2a } = inline
+  const { parts: _, choices: __, hasLongText: ___, ...a2a } = inline
   const isA2a = hasMoreThanParts(inline)
   if (chars > maxChars) {
     const whole = handleOf('details', wholePart(`${messageId}.details`, inline))

@@ -44,7 +44,7 @@ export async function deliverAnswer(
     } else {
       await sendMessage(account, account.actor, {
         to: message.recipient.startsWith('#') ? message.recipient : `@${message.fromAlias}`,
-        text: hasAtMost(text, maxMessageLength) ? text || noText : shortened(text),
+        text: text || noText,
         replyToMessageId: message.id,
         idempotencyKey,
         ...(isWholeText(parts, text) ? {} : { a2a: { messageId: message.id, parts } satisfies A2aDetails }),
@@ -64,7 +64,7 @@ export async function tellOfFailure(
   said = '',
 ): Promise<string> {
   const { alias } = account.actor
-  const text = shortened(`@${alias} did not get or answer your message. ${reason}`)
+  const text = `@${alias} did not get or answer your message. ${reason}`
   const idempotencyKey = `failed:${message.id}`
   const refused = await unlessRefused(async () => {
     if (message.taskId !== null) {
@@ -72,7 +72,7 @@ export async function tellOfFailure(
     } else if (!message.recipient.startsWith('#')) {
       const reply = { to: `@${message.fromAlias}`, replyToMessageId: message.id }
       if (said !== '') {
-        const words = { ...reply, text: shortened(said), idempotencyKey: `said:${message.id}` }
+        const words = { ...reply, text: said, idempotencyKey: `said:${message.id}` }
         // A guardrail may block the words. The notice has none of them.
         await unlessRefused(async () => void await sendMessage(account, account.actor, words))
       }
@@ -113,9 +113,4 @@ function isWholeText(parts: readonly Part[], text: string): boolean {
 
 function cleaned(text: string): string {
   return withoutInvisible(text.replaceAll('\0', '').toWellFormed())
-}
-
-/** The beginning of a text that is too long for a message. The whole text is in the parts. */
-export function shortened(text: string): string {
-  return hasAtMost(text, maxMessageLength) ? text : `${Array.from(text).slice(0, maxMessageLength - 1).join('')}…`
 }

@@ -9,7 +9,7 @@ import type { SlackChannel } from '../../store/account/slack.ts'
 import type { Store } from '../../store/store.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import type { SendInput } from '../messaging/outgoing-message.ts'
-import { shortened, temporary } from '../remote-agents/answers.ts'
+import { temporary } from '../remote-agents/answers.ts'
 import { addressOf } from '../remote-agents/find-remote.ts'
 import { linkCodePattern } from './connect.ts'
 
@@ -100,12 +100,12 @@ async function takeMessage(
   if (person && allows(person.role, 'use')) {
     const { userId, role, agentId, alias } = person
     const writer = store.account(owner, { type: 'user', userId, role, sessionId: `slack ${slack.id}` })
-    await send(writer, { agentId, alias }, { ...input, text: shortened(said) })
+    await send(writer, { agentId, alias }, { ...input, text: said })
   } else {
     const { agentId, alias } = slack
     const writer = store.account(owner, { type: 'agent', agentId, alias, credentialId: `slack ${slack.id}` })
     const name = await nameOf(account, slack, user)
-    await send(writer, { agentId, alias }, { ...input, text: shortened(`${name}: ${said}`) })
+    await send(writer, { agentId, alias }, { ...input, text: `${name}: ${said}` })
   }
 }
 

@@ -5,7 +5,7 @@ import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
 import type { A2aDetails } from '../messaging/outgoing-message.ts'
-import { isFromA2a } from '../messaging/shown-parts.ts'
+import { hasTextInParts } from '../messaging/shown-parts.ts'
 import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
 
 export interface Viewer {
@@ -164,7 +164,7 @@ export function wholeDetails(a2a: string, apart: readonly StoredPart[]): A2aDeta
 
 /** All parts of a message, its text among them. See `A2aDetails`. */
 export function withText<T>(body: string, a2a: string | null, parts: T[] | undefined): (T | { text: string })[] {
-  return parts && isFromA2a(a2a) ? parts : [{ text: body }, ...parts ?? []]
+  return parts && hasTextInParts(a2a) ? parts : [{ text: body }, ...parts ?? []]
 }
 
 function wholeOf(handle: Handle, apart: Parts): Part[] {

@@ -1,7 +1,9 @@
 /** Messages of a client that make a task, or continue one. See docs/protocol/messages.md, "Tasks". */
 import { canonicalJson } from '../../lib/encoding.ts'
 import { invalidInput } from '../../errors.ts'
-import { newId } from '../../lib/id.ts'
+import { isId, newId } from '../../lib/id.ts'
+import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { NewPushConfig } from '../../store/account/push-configs.ts'
@@ -46,6 +48,8 @@ export interface SentTask {
   sent: SentMessage
   /** `home`: the earlier account of the client that the task is in. */
   task: Pick<TaskRow, 'id' | 'contextId' | 'mode'> & { home?: string }
+  /** The message repeats one of an open task, and was not sent again. */
+  isDuplicate?: true
 }
 
 const maxTaskMs = 7 * day
@@ -61,6 +65,9 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   const { deps: { now }, read, change } = account
   const recipient = await resolve(account, sender, input.to)
   if (!recipient.inbox) throw invalidInput('A task needs an agent as its recipient.', 'to')
+  const repeatHash = repeatHashOf(input.message, [recipient.id, input.contextId ?? null])
+  const duplicate = await duplicateOf(account, sender, repeatHash, recipient.label)
+  if (duplicate) return duplicate
   const mode = input.mode === 'message' && !recipient.messageReplies ? 'task' : input.mode
   const { agentId: recipientAgentId, home } = recipient.inbox
   const push = input.push && await newPushConfig(account, input.push)
@@ -86,6 +93,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
         contextId,
         mode,
         expiresAt: now() + maxTaskMs,
+        repeatHash,
       }
       return [
         change.tasks.keepContext(task),
@@ -120,6 +128,9 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     throw invalidInput('message.contextId differs from the contextId of the task.', 'message.contextId')
   }
   refuseEnded(task)
+  const repeatHash = repeatHashOf(message, [task.recipientAgentId, taskId])
+  const duplicate = await duplicateOf(account, sender, repeatHash, `@${task.recipientAlias}`)
+  if (duplicate) return duplicate
   refuseIfFull(task)
   const push = input.push && await newPushConfig(account, input.push)
   if (push) await requirePlaceFor(account, taskId, push)
@@ -134,6 +145,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
       // First, so that it is told of what the message changes.
       ...pushOf(account, sender, taskId, push, at),
       tasks.addMessage(changer, taskId, id, 'user'),
+      tasks.setRepeatHash(sender.agentId, taskId, id, repeatHash),
       ...tasks.change(changer, {
         task: taskId,
         event: id,
@@ -176,6 +188,27 @@ async function repeatOf(
   if (!repeat) return undefined
   const { sent, home } = repeat
   return { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent, home) }
+}
+
+/** By what a client repeats a message whose answer it has lost. Scripts use constant ids, so only a UUID counts. */
+function repeatHashOf(message: ClientMessage, place: readonly (string | null)[]): string | null {
+  return isId(message.messageId) ? hashForLookup(canonicalJson([withoutInvisibleIn(message), ...place])) : null
+}
+
+async function duplicateOf(
+  account: AccountStore,
+  { agentId }: Sender,
+  repeatHash: string | null,
+  recipient: string,
+): Promise<SentTask | undefined> {
+  if (repeatHash === null) return undefined
+  const { tasks } = account.read
+  const found = await tasks.repeated(agentId, repeatHash)
+  const task = found && await tasks.of('client', agentId, found.id)
+  if (!task) return undefined
+  const { messageId: id, createdAt } = found
+  const sent = { id, recipient, conversationId: task.conversationId, createdAt, hops: 0, unread: 0 }
+  return { sent, task, isDuplicate: true }
 }
 
 async function taskOfRepeat(

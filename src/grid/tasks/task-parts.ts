@@ -1,6 +1,6 @@
 /** The parts of messages and artifacts, in 1.0 form. */
 import { invalidInput } from '../../errors.ts'
-import { isBase64 } from '../../lib/encoding.ts'
+import { canonicalBase64 } from '../../lib/encoding.ts'
 import { hasAtMost } from '../../lib/text.ts'
 import type { GivenPart, Part } from './task.ts'
 
@@ -8,14 +8,11 @@ const contents = ['text', 'raw', 'url', 'data'] as const
 const labels = ['mediaType', 'filename'] as const
 const maxLabelLength = 1_000
 
-/** A part in 1.0 form, without members that A2A does not know. Fails with `invalid_input`. */
-export function asPart(given: Record<string, unknown>): Part {
+/** A part in 1.0 form, without members that A2A does not know, its bytes as canonical base64. Fails with `invalid_input`. */
+export function asPart(given: Record<string, unknown>, field = 'parts'): Part {
   const present = contents.filter((name) => given[name] !== undefined)
   if (present.length !== 1) {
     throw invalidInput('A part must have exactly one of text, raw, url and data.', 'parts')
-  }
-  if (typeof given.raw === 'string' && !isBase64(given.raw)) {
-    throw invalidInput('`raw` must be base64.', 'parts')
   }
   for (const name of ['text', 'raw', 'url', ...labels]) {
     if (given[name] !== undefined && typeof given[name] !== 'string') {
@@ -28,8 +25,11 @@ export function asPart(given: Record<string, unknown>): Part {
   if (typeof (given.metadata ?? {}) !== 'object' || Array.isArray(given.metadata)) {
     throw invalidInput('`metadata` must be an object.', 'parts')
   }
+  const raw = typeof given.raw === 'string' ? canonicalBase64(given.raw) : undefined
+  if (given.raw !== undefined && raw === undefined) throw invalidInput(`${field}.raw must be base64.`, `${field}.raw`)
   const known = [...present, ...labels, 'metadata'].filter((name) => given[name] !== undefined)
-  return Object.fromEntries(known.map((name) => [name, given[name]])) as unknown as Part
+  const part = Object.fromEntries(known.map((name) => [name, given[name]]))
+  return { ...part, ...(raw !== undefined && { raw }) } as unknown as Part
 }
 
 /** Parts one behind the other. Texts that follow each other are one, or a chunk would take more room than its text. */

@@ -171,12 +171,14 @@ export function taskNotFound(taskId: string): GridError {
 /** Fails with `unsupported_operation`. */
 export function refuseEnded({ id, state, expiresAt }: TaskRow): void {
   if (expiresAt !== null) return
-  const message = `The task has ended: it is ${state}. Begin a new one.`
+  const message = `The task is in a terminal state: ${state}. Send without its taskId to begin a new one.`
   throw new GridError('unsupported_operation', message, { info: { taskId: id } })
 }
 
 function notCancelable({ id, state }: TaskRow): GridError {
-  return new GridError('task_not_cancelable', `The task has ended already: it is ${state}.`, { info: { taskId: id } })
+  return new GridError('task_not_cancelable', `The task is in a terminal state already: ${state}.`, {
+    info: { taskId: id },
+  })
 }
 
 function tokenOf({ statusAt, id }: TaskRow, ofList: string): string {

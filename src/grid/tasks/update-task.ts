@@ -4,6 +4,7 @@ import { GridError, invalidInput } from '../../errors.ts'
 import { canonicalJson } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { hasAtMost } from '../../lib/text.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { HeldStep } from '../../store/account/new-held.ts'
@@ -130,11 +131,11 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
   }
   const step = saidStep(account, sender, task, { state, chunk })
   step.check = async () => refuseEnded(await findReceived(account, { taskId: task.id }))
-  const isText = parts.length === 1 && parts.every(isBareText) && textOf(parts).length <= maxMessageLength
+  const isText = parts.length === 1 && parts.every(isBareText) && hasAtMost(textOf(parts), maxMessageLength)
   const artifact = chunk && { artifactId: chunk.artifactId, artifactName: chunk.name ?? undefined }
   await sendMessage(account, sender, {
     to: `@${task.clientAlias}`,
-    text: textOf(parts).slice(0, maxMessageLength).toWellFormed() || noText,
+    text: textOf(parts) || noText,
     // Its retention may have ended.
     replyToMessageId: (await account.read.inbox.received(sender.agentId, task.messageId))?.id,
     conversationId: task.conversationId,

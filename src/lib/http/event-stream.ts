@@ -14,11 +14,13 @@ export const streamHeaders = {
 /** Tells clients to wait 15 s before they reopen a lost stream. Otherwise some try every second. */
 export const retryHint = retryAfter(15_000)
 
+/** Only an event ends with a blank line. After anything else, Python clients (httpx-sse) dispatch an empty event. */
 export function retryAfter(ms: number): string {
-  return `retry: ${ms}\n\n`
+  return `retry: ${ms}\n`
 }
 
-export const heartbeat = ': heartbeat\n\n'
+/** A comment, which shows that the stream is alive. */
+export const heartbeat = ': heartbeat\n'
 
 /** Formats one event. `data` must not contain line breaks. The client sends the last `id` when it reopens the stream. */
 export function event(data: string, name?: string, id?: number): string {

@@ -55,6 +55,8 @@ export interface FoundMessage {
   fromAlias: string
   createdAt: number
   body: string
+  /** The text was delivered to it otherwise than the index has it. */
+  isChanged: number
 }
 
 /**
@@ -145,11 +147,11 @@ const messageColumns = 'm.seq, m.id, m.recipient, m.from_alias, m.created_at'
 // A sender does not learn what a guardrail of another account masked.
 const ofAgent = query<FoundMessage>(`
   SELECT * FROM (
-    SELECT ${messageColumns}, m.body FROM message_search CROSS JOIN messages AS m
+    SELECT ${messageColumns}, m.body, 0 AS is_changed FROM message_search CROSS JOIN messages AS m
     WHERE ${isFound(':match')} AND m.seq = message_search.rowid AND m.account_id = :account
       AND m.from_agent_id = :agent AND NOT ${isRedactedByOthers('m')} ${page})
   UNION ALL SELECT * FROM (
-    SELECT ${messageColumns}, coalesce(deliveries.body, m.body) AS body
+    SELECT ${messageColumns}, coalesce(deliveries.body, m.body) AS body, deliveries.body IS NOT NULL AS is_changed
     FROM message_search CROSS JOIN messages AS m CROSS JOIN deliveries
     WHERE ${isFound(':otherMatch')} AND m.seq = message_search.rowid AND deliveries.message_id = m.id
       AND deliveries.sender_account_id = m.account_id AND deliveries.account_id = :account

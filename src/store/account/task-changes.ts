@@ -18,6 +18,7 @@ export interface NewTask {
   contextId: string
   mode: TaskMode
   expiresAt: number
+  repeatHash: string | null
 }
 
 /** Who changes a task: an agent at one of its ends, or the grid itself in the account of the client. */
@@ -64,11 +65,13 @@ const keepContext = statement(`
   ON CONFLICT (account_id, agent_id, context_id, recipient_agent_id) DO UPDATE SET used_at = excluded.used_at`)
 const addTask = statement(`
   INSERT INTO tasks (account_id, id, client_agent_id, recipient_account_id, recipient_agent_id, recipient_alias,
-    message_id, conversation_id, context_id, mode, state, status_at, generation, created_at, expires_at)
+    message_id, conversation_id, context_id, mode, state, status_at, generation, created_at, expires_at, repeat_hash)
   SELECT account_id, :task, from_agent_id, :toAccount, :to, :alias,
-    id, :conversationId, :context, :mode, 'submitted', :at, 1, :at, :expiresAt
+    id, :conversationId, :context, :mode, 'submitted', :at, 1, :at, :expiresAt, :repeatHash
   FROM messages WHERE account_id = :account AND id = :id
   ON CONFLICT DO NOTHING`)
+const setRepeatHash = statement(`
+  UPDATE tasks SET repeat_hash = :repeatHash WHERE ${taskEnds.client} AND tasks.id = :task AND ${isOpen} AND ${isSent}`)
 const addFirstEvent = statement(`
   INSERT INTO task_events (account_id, task_id, n, id, at, state)
   SELECT account_id, id, 1, :id, :at, 'submitted' FROM tasks WHERE account_id = :account AND id = :task
@@ -171,11 +174,14 @@ export function taskChanges(account: AccountDb) {
         account.bind(addTask, {
           ...{ task: id, id: message.id, toAccount: home ?? account.accountId, to: recipientAgentId },
           ...{ alias: recipientAlias, conversationId: task.conversationId, context: task.contextId, mode },
-          ...{ at: message.at, expiresAt },
+          ...{ at: message.at, expiresAt, repeatHash: task.repeatHash },
         }),
         account.bind(addFirstEvent, { task: id, id: message.id, at: message.at }),
       ]
     },
+    /** Of a further message of the client. */
+    setRepeatHash: (agent: string, task: string, message: string, repeatHash: string | null): Statement =>
+      account.bind(setRepeatHash, { agent, task, id: message, repeatHash }),
     requireOpen: (changer: TaskChanger, task: string, event: string): Statement =>
       account.bind(at[changer.end].requireOpen, { ...bound(changer), task, event }),
     addMessage: (changer: TaskChanger, task: string, message: string, role: 'user' | 'agent' | 'result'): Statement =>

@@ -163,6 +163,11 @@ const waiting = query<{ id: string }>(`
     AND tasks.state IN ('input-required', 'auth-required')
   ORDER BY tasks.id LIMIT 10`)
 
+const repeated = query<{ id: string; messageId: string; createdAt: number }>(`
+  SELECT tasks.id, tasks.message_id, tasks.created_at FROM tasks
+  WHERE ${taskEnds.client} AND tasks.repeat_hash = :repeatHash AND tasks.expires_at IS NOT NULL
+  ORDER BY tasks.id DESC LIMIT 1`)
+
 export const tasks = {
   reads: (account: AccountDb) => ({
     of: (end: TaskEnd, agent: string, task: string): Promise<TaskRow | undefined> =>
@@ -209,6 +214,8 @@ export const tasks = {
       (await account.one(listed, { agent, context: contextId, state, alias: recipient, since: since ?? 0 }))!.n,
     conversation: async (agent: string, context: string, recipient: string): Promise<string | undefined> =>
       (await account.one(conversation, { agent, context, to: recipient }))?.conversationId,
+    /** The open task whose newest message of its client has this hash. */
+    repeated: (agent: string, repeatHash: string) => account.one(repeated, { agent, repeatHash }),
     waitingForClient: async (agent: string, conversationId: string): Promise<string[]> =>
       (await account.all(waiting, { agent, conversationId })).map(({ id }) => id),
   }),

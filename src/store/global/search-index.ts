@@ -41,6 +41,16 @@ const next = crossAccountQuery<NewText>(
   ORDER BY messages.seq LIMIT :limit`,
 )
 
+const whole = crossAccountQuery<{ text: string | null }>(
+  'texts of new messages',
+  `
+  SELECT group_concat(coalesce(parts.content, one.value ->> 'text'), char(10)) AS text
+  FROM messages CROSS JOIN json_each(messages.a2a, '$.parts') AS one
+  LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
+    AND parts.id = one.value ->> 'part_id' AND one.value ->> 'kind' = 'text'
+  WHERE messages.seq = :seq`,
+)
+
 /**
  * A term of the column `meta`: a letter, and a text that the tokenizer leaves whole. `a`: the account of the sender; `b`:
  * another one that it was delivered to as it is; `f`: the sender; `t`: a recipient; `x`: a recipient that got a text of its own;
@@ -85,6 +95,8 @@ export interface MessageWords extends PossibleNews {
 export const searchIndex = (db: Db) => ({
   /** The next texts of the log. */
   next: (limit: number): Promise<NewText[]> => db.all(next, { limit }),
+  /** The text of a message whose row has only its beginning: all texts among its parts. */
+  wholeText: async (seq: number): Promise<string> => (await db.one(whole, { seq }))?.text ?? '',
   /**
    * Store words, note whom the messages are news for, and move from the position `after` to the last of them. Does nothing
    * if a process has done it. Browsers are told after `quietMs`.

@@ -6,6 +6,7 @@ import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
 import { downloadBody } from '../../grid/downloads.ts'
 import { endsSoon, type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
+import { isShortened } from '../../grid/messaging/long-text.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { NeedList } from '../../html/attention.tsx'
 import { Name, visibleControls } from '../../html/bidi.tsx'
@@ -292,7 +293,9 @@ function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held:
             <TextArea
               name='text'
               label='Text'
-              hint='Sender and recipient are told that a person edited it.'
+              hint={`Sender and recipient are told that a person edited it.${
+                isShortened(body) ? ' It replaces the whole text, of which only the beginning is here.' : ''
+              }`}
               value={body}
               rows={8}
               maxLength={maxMessageLength}

@@ -7,6 +7,7 @@ import { choose } from '../../grid/conversations/choose.ts'
 import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
 import { placeOfSent, writeInConversation, writeMessage } from '../../grid/conversations/write.ts'
 import { givenParts } from '../../grid/messaging/given-parts.ts'
+import { hasAtMost } from '../../lib/text.ts'
 import { maxFormFileBytes, PostedFields } from '../../lib/http/form.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
@@ -114,8 +115,14 @@ async function messageIn(form: URLSearchParams) {
     filename: file.name,
     ...(file.type !== '' && { mediaType: file.type }),
   })))
+  const text = form.get('text') ?? ''
+  // People read and edit what they write. A file is the place for more.
+  if (!hasAtMost(text, maxMessageLength)) {
+    const problem = `Write at most ${maxMessageLength} characters. Attach a longer text as a file.`
+    throw new GridError('message_too_long', problem)
+  }
   return {
-    text: form.get('text') ?? '',
+    text,
     parts: givenParts(given, maxFormFileBytes),
     expiresInSeconds: expiryIn(form),
     idempotencyKey: form.get('key') || undefined,

@@ -1,6 +1,8 @@
+import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
-import { answersIn, maxAnswer } from '../../../src/clients/run/dialogue.ts'
+import { answersIn } from '../../../src/clients/run/dialogue.ts'
 import { promptOf } from '../../../src/clients/run/dialogue.ts'
+import { maxTextBytes } from '../../../src/lib/text.ts'
 import { nextThread } from '../../../src/clients/run/threads.ts'
 import { waitForTurn } from '../../../src/clients/run/run-state.ts'
 
@@ -44,10 +46,12 @@ test('an output about several threads names what it answers, or it is unclear', 
 })
 
 test('an answer that is too long for a message is shortened, and says so', () => {
-  const [{ text }] = answersIn('🙂'.repeat(maxAnswer + 1), [from('@a', '1')])
+  const whole = '🙂'.repeat(maxTextBytes / 4)
+  const [[{ text: fitting }], [{ text }]] = [whole, `x${whole}`].map((output) => answersIn(output, [from('@a', '1')]))
 
-  expect([...text]).toHaveLength(maxAnswer)
-  expect(text).toMatch(/🙂\n\[Shortened: the answer had 10001 characters\.\]$/)
+  expect(fitting).toBe(whole)
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxTextBytes)
+  expect(text).toMatch(/🙂\n\[Shortened: the answer had 262145 bytes\.\]$/)
 })
 
 test('a prompt has each message on a line of JSON, so that its text cannot look like words of the prompt', () => {

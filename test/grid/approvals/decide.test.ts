@@ -161,6 +161,20 @@ test('an edit of a message over A2A replaces its text, and its files stay', asyn
   expect((await tool(grid.bob, 'read_part', { part_id: got.parts[0].part_id })).bytes).toBe(20_000)
 })
 
+test('a long text is approved whole, and an edit replaces all of it', async () => {
+  const long = `${'x'.repeat(10_000)} and the end`
+  const send = () => sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: long, parts: [{ data: { n: 1 } }] })
+  await send()
+  await approveOne(ann)
+  await send()
+  await approveOne(ann, 'short')
+
+  const [whole, edited] = await read(grid.bob)
+  expect(whole.parts).toMatchObject([{ kind: 'text', bytes: long.length }, { data: { n: 1 } }])
+  expect(edited).toMatchObject({ message: 'short', edited: true, parts: [{ data: { n: 1 } }] })
+  expect(edited.parts).toHaveLength(1)
+})
+
 test('a receipt over A2A says that the message is held', async () => {
   const { body } = await postA2a(grid, grid.alice.key, send03())
 

@@ -207,6 +207,29 @@ test('the timeline of an agent that answers at once is in order', async () => {
   expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
 })
 
+test('bytes that are not base64 are refused by their path, and what is passed on is canonical', async () => {
+  const [good, bad] = ['-_8', 'not base64!']
+  await withRemote(({ params: { message } }) =>
+    taskResult('t1', 'COMPLETED', {
+      made: [{ text: 'Here' }, { raw: message!.parts[0].text === 'good' ? good : bad, filename: 'a.bin' }],
+    })
+  )
+  await send('good')
+  await send('bad')
+  await step()
+  await step()
+
+  expect(await read()).toMatchObject([
+    { message: 'Here', parts: [{ raw: '+/8=', filename: 'a.bin' }] },
+    {
+      type: 'system',
+      message: expect.stringContaining(
+        'It answered with a file that is not base64: result.task.artifacts[0].parts[1].raw.',
+      ),
+    },
+  ])
+})
+
 test('another sender does not get into a conversation by naming it', async () => {
   await withRemote(() => taskResult('t1', 'INPUT_REQUIRED', { said: 'Approve?' }))
   await send('Pay')

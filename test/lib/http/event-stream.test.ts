@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { CallerConnection } from '../../../src/lib/http/caller-connection.ts'
-import { eventStream } from '../../../src/lib/http/event-stream.ts'
+import { event, eventStream, heartbeat, retryHint } from '../../../src/lib/http/event-stream.ts'
+import { eventReader } from '../../support/events.ts'
 import { turn, waitFor } from '../../support/wait-for.ts'
 
 /** A stream of numbers, and what is known of it. */
@@ -87,3 +88,17 @@ test.each([undefined, 5])(
     expect(unhandled).toEqual([])
   },
 )
+
+test('comments and retry hints dispatch no event, also after an id', () => {
+  const eventIn = eventReader()
+  const text = retryHint + heartbeat + event('1', undefined, 1) + heartbeat + retryHint + event('2', 'named')
+
+  expect(text.split('\n').slice(0, -1).map(eventIn).filter((found) => found !== undefined)).toEqual([
+    'retry: 15000',
+    ': heartbeat',
+    'id: 1\ndata: 1',
+    ': heartbeat',
+    'retry: 15000',
+    'event: named\ndata: 2',
+  ])
+})

@@ -223,7 +223,8 @@ test('every column of what is delivered was tried above, or is made by the grid'
 })
 
 test('every detail of a message and of its delivery has a place', () => {
-  const details: Required<A2aDetails> = {
+  // The text behind the mark is a part.
+  const details: Required<Omit<A2aDetails, 'hasLongText'>> = {
     ...{ messageId: 'canary-1', contextId: 'canary-2', taskId: 'canary-3', parts: [{ data: 'canary-4' }] },
     ...{ metadata: { a: 'canary-5' }, extensions: ['canary-6'], referenceTaskIds: ['canary-7'] },
     ...{ acceptedOutputModes: ['canary-8'], waitingTaskIds: ['canary-9'], choices: ['canary-10'] },
