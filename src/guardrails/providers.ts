@@ -74,7 +74,8 @@ export class GuardrailChecks {
     const provider = this.#providerOf(id)
     if (provider.kind === 'local') {
       const check = this.#local.check.bind(this.#local)
-      return await this.#thread.run(owner, 'check', check, { provider: id, config, guarded }, checkMs).catch(orTooSlow)
+      const limits = { size: guarded.text.length, maxMs: checkMs }
+      return await this.#thread.run(owner, 'check', check, { provider: id, config, guarded }, limits).catch(orTooSlow)
     }
     return await runCheck(provider.prepare(provider.config.parse(JSON.parse(config))), guarded, await toolsOf())
   }
@@ -84,7 +85,8 @@ export class GuardrailChecks {
     if (provider.kind === 'remote') return void provider.prepare(config)
     const prepare = this.#local.prepare.bind(this.#local)
     const given = { provider: provider.id, config: JSON.stringify(config) }
-    const refused = await this.#thread.run(owner, 'prepare', prepare, given, prepareMs).catch((error) => {
+    const limits = { size: given.config.length, maxMs: prepareMs }
+    const refused = await this.#thread.run(owner, 'prepare', prepare, given, limits).catch((error) => {
       if (!(error instanceof JobTooLong)) throw error
       return { field: '', message: 'This takes too long to prepare. Use fewer or smaller expressions.' }
     })

@@ -20,6 +20,9 @@ const program = new URL(isSource ? '../thread.ts' : './thread.js', import.meta.u
 /** Node runs no thread from sources, as in tests and `npm run dev`. There the caller does the work. */
 export const hasThreads = !isSource || 'deno' in process.versions || 'bun' in process.versions
 
+/** Deno cannot end a thread that is busy. */
+const endsBusyThreads = !('deno' in process.versions)
+
 /** A job took longer than it may. */
 export class JobTooLong extends Error {}
 
@@ -27,6 +30,8 @@ export class JobTooLong extends Error {}
 export class Thread {
   /** It does no more jobs: it has failed, or a job took too long. */
   hasEnded = false
+  /** After a job that took too long: resolves when the thread works no more. */
+  gone: Promise<unknown> = Promise.resolve()
   readonly #worker: Worker
   #answer: (answer: ThreadAnswer) => void = () => {}
   #fail: (error: Error) => void = () => {}
@@ -58,7 +63,7 @@ export class Thread {
     const tooLong = () => {
       if (isDone) return
       this.#fail(new JobTooLong(`${job.name} took longer than ${maxMs} ms`))
-      void this.end()
+      this.gone = this.#leave()
     }
     // An answer that came while this thread was busy itself is read first.
     const timer = maxMs === Infinity ? undefined : setTimeout(() => setImmediate(tooLong), maxMs)
@@ -81,6 +86,15 @@ export class Thread {
   async end(): Promise<void> {
     this.hasEnded = true
     await this.#worker.terminate()
+  }
+
+  async #leave(): Promise<void> {
+    this.hasEnded = true
+    if (!endsBusyThreads) {
+      this.keepAlive(false)
+      await this.#nextAnswer().catch(() => {})
+    }
+    await this.end()
   }
 
   #nextAnswer(): Promise<ThreadAnswer> {

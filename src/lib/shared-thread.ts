@@ -1,14 +1,16 @@
 /** One thread for the short jobs of many, who take turns by the time that their jobs took. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { RecentMap } from './recent-map.ts'
-import { hasThreads, Thread, type ThreadProgram } from './run-on-thread.ts'
+import { hasThreads, JobTooLong, Thread, type ThreadProgram } from './run-on-thread.ts'
 
 /** A job had no turn before its time to wait was over. It has done nothing. */
 export class NoTurn extends Error {}
 
 interface Job {
-  /** Starts or refuses it. Never fails. */
-  run(): Promise<void>
+  /** In characters. */
+  readonly size: number
+  /** Resolves to how many milliseconds the thread worked on it. Never fails. */
+  run(): Promise<number>
   /** When it is refused, because it has had no turn. */
   readonly timer: NodeJS.Timeout
 }
@@ -16,13 +18,22 @@ interface Job {
 /** The jobs of one owner. */
 interface Lane {
   readonly jobs: Set<Job>
-  /** Least goes first. It grows with the milliseconds that jobs of this owner take. */
+  /** It grows with the milliseconds that jobs of this owner take. */
   turn: number
-  /** How long its last job took, in milliseconds. Of equals, the quicker one goes first. */
-  lastMs: number
+  /** How long its jobs took lately, in milliseconds, and each character of its last large job. */
+  recentMs: number
+  characterMs: number
+  /** Its last job took too long. */
+  isTooLong: boolean
 }
 
 const mostLanes = 10_000
+/** Of an owner that is not known yet: such expressions are expected that take longest. */
+const unknownCharacterMs = .005
+/** Smaller jobs do not say how long a character takes. */
+const largeJob = 10_000
+/** After so much of a job, the next thread is started, because this one may have to end. */
+const longJobMs = 300
 
 export interface SharedThreadOptions {
   program: ThreadProgram
@@ -32,16 +43,23 @@ export interface SharedThreadOptions {
 }
 
 /**
- * The thread starts with the first job and ends with a job that takes too long; the next one starts another. Deno cannot
- * end a thread that is busy: there such a job goes on next to the new thread until it is done.
+ * The job goes first that is expected to end first, if each owner had a thread of the same share. So one that takes
+ * long keeps nobody waiting whose jobs are quick, however many owners have such.
  *
- * @see Goyal, Vin, Cheng: "Start-time fair queueing", 1996
+ * The thread starts with the first job and ends with a job that takes too long; the next one starts another. Deno cannot
+ * end a thread that is busy: there such a job goes on next to the new thread, and what may take as long waits until it is done.
+ *
+ * @see Goyal, Vin, Cheng: "Start-time fair queueing", 1996; Demers, Keshav, Shenker: "Analysis and simulation of a fair
+ * queueing algorithm", 1989, for the order by ends
  */
 export class SharedThread {
   readonly #options: SharedThreadOptions
   readonly #lanes = new RecentMap<string, Lane>(mostLanes)
   readonly #waiting = new Set<Lane>()
   #thread: Thread | undefined
+  #nextThread: Promise<Thread> | undefined
+  /** How many threads still work on jobs that took too long. */
+  #leaving = 0
   #isServing = false
   /** The turn of the job that started last. An owner that was idle begins here, and has saved nothing up. */
   #turn = 0
@@ -51,15 +69,15 @@ export class SharedThread {
   }
 
   /**
-   * Resolves to the result of the job `name`, which is the same as that of `work`, and fails with its error. Fails with
-   * `NoTurn`, or with `JobTooLong` if it takes longer than `maxMs` once it has begun.
+   * Resolves to the result of the job `name`, which is the same as that of `work`, and fails with its error. `size` is about
+   * how many characters it reads. Fails with `NoTurn`, or with `JobTooLong` if it takes longer than `maxMs` once it has begun.
    */
   run<Input, Result>(
     owner: string,
     name: string,
     work: (input: Input) => Promise<Result>,
     input: Input,
-    maxMs: number,
+    { size, maxMs }: { size: number; maxMs: number },
   ): Promise<Result> {
     if (!hasThreads) return work(input)
     return new Promise((resolve, reject) => {
@@ -68,7 +86,8 @@ export class SharedThread {
         if (lane.jobs.delete(job)) reject(new NoTurn('The job had no turn in time'))
       }
       const job = {
-        run: () => this.#perform<Result>({ name, input }, maxMs).then(resolve, reject),
+        size,
+        run: () => this.#perform<Result>(lane, { name, input }, maxMs, resolve, reject),
         timer: setTimeout(refuse, this.#options.maxWaitMs),
       }
       lane.jobs.add(job)
@@ -79,7 +98,12 @@ export class SharedThread {
 
   #laneOf(owner: string): Lane {
     let lane = this.#lanes.get(owner)
-    if (!lane) this.#lanes.set(owner, lane = { jobs: new Set(), turn: 0, lastMs: 0 })
+    if (!lane) {
+      this.#lanes.set(
+        owner,
+        lane = { jobs: new Set(), turn: 0, recentMs: 0, characterMs: unknownCharacterMs, isTooLong: false },
+      )
+    }
     if (lane.jobs.size === 0) lane.turn = Math.max(lane.turn, this.#turn)
     return lane
   }
@@ -91,30 +115,82 @@ export class SharedThread {
       lane.jobs.delete(job)
       clearTimeout(job.timer)
       this.#turn = lane.turn
-      const startedAt = performance.now()
-      await job.run()
-      lane.lastMs = performance.now() - startedAt
-      lane.turn += lane.lastMs
+      const tookMs = await job.run()
+      lane.turn += tookMs
+      lane.recentMs = Math.max(tookMs, lane.recentMs / 2)
+      if (job.size >= largeJob) lane.characterMs = tookMs / job.size
     }
     this.#thread?.keepAlive(false)
     this.#isServing = false
   }
 
   #next(): Lane | undefined {
-    let first: Lane | undefined
+    let first: { lane: Lane; end: number } | undefined
     for (const lane of this.#waiting) {
-      if (lane.jobs.size === 0) this.#waiting.delete(lane)
-      else if (!first || lane.turn < first.turn || (lane.turn === first.turn && lane.lastMs < first.lastMs)) {
-        first = lane
+      const [job] = lane.jobs
+      if (!job) {
+        this.#waiting.delete(lane)
+        continue
       }
+      const sizeMs = job.size * lane.characterMs
+      if (this.#leaving > 0 && (lane.isTooLong || sizeMs > longJobMs)) continue
+      const end = lane.turn + Math.max(lane.recentMs, sizeMs)
+      if (!first || end < first.end) first = { lane, end }
     }
-    return first
+    return first?.lane
   }
 
-  async #perform<Result>(job: { name: string; input: unknown }, maxMs: number): Promise<Result> {
+  /** A thread that has to start is not the fault of the owner of the job, so the start does not count. */
+  async #perform<Result>(
+    lane: Lane,
+    job: { name: string; input: unknown },
+    maxMs: number,
+    resolve: (result: Result) => void,
+    reject: (error: unknown) => void,
+  ): Promise<number> {
+    let startedAt = performance.now()
+    let longJob: NodeJS.Timeout | undefined
+    let thread: Thread | undefined
+    try {
+      thread = await this.#ready()
+      startedAt = performance.now()
+      longJob = setTimeout(() => void this.#startNext(), longJobMs)
+      thread.keepAlive(true)
+      resolve(await thread.run<Result>(job, maxMs))
+      lane.isTooLong = false
+    } catch (error) {
+      reject(error)
+      lane.isTooLong = error instanceof JobTooLong
+      if (thread && lane.isTooLong) void this.#leave(thread)
+    }
+    clearTimeout(longJob)
+    return performance.now() - startedAt
+  }
+
+  async #leave({ gone }: Thread): Promise<void> {
+    this.#leaving++
+    await gone
+    this.#leaving--
+    if (!this.#isServing) void this.#serve()
+  }
+
+  async #ready(): Promise<Thread> {
+    while (!this.#thread || this.#thread.hasEnded) {
+      const starting = this.#startNext()
+      this.#nextThread = undefined
+      this.#thread = await starting
+    }
+    return this.#thread
+  }
+
+  #startNext(): Promise<Thread> {
     const { program, maxMegabytes } = this.#options
-    if (!this.#thread || this.#thread.hasEnded) this.#thread = await Thread.start(program, maxMegabytes)
-    this.#thread.keepAlive(true)
-    return await this.#thread.run<Result>(job, maxMs)
+    this.#nextThread ??= Thread.start(program, maxMegabytes).then((thread) => {
+      thread.keepAlive(false)
+      return thread
+    })
+    // It fails for the job that needs it.
+    this.#nextThread.catch(() => {})
+    return this.#nextThread
   }
 }

@@ -6,19 +6,13 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { runtimeCommand } from '../../scripts/runtime.ts'
-import { someRuntimes } from '../support/long.ts'
+import { type Runtime, runtimeCommand } from '../../scripts/runtime.ts'
+import { isLong, someRuntimes } from '../support/long.ts'
 import type { Attacked } from './attack-script.ts'
+import type { OtherAccounts } from './hostile-accounts.ts'
 
 test.each(someRuntimes)('slow expressions on %s hold neither the event loop nor other accounts', async (runtime) => {
-  // Deno may write there alone.
-  const folder = mkdtempSync(join(tmpdir(), 'attacks-'))
-  const [command, ...words] = runtimeCommand(runtime, `file:${folder}/grid.db`, folder)
-  const { stdout } = await promisify(execFile)(command, [...words, 'test/guardrails/attack-script.ts'], {
-    env: { ...process.env, TMPDIR: folder },
-  })
-  rmSync(folder, { recursive: true, force: true })
-  const found: Record<string, Attacked> = JSON.parse(stdout.trim().split('\n').at(-1)!)
+  const found = await printed<Record<string, Attacked>>(runtime, 'test/guardrails/attack-script.ts')
 
   // Each takes at least a second. Other work of the machine holds it for some milliseconds.
   const held = Object.values(found).map(({ heldMs }) => heldMs)
@@ -33,3 +27,32 @@ test.each(someRuntimes)('slow expressions on %s hold neither the event loop nor 
   expect(found.create.answer).toMatch(/^invalid_input: config: This takes too long to prepare/)
   expect(JSON.parse(found.try.answer).failure.reason).toBe('too_slow')
 })
+
+test.each(someRuntimes)(
+  'while five accounts send slow expressions without a pause on %s, no check of others is unavailable',
+  async (runtime) => {
+    const forMs = isLong ? 10 * 60_000 : 8_000
+    const found = await printed<OtherAccounts>(runtime, 'test/guardrails/hostile-accounts.ts', {
+      HOSTILE_MS: `${forMs}`,
+    })
+
+    expect(Object.keys(found.answers)).toEqual(['found'])
+    expect(found.answers.found).toBeGreaterThan(20)
+    // Until the job of another is ended, and the next thread has started.
+    expect(found.slowestMs).toBeLessThan(4_000)
+    expect(found.hostile.found).toBeUndefined()
+  },
+  isLong ? 12 * 60_000 : 60_000,
+)
+
+/** The JSON that a program prints last. */
+async function printed<Found>(runtime: Runtime, program: string, env: Record<string, string> = {}): Promise<Found> {
+  // Deno may write there alone.
+  const folder = mkdtempSync(join(tmpdir(), 'attacks-'))
+  const [command, ...words] = runtimeCommand(runtime, `file:${folder}/grid.db`, folder)
+  const { stdout } = await promisify(execFile)(command, [...words, program], {
+    env: { ...process.env, TMPDIR: folder, ...env },
+  })
+  rmSync(folder, { recursive: true, force: true })
+  return JSON.parse(stdout.trim().split('\n').at(-1)!)
+}
