@@ -256,7 +256,7 @@ async function findProvider(store: Store, id: string, owner?: AccountStore): Pro
       ...{
         scopes: config.oidcScopes,
         wanted: [...wanted, emailClaim].filter(Boolean),
-        rules: { emailClaim, trustedDomains },
+        rules: { issuer, emailClaim, trustedDomains },
       },
       ...{ redirectUri: redirectUriOf(store, id), send: operatorStream, log, now, of: undefined },
     }
@@ -272,7 +272,8 @@ async function providerOf(store: Store, of: SsoProvider): Promise<Provider> {
   const clientSecret = await store.account(of.account, { type: 'system', job: 'sso' }).open('sso_providers', id, of)
   return {
     ...{ id, name, issuer, clientId, clientSecret, scopes, wanted: [...wanted, emailClaim, roleClaim].filter(Boolean) },
-    ...{ rules: { emailClaim, trustedDomains: isTrusted ? [domain] : [] }, redirectUri: redirectUriOf(store, id) },
+    ...{ rules: { issuer, emailClaim, trustedDomains: isTrusted ? [domain] : [] } },
+    redirectUri: redirectUriOf(store, id),
     ...{ send, log, now, of },
   }
 }
