@@ -165,25 +165,28 @@ export async function discover(provider: OidcProvider): Promise<Configuration> {
     return await discoverAt(provider, issuerForm(provider.issuer))
   } catch (error) {
     const { cause } = error as { cause?: { attribute?: unknown; body?: { issuer?: unknown } } }
-    const said = cause?.attribute === 'issuer' ? String(cause.body?.issuer).slice(0, maxIssuerLength) : undefined
-    if (said !== undefined && !isSameIssuer(said, provider.issuer)) {
-      const { log, issuer } = provider
-      log.warn('A provider of single sign-on calls itself by another issuer', { expected: issuer, said })
-      throw new OtherIssuer(said)
-    }
-    if (said !== undefined) return await discoverAt(provider, said).catch((error) => refuseProvider(provider, error))
-    return refuseProvider(provider, error)
+    if (cause?.attribute !== 'issuer') refuseProvider(provider, error)
+    const said = String(cause.body?.issuer).slice(0, maxIssuerLength)
+    if (!isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
+    return await discoverAt(provider, said).catch((error) => refuseProvider(provider, error))
   }
 }
 
 const maxIssuerLength = 300
 
+function otherIssuer({ log, issuer }: OidcProvider, said: string): OtherIssuer {
+  log.warn('A provider of single sign-on calls itself by another issuer', { expected: issuer, said })
+  return new OtherIssuer(said)
+}
+
 function refuseProvider(provider: OidcProvider, error: unknown): never {
+  if (error instanceof OtherIssuer) throw error
   logFault(provider, error)
   throw new GridError('remote_unreachable', 'The provider of single sign-on does not answer as it should.')
 }
 
-async function discoverAt({ clientId, clientSecret, send }: OidcProvider, issuer: string): Promise<Configuration> {
+async function discoverAt(provider: OidcProvider, issuer: string): Promise<Configuration> {
+  const { clientId, clientSecret, send } = provider
   const client = await library()
   const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)]
   const authenticate: typeof basic = (server, ...rest) => {
@@ -191,7 +194,7 @@ async function discoverAt({ clientId, clientSecret, send }: OidcProvider, issuer
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest)
   }
-  return await client.discovery(new URL(issuer), clientId, clientSecret, authenticate, {
+  const config = await client.discovery(new URL(issuer), clientId, clientSecret, authenticate, {
     [client.customFetch]: fetchBy(send),
     timeout: timeoutSeconds,
     execute: [
@@ -200,6 +203,10 @@ async function discoverAt({ clientId, clientSecret, send }: OidcProvider, issuer
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   })
+  // The library takes such an address for that of a document, which could claim to be any issuer.
+  const said = config.serverMetadata().issuer
+  if (issuer.includes('/.well-known/') && !isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
+  return config
 }
 
 function fetchBy(send: SafeStream): CustomFetch {

@@ -47,7 +47,7 @@ const proofs: { [By in Way['by']]: Proof<By> } = {
           `Settings, Account, that ${name} vouches for the addresses of ${domain}.`,
       )
     }
-    const comer = { user, email, ...identity }
+    const comer = { user, email, issuer: identity.issuer, subject: identity.subject }
     const removed = await read.team.removalOf(comer)
     if (removed) {
       throw new SsoRefusal(

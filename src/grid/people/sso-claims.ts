@@ -1,12 +1,14 @@
 /** What a provider says of a user: their address and their roles. See docs/security.md, "Single sign-on". */
 import { claimAt, type OidcUser } from '../../auth/oidc.ts'
-import { mayVouch } from '../../lib/issuers.ts'
+import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
 import { normaliseEmail, plainName } from '../../lib/names.ts'
 import type { SignInReport } from '../../store/account/sso.ts'
 import type { SsoProvider } from '../../store/global/sso.ts'
 
 /** How the claims of a provider are read. */
 export interface ClaimRules {
+  /** As it was set up. */
+  issuer: string
   /** The claim with the address where the issuer is trusted; empty for `email`. */
   emailClaim: string
   /** Domains whose addresses count as verified, because somebody has said that the issuer vouches for them. */
@@ -20,9 +22,13 @@ export interface SaidAddress {
 }
 
 /** The address of a user. A claim other than `email` counts only where the issuer is trusted. */
-export function addressOf({ issuer, claims }: OidcUser, { emailClaim, trustedDomains }: ClaimRules): SaidAddress {
+export function addressOf({ issuer, claims }: OidcUser, rules: ClaimRules): SaidAddress {
+  const { emailClaim, trustedDomains } = rules
+  // One set-up can stand for many issuers: somebody has spoken of one.
+  const isTrusted = isSameIssuer(issuer, rules.issuer)
   const isVouched = (email: string | undefined) =>
-    email !== undefined && trustedDomains.includes(domainOf(email)) && mayVouch(issuer, claims.hd, domainOf(email))
+    isTrusted && email !== undefined && trustedDomains.includes(domainOf(email)) &&
+    mayVouch(issuer, claims.hd, domainOf(email))
   const configured = emailClaim === '' ? undefined : addressIn(claimAt(claims, emailClaim))
   if (isVouched(configured)) return { email: configured, isVerified: true }
   const email = addressIn(claims.email)

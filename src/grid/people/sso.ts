@@ -1,45 +1,26 @@
 /** Single sign-on: signing in with a provider, and linking a user to one. See docs/security.md, "Single sign-on". */
-import {
-  callingUser,
-  requireConfirmed,
-  requireWholeSession,
-  type Role,
-  roles,
-  type SignedInUser,
-} from '../../auth/actor.ts'
-import { authorizationUrl, type OidcFlow, type OidcProvider, type OidcUser, redeemCode } from '../../auth/oidc.ts'
+import { callingUser, requireConfirmed, requireWholeSession, type SignedInUser } from '../../auth/actor.ts'
+import { authorizationUrl, type OidcFlow, redeemCode } from '../../auth/oidc.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { normaliseEmail, plainName } from '../../lib/names.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewSignIn, SignInReport } from '../../store/account/sso.ts'
-import type { AccountMember } from '../../store/account/team.ts'
+import type { SignInReport } from '../../store/account/sso.ts'
 import type { Identity, SsoProvider } from '../../store/global/sso.ts'
-import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
-import { checkName } from '../accounts/accounts.ts'
-import { recordActivity } from '../activity.ts'
 import { authorize } from '../authorize.ts'
-import { join, prove, SsoRefusal } from './join.ts'
+import { prove, SsoRefusal } from './join.ts'
 import { changeUser } from './operator.ts'
-import { addressOf, type ClaimRules, domainOf, reportOf, roleOf } from './sso-claims.ts'
-import { setMemberRole } from './team.ts'
+import { addressOf, domainOf, reportOf } from './sso-claims.ts'
+import { link, type Provider, requireMember, signIn } from './sso-users.ts'
 import { takePasskeyAttempt } from './throttle.ts'
 
 /** How long a sign-in may take at the provider. */
 export const ssoFlowMs = 10 * minute
 /** The id of the provider of the settings. */
 export const gridProviderId = 'grid'
-
-interface Provider extends OidcProvider {
-  id: string
-  name: string
-  rules: ClaimRules
-  /** The account that it belongs to; undefined for that of the grid. */
-  of: SsoProvider | undefined
-}
 
 /** What waits in a cookie while the user is at the provider. */
 interface Flow extends OidcFlow {
@@ -101,18 +82,8 @@ export async function beginSso(
   if (link) await requireMember(store, provider, link.user.id)
   const [state, nonce, verifier] = [mintLinkToken(), mintLinkToken(), mintLinkToken()].map(({ token }) => token)
   const user = link?.user.id ?? (trial && callingUser(trial.actor).userId)
-  const flow: Flow = {
-    ...{
-      provider: id,
-      state,
-      nonce,
-      verifier,
-      next: next.slice(0, 1_500),
-      isFresh,
-      user,
-      isTrial: trial !== undefined,
-    },
-  }
+  const kind = { isFresh, user, isTrial: trial !== undefined }
+  const flow: Flow = { provider: id, state, nonce, verifier, next: next.slice(0, 1_500), ...kind }
   const url = await authorizationUrl(provider, flow)
   const kept = await keep(store, state, flow)
   const account = provider.of && await global.accounts.byId(provider.of.account)
@@ -251,13 +222,10 @@ async function findProvider(store: Store, id: string, owner?: AccountStore): Pro
   if (id === gridProviderId && config.oidcIssuer !== undefined) {
     const { oidcName: name, oidcIssuer: issuer, oidcTrustedDomains: trustedDomains, oidcEmailClaim: emailClaim } =
       config
+    const rules = { issuer, emailClaim, trustedDomains }
     return {
-      ...{ id, name, issuer, clientId: config.oidcClientId!, clientSecret: config.oidcClientSecret! },
-      ...{
-        scopes: config.oidcScopes,
-        wanted: [...wanted, emailClaim].filter(Boolean),
-        rules: { emailClaim, trustedDomains },
-      },
+      ...{ id, name, issuer, clientId: config.oidcClientId!, clientSecret: config.oidcClientSecret!, rules },
+      ...{ scopes: config.oidcScopes, wanted: [...wanted, emailClaim].filter(Boolean) },
       ...{ redirectUri: redirectUriOf(store, id), send: operatorStream, log, now, of: undefined },
     }
   }
@@ -272,7 +240,8 @@ async function providerOf(store: Store, of: SsoProvider): Promise<Provider> {
   const clientSecret = await store.account(of.account, { type: 'system', job: 'sso' }).open('sso_providers', id, of)
   return {
     ...{ id, name, issuer, clientId, clientSecret, scopes, wanted: [...wanted, emailClaim, roleClaim].filter(Boolean) },
-    ...{ rules: { emailClaim, trustedDomains: isTrusted ? [domain] : [] }, redirectUri: redirectUriOf(store, id) },
+    ...{ rules: { issuer, emailClaim, trustedDomains: isTrusted ? [domain] : [] } },
+    redirectUri: redirectUriOf(store, id),
     ...{ send, log, now, of },
   }
 }
@@ -283,151 +252,3 @@ function redirectUriOf({ deps: { config } }: Store, id: string): string {
 
 /** The claims that are looked for in each sign-in. */
 const wanted = ['email', 'email_verified', 'name']
-
-/** The user of the identity, or a new one. Never the user of the same email address. Fails with `not_allowed`. */
-async function signIn(
-  store: Store,
-  provider: Provider,
-  who: OidcUser,
-  requestId: string | null,
-): Promise<string> {
-  const known = await store.global.sso.userOf(who.issuer, who.subject)
-  const { of } = provider
-  if (of) return await enter(store, { provider, of, who, known, requestId })
-  if (known !== undefined) return known
-  const userId = newId()
-  await store.write(await newUser(store, provider, who, userId))
-  return userId
-}
-
-/** Statements that add the user. An address that does not count as verified may be that of someone else. */
-async function newUser({ global, deps }: Store, provider: Provider, who: OidcUser, id: string): Promise<Statement[]> {
-  const { name: by, of } = provider
-  const { email, isVerified } = addressOf(who, provider.rules)
-  if (email === undefined) {
-    const told = Object.keys(who.claims).slice(0, 20).map((name) => plainName(name, 40)).join(', ')
-    throw new SsoRefusal(
-      'no_address',
-      `${by} does not tell your email address, so no user can be made. Its administrators can add the claim email ` +
-        `(it tells ${told}).`,
-    )
-  }
-  if (await global.users.byEmail(email)) {
-    throw new SsoRefusal(
-      'address_taken',
-      'There is a user with your email address already. Sign in as that user in another way, and link ' +
-        (of ? `${by} to it once the user is a member of the account.` : `${by} to it.`),
-    )
-  }
-  const at = deps.now()
-  return [
-    global.users.add({
-      ...{ id, email, name: nameOf(who.claims), passwordHash: null },
-      ...{ verifiedAt: isVerified ? at : null, registeredByShownLink: !isVerified },
-    }, at),
-    ...global.sso.addIdentity(id, who, at),
-  ]
-}
-
-interface Entrance {
-  provider: Provider
-  of: SsoProvider
-  who: OidcUser
-  /** The user of the identity. */
-  known: string | undefined
-  requestId: string | null
-}
-
-/** Make the user a member of the account, or give the member the role that the claim says. Resolves to the user. */
-async function enter(store: Store, entrance: Entrance): Promise<string> {
-  const { provider, of, who, known, requestId } = entrance
-  const system = store.account(of.account, { type: 'system', job: 'sso' })
-  const said = addressOf(who, provider.rules)
-  const signInOf = (outcome: NewSignIn['outcome'], userId: string | null) => {
-    const { issuer, subject } = who
-    const report = reportOf(who, said, of)
-    return system.change.sso.addSignIn({ issuer, subject, userId, at: store.deps.now(), outcome, report })
-  }
-  const claimed = roleOf(of, who)
-  const member = known === undefined ? undefined : await system.read.team.member(known)
-  const userId = known ?? newId()
-  const role = member?.role ?? claimed ?? 'member'
-  const statements = member ? [] : await joining().catch(async (error) => {
-    if (error instanceof SsoRefusal) await system.write(signInOf(error.reason, error.userId))
-    throw error
-  })
-  const account = store.account(of.account, { type: 'user', userId, role, sessionId: '' })
-  const call = { tool: 'sign_in_by_provider', arguments: { role }, requestId }
-  await recordActivity(account, call, (account) => account.write([...statements, ...signInOf('ok', userId)]))
-  if (member) await followClaim(system, member, claimed, requestId)
-  return userId
-
-  async function joining(): Promise<Statement[]> {
-    const user = { id: userId, role, isByClaim: claimed != null }
-    const joined = await join(system, user, { by: 'provider', provider: of, said, identity: who })
-    return [...(known === undefined ? await newUser(store, provider, who, userId) : []), ...joined]
-  }
-}
-
-/**
- * Give the member the role that the claim says. Without one, a role that came from the claim falls to member, and one that
- * a person gave stays. Owners stay owners.
- */
-async function followClaim(
-  system: AccountStore,
-  { userId, role, roleByClaim }: AccountMember,
-  claimed: Role | null | undefined,
-  requestId: string | null,
-): Promise<void> {
-  const next = claimed === null && roleByClaim ? 'member' : claimed
-  if (next == null || next === role || role === 'owner') return
-  const change = { userId, role: next }
-  await recordActivity(
-    system,
-    { tool: 'set_member_role', arguments: change, requestId },
-    (account) => setMemberRole(account, { ...change, isByClaim: claimed !== null }),
-  )
-}
-
-/**
- * Link the identity to the user. Only members link the provider of an account, and they prove what joining takes. Fails
- * with `not_allowed`.
- */
-async function link(store: Store, provider: Provider, { user, sessionId }: SignedInUser, who: OidcUser): Promise<void> {
-  const { sso } = store.global
-  const known = await sso.userOf(who.issuer, who.subject)
-  if (known !== undefined && known !== user.id) {
-    throw new GridError('not_allowed', 'You have signed in there as somebody who is another user here.')
-  }
-  const statements = [
-    ...await requireMember(store, provider, user.id),
-    ...await proofOfLink(store, provider, user.id, who),
-    ...sso.addIdentity(user.id, who, store.deps.now()),
-  ]
-  await changeUser(store, user, 'link_provider', statements, { type: 'user', userId: user.id, sessionId })
-}
-
-async function requireMember(store: Store, { of, name }: Provider, userId: string): Promise<Statement[]> {
-  if (!of) return []
-  const { read, change } = store.account(of.account, { type: 'system', job: 'sso' })
-  if (await read.team.member(userId)) return [change.team.requireRole(userId, roles)]
-  throw new GridError(
-    'not_allowed',
-    `Only members of the account link ${name}. Ask its owners or admins to invite you.`,
-  )
-}
-
-async function proofOfLink(store: Store, provider: Provider, userId: string, who: OidcUser): Promise<Statement[]> {
-  const { of, rules } = provider
-  if (!of) return []
-  const account = store.account(of.account, { type: 'system', job: 'sso' })
-  return await prove(account, userId, { by: 'provider', provider: of, said: addressOf(who, rules), identity: who })
-}
-
-function nameOf({ name }: Record<string, unknown>): string {
-  try {
-    return checkName(String(name ?? '').slice(0, 80), 'name')
-  } catch {
-    return ''
-  }
-}

@@ -12,6 +12,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
 
   test('a person of a company comes from the sign-in page to its account', async () => {
     const server = await startOidc()
+    server.serve([])
     const records: string[] = []
     const grid = await liveGrid({
       host: 'localhost',

@@ -70,16 +70,20 @@ test('a claim is found by its flat name first, and then by its path, also throug
 })
 
 test('Google vouches for addresses of an organization only, as its token says', () => {
-  const rules = { emailClaim: '', trustedDomains: ['corp.example'] }
-  const said = (claims: object, issuer: string) =>
-    addressOf(who({ email: 'una@corp.example', ...claims }, issuer), rules).isVerified
+  const rulesOf = (issuer: string) => ({ issuer, emailClaim: '', trustedDomains: ['corp.example'] })
+  const said = (claims: object, issuer: string, setUp = issuer) =>
+    addressOf(who({ email: 'una@corp.example', ...claims }, issuer), rulesOf(setUp)).isVerified
   expect(said({}, 'https://login.corp.example')).toBe(true)
   expect(said({}, 'https://accounts.google.com')).toBe(false)
   expect(said({ hd: 'other.example' }, 'https://accounts.google.com')).toBe(false)
   expect(said({ hd: 'corp.example' }, 'https://accounts.google.com')).toBe(true)
-  // The token names another issuer than the one that was set up.
-  expect(said({}, 'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0')).toBe(false)
-  expect(addressOf(who({ email: 'una@elsewhere.example' }), rules).isVerified).toBe(false)
+  const personal = 'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0'
+  expect(said({}, personal)).toBe(false)
+  // The token names another issuer than the one of which the owner has spoken.
+  const tenant = 'https://login.microsoftonline.com/3f0a1c5e-6a41-4a52-9d1e-0d3c3d1f7b11/v2.0'
+  expect(said({}, tenant)).toBe(true)
+  expect(said({}, tenant, 'https://login.microsoftonline.com//common/v2.0')).toBe(false)
+  expect(said({ email: 'una@elsewhere.example' }, tenant)).toBe(false)
 })
 
 test('a role of the claim falls to member without it, and one that a person gave stays', async () => {
@@ -158,6 +162,17 @@ test('an issuer that does not answer is a draft, which signs no one in, until it
   server.stop()
   await postWithToken(one, `${settings(grid.acme)}/sso`, { ...world.given(), name: 'Corp Ltd' })
   expect(await grid.acme.store.read.sso.get()).toMatchObject({ name: 'Corp Ltd', draft: '' })
+})
+
+test('the address of a document does not let it claim to be another issuer', async () => {
+  const one = await asOwner()
+  server.serve([], { said: 'https://accounts.google.com' })
+  for (const end of ['/.well-known/openid-configuration?x', '/.well-known/openid-configuration']) {
+    await postWithToken(one, `${settings(grid.acme)}/sso`, { ...world.given(), issuer: `${server.issuer}${end}` })
+
+    const { draft } = (await grid.acme.store.read.sso.get())!
+    expect(draft).toContain('https://accounts.google.com')
+  }
 })
 
 test('an owner tries the provider: what it says is shown, and nothing is stored', async () => {
