@@ -5,6 +5,7 @@ import { isSameIssuer, issuerForm } from '../lib/issuers.ts'
 import type { Log } from '../lib/log.ts'
 import type { SafeStream } from '../lib/outbound/safe-stream.ts'
 import { minute, second } from '../lib/time.ts'
+import { printableLine } from '../lib/redact.ts'
 
 export interface OidcProvider {
   issuer: string
@@ -229,5 +230,5 @@ function fetchBy(send: SafeStream): CustomFetch {
 function logFault({ log, issuer }: OidcProvider, error: unknown): void {
   const { code, name, error: answered } = error as { code?: unknown; name?: unknown; error?: unknown }
   const fault = [code ?? name, answered].filter((word) => typeof word === 'string').join(' ')
-  log.warn('A provider of single sign-on has failed', { host: new URL(issuer).host, fault: fault.slice(0, 100) })
+  log.warn('A provider of single sign-on has failed', { host: new URL(issuer).host, fault: printableLine(fault, 100) })
 }

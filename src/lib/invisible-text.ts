@@ -18,6 +18,9 @@ const suspicious =
   // deno-lint-ignore no-control-regex -- controls are what it looks for
   /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ud82f\ud834\udb40-\udb43\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]/
 
+/** Each of them, and what else ends a line for some readers. */
+export const hiddenCharacter = new RegExp(`[${hidden}\x85\u2028\u2029]`, 'gu')
+
 /** Controls that end a line. A lone carriage return would let a terminal write over the line. */
 const unusualLineEnd = /\r(?!\n)|[\v\f\x85]/g
 

@@ -1,4 +1,5 @@
 /** Removes secrets, and what controls a terminal or a reader, from everything that is logged, stored or shown. */
+import { hiddenCharacter, withoutInvisible } from './invisible-text.ts'
 
 // Wider than the published pattern: in a log, a key may touch other text or another key, or be truncated.
 const credentialInText =
@@ -24,9 +25,12 @@ export function redact(text: string): string {
     .replace(linkToken, '/…').replace(urlUser, '://…@').replace(urlQuery, '$1?…')
 }
 
-/** JSON without the values of fields whose names say that they are secret, and without credentials in any text. */
+/**
+ * JSON without the values of fields whose names say that they are secret, and without credentials in any text. What cannot
+ * be seen is escaped.
+ */
 export function redactedJson(value: unknown): string {
-  return escapeControls(redact(JSON.stringify(value, hideSecrets)))
+  return redact(JSON.stringify(value, hideSecrets)).replace(hiddenCharacter, escapeControl)
 }
 
 /** Escape the characters of a JSON text that control terminals, end lines, or change the direction. */
@@ -49,10 +53,19 @@ function hideSecrets(key: string, value: unknown): unknown {
 }
 
 function escapeControl(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return char.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }
 
-/** A text for a terminal: it has lines and tabs, and nothing that moves the cursor, hides what follows or cannot be seen. */
+/**
+ * A text of others for a page, a log or a terminal: it has lines and tabs, and nothing that moves the cursor, hides or reorders
+ * what follows, or cannot be seen.
+ */
 export function printable(text: string): string {
-  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu, '')
+  return withoutInvisible(text.toWellFormed().replace(/(?![\n\t])[\p{Cc}\u2028\u2029]/gu, ''))
+}
+
+/** The same on one line of at most `maxLength` UTF-16 units, such as what a server outside answers. */
+export function printableLine(text: string, maxLength: number): string {
+  return printable(text.slice(0, 4 * maxLength).replace(/\s+/g, ' ')).trim().slice(0, maxLength).toWellFormed()
+    .trimEnd()
 }

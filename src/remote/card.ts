@@ -1,7 +1,7 @@
 /** Finding and reading the card of a remote agent. See docs/protocol/a2a.md, "Remote agents". */
 import * as z from 'zod'
 import { parseAnswer } from '../lib/http/body.ts'
-import { withoutInvisible } from '../lib/invisible-text.ts'
+import { printable } from '../lib/redact.ts'
 import { once } from '../lib/lazy.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
 import { second } from '../lib/time.ts'
@@ -41,7 +41,7 @@ const timeoutMs = 5 * second
 /** Of what is shown of a card. */
 const maxSkills = 50
 
-const text = (most: number) => z.string().transform((given) => withoutInvisible(given).slice(0, most))
+const text = (most: number) => z.string().transform((given) => printable(given).slice(0, most).toWellFormed())
 const cardSchema = z.object({
   name: text(200),
   description: text(500).catch(''),

@@ -7,6 +7,7 @@ import { minute, second } from '../lib/time.ts'
 import { a2aSdk, type RemoteAddress, type RemoteCard } from './card.ts'
 import { RemoteRefusal } from './refusal.ts'
 import type { SafeStream } from '../lib/outbound/safe-stream.ts'
+import { printableLine } from '../lib/redact.ts'
 
 export interface RemoteMessage {
   messageId: string
@@ -245,7 +246,7 @@ function asFailure(error: unknown, status = 0): unknown {
     return error
   }
   const { envelopeCode, message } = Object(error) as { envelopeCode?: unknown; message?: unknown }
-  const said = withoutInvisible(String(message ?? '')).replace(/\s+/g, ' ').slice(0, 200)
+  const said = printableLine(String(message ?? ''), 200)
   const isRefused = status >= 400 && status < 500 && !temporary.includes(status)
   if (typeof envelopeCode === 'number' ? envelopeCode !== internalError : isRefused) {
     return isRefused ? new RemoteRefusal(`It answered ${status}.`) : new RemoteRefusal('It refused the request.', said)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { printable, redact, redactedJson } from '../../src/lib/redact.ts'
+import { asRemoteError } from '../../src/lib/outbound/remote-error.ts'
+import { printable, printableLine, redact, redactedJson } from '../../src/lib/redact.ts'
 
 const key = `grid_adm_${'k'.repeat(45)}LAST`
 
@@ -34,6 +35,28 @@ test('a long text is redacted quickly', () => {
   redact(`grid_adm_${'k'.repeat(200_000)}`)
 
   expect(performance.now() - startedAt).toBeLessThan(20_000)
+})
+
+const unseen = ['\u001b', '\u0085', '\u200b', '\u2028', '\u202e', '\u2066', '\u{e0041}', '\u00ad', '\ufeff', '\ud800']
+
+test('nothing unseen is in a text of others, in a line of one, in a log or in what a server failed with', () => {
+  const text = `a${unseen.join(' b')}`
+  const found = (shown: string) => unseen.filter((char) => shown.includes(char))
+  expect(found(text)).toEqual(unseen)
+
+  const { detail } = asRemoteError(new Error(text), 'invalid_response')
+  expect([printable(text), printableLine(text, 100), redactedJson({ text }), detail].map(found)).toEqual([
+    [],
+    [],
+    [],
+    [],
+  ])
+  expect(JSON.parse(redactedJson({ text })).text).toBe(text)
+})
+
+test('a line of others is short, and cuts no character', () => {
+  expect(printableLine(` a\n\tb \u05d0 ${'x'.repeat(500)}`, 8)).toBe('a b \u05d0 xx')
+  expect(printableLine('\u{1f600}\u{1f600}', 3)).toBe('\u{1f600}\ufffd')
 })
 
 test('a text for a terminal has no escapes, no controls of direction and no tags', () => {

@@ -10,8 +10,8 @@ export interface TakenNotice {
   body: any
 }
 
-/** An HTTP status, one with headers, or no answer at all. */
-export type WebhookAnswer = number | { status: number; headers: Record<string, string> } | 'hang'
+/** An HTTP status, one with headers and a text, or no answer at all. */
+export type WebhookAnswer = number | { status: number; headers: Record<string, string>; text?: string } | 'hang'
 
 export type Webhook = Awaited<ReturnType<typeof startWebhook>>
 
@@ -27,8 +27,8 @@ export async function startWebhook(
       taken.push(notice)
       const said = await answer(notice)
       if (said === 'hang') return
-      const { status, headers } = typeof said === 'number' ? { status: said, headers: {} } : said
-      response.writeHead(status, headers).end()
+      const { status, headers, text: body = '' } = typeof said === 'number' ? { status: said, headers: {} } : said
+      response.writeHead(status, headers).end(body)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

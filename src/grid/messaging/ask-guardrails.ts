@@ -8,7 +8,7 @@ import {
   type Span,
   type Verdict,
 } from '../../guardrails/provider.ts'
-import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { printableLine } from '../../lib/redact.ts'
 import type { SafeFetch } from '../../lib/outbound/safe-fetch.ts'
 import { NoTurn } from '../../lib/shared-thread.ts'
 import type { Guarding } from '../../store/account.ts'
@@ -140,9 +140,7 @@ function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps }:
 function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   if (!Array.isArray(kinds) || !Array.isArray(spans)) throw new TypeError('The answer has another shape')
   if (kinds.length === 0) return nothing
-  const lines = kinds.map((kind) =>
-    withoutInvisible(String(kind).toWellFormed()).replace(/\s+/g, ' ').trim().slice(0, maxKindLength).toWellFormed()
-  )
+  const lines = kinds.map((kind) => printableLine(String(kind), maxKindLength))
   const named = [...new Set(lines.filter((line) => line !== ''))].slice(0, maxKinds)
   return {
     // An objection without a usable name is still one.

@@ -5,6 +5,7 @@ import { newId } from '../../lib/id.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { hour } from '../../lib/time.ts'
+import { printableLine } from '../../lib/redact.ts'
 import { callSlack, slackApi } from '../../remote/slack.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -115,7 +116,7 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
   const { channel: found } = await ask('conversations.info', { channel }, 'slackChannel')
   if (!botUser || !found?.name) throw invalidInput('Slack does not say what this is.', 'slackChannel')
   if (found.is_member !== true) throw invalidInput('Invite the bot to the channel in Slack first.', 'slackChannel')
-  return { botUser, name: `#${found.name}` }
+  return { botUser, name: `#${printableLine(String(found.name), 80)}` }
 }
 
 /** Aliases are unique on the grid, and other accounts have channels of the same name. */

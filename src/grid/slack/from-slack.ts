@@ -3,6 +3,7 @@ import { allows } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { second } from '../../lib/time.ts'
+import { printableLine } from '../../lib/redact.ts'
 import { callSlack, fromSlackText, isSignedBySlack } from '../../remote/slack.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { SlackChannel } from '../../store/account/slack.ts'
@@ -134,7 +135,7 @@ async function nameOf(account: AccountStore, { agentId }: SlackChannel, user: st
     })
     const name = found?.profile?.display_name || found?.real_name || found?.name || user
     // In one line, so that a name cannot look like a text.
-    return Array.from(name.replace(/[\s:]+/g, ' ').trim()).slice(0, 80).join('') || user
+    return printableLine(name.replaceAll(':', ' '), 80) || user
   } catch {
     return user
   }

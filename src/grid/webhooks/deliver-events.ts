@@ -1,5 +1,6 @@
 /** Sends the events of an account to one webhook, in order. See docs/protocol/webhooks.md. */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import { printableLine } from '../../lib/redact.ts'
 import { webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
 import { second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -66,7 +67,7 @@ async function send(
   try {
     const headers = webhookHeaders(secrets, event.id, at, body)
     const { status, text } = await safeFetch(url, { body, headers, timeoutMs, signal, spans })
-    return { ...said, status, ms: ms(), text: text.slice(0, shownCharacters).toWellFormed() }
+    return { ...said, status, ms: ms(), text: printableLine(text, shownCharacters) }
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error
     // What is thrown is not stored: JSON leaves out what is not enumerable.

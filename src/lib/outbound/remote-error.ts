@@ -1,4 +1,5 @@
 import { GridError } from '../../errors.ts'
+import { printableLine } from '../redact.ts'
 
 /**
  * Why a request to a remote server failed. For decisions in the program, and for the log.
@@ -51,5 +52,6 @@ export class RemoteError extends GridError {
 export function asRemoteError(error: unknown, reason: RemoteErrorReason): RemoteError {
   if (error instanceof RemoteError) return error
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
-  return new RemoteError(reason, [code, message].filter((part) => typeof part === 'string').join(' ').slice(0, 200))
+  const detail = [code, message].filter((part) => typeof part === 'string').join(' ')
+  return new RemoteError(reason, printableLine(detail, 200))
 }

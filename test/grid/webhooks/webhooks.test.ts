@@ -106,6 +106,15 @@ test('a projection that is made again tells nothing a second time', async () => 
   expect(hook.taken).toHaveLength(1)
 })
 
+test('what a receiver answers is shown on one line, without what nobody sees', async () => {
+  const text = `no\u001b[2J\r\n\u202egnorw\u200b\u{e0041} \u2066way${'x'.repeat(500)}\ud83d`
+  await webhook(() => ({ status: 500, headers: {}, text }))
+  await send('one')
+  await step()
+
+  expect((await listWebhooks(acme))[0].answers[0].text).toMatch(/^(?=.{200}$)no\[2J gnorw wayx+$/)
+})
+
 test('an event that was not taken is sent again with its id, before those behind it', async () => {
   const answers: WebhookAnswer[] = [500, 204, 204]
   const { hook } = await webhook(() => answers.shift()!)
