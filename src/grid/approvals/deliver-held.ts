@@ -37,7 +37,7 @@ export async function deliverHeld(
   const { held } = found
   const from = account.ofSender(held)
   if (held.fromAliasNow === null) throw new GridError('agent_not_found', 'The sender of this message was deleted.')
-  const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow }
+  const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow, program: held.programId ?? undefined }
   const recipient = await resolve(from, sender, held.recipient)
   if (recipient.id !== held.toId) throw new GridError('recipient_not_found', `${held.recipient} is another agent now.`)
   const outgoing = outgoingOf({ account: from, sender, recipient }, found, decided, text)
@@ -58,14 +58,14 @@ function outgoingOf(
   text: string | undefined,
 ): OutgoingMessage {
   const { body, a2a, later, messageId: id, fromAgentId, replyToMessageId, conversationId } = held
-  const { hops, flagged, sanitized, sharedWith, type, recipient } = held
+  const { hops, flagged, sanitized, sharedWith, via, type, recipient } = held
   const cleaned = text === undefined ? body : checkText(text).text
   const given = a2a === null ? undefined : wholeDetails(a2a, parts)
   const details = given && text !== undefined ? withText(given, a2a, cleaned) : given
   const split = details && details !== given ? splitDetails(id, { ...details }) : undefined
   const message = {
     ...{ id, from: fromAgentId, type, recipient, body: cleaned, replyToMessageId, conversationId, hops, flagged },
-    ...{ sanitized, sharedWith, key: null, keysSince: 0, replyFrom: null, at },
+    ...{ sanitized, sharedWith, via, key: null, keysSince: 0, replyFrom: null, at },
     ...{ contextId: later.contextId, taskId: later.taskId, expiresAt: later.expiresAt },
     // What is stored stays.
     traceparent: null,
