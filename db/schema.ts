@@ -560,6 +560,8 @@ export const messages = sqliteTable('messages', {
   sharedWith: text('shared_with'),
   /** A person who decided on it changed its text. */
   edited: flag('edited').notNull().default(false),
+  /** The service that it was written in; null for the grid itself. A program of the account brought it. */
+  via: text('via', { enum: ['slack'] }),
   /** The span that sent it, while the process sends traces. @see W3C Trace Context §3.2 */
   traceparent: text('traceparent'),
   // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
@@ -1486,6 +1488,9 @@ export const slackChannels = sqliteTable('slack_channels', {
   agentId: text('agent_id').notNull(),
   /** What Slack calls its channel, and the user of the bot. */
   slackChannel: text('slack_channel').notNull(),
+  /** The workspace and the app there. Null until the first event says it. */
+  teamId: text('team_id'),
+  appId: text('app_id'),
   botUser: text('bot_user').notNull(),
   /** The secret with which Slack signs events. */
   ...sealedToken(),

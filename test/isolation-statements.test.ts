@@ -140,7 +140,14 @@ await owner.store.write([
     grid.clock.now,
   ),
 ])
-const slack = { id: newId(), slackChannel: 'C1', botUser: 'U0', channelId: foreign['channel id'], agentId: robot.id }
+const slack = {
+  id: newId(),
+  slackChannel: 'C1',
+  botUser: 'U0',
+  teamId: 'T0',
+  channelId: foreign['channel id'],
+  agentId: robot.id,
+}
 const slackMember = await grid.store.account(owner.id, { type: 'system', job: 'test' }).seal(
   'slack_channels',
   slack.id,
@@ -368,6 +375,10 @@ const others: Record<string, InValue[]> = {
     isRefused: [0],
     isUnsent: [1],
     isUnanswered: [1],
+    via: ['slack'],
+    teamId: ['T1'],
+    team: ['T1'],
+    app: ['A1'],
     isChange: [0, 1],
     mayShowLink: [0],
     isRequired: [1],

@@ -20,6 +20,7 @@ interface Answer {
   error?: string
   ts?: string
   user_id?: string
+  team_id?: string
   bot_id?: string
   channel?: { name?: string; is_member?: boolean }
   user?: { name?: string; real_name?: string; profile?: { display_name?: string } }

@@ -33,7 +33,10 @@ test.each(runtimes)(
     let server = await start()
     const arrive = async (n: number) => {
       const event = { type: 'message', channel: 'C01', user: 'U1', text: `event ${n}`, ts: `5.${100 + n}` }
-      const said = signedEvent({ type: 'event_callback', event_id: `Ev${n}`, event }, Date.now())
+      const said = signedEvent(
+        { type: 'event_callback', event_id: `Ev${n}`, team_id: 'T0', api_app_id: 'A0', event },
+        Date.now(),
+      )
       const answer = await fetch(`${server.url}/api/v1/slack/${id}/events`, said)
       return answer.status === 200
     }

@@ -35,7 +35,7 @@ export async function startSlack() {
       if (request.headers.authorization !== `Bearer ${botToken}`) return answer({ ok: false, error: 'invalid_auth' })
       switch (pathname.replace('/api/', '')) {
         case 'auth.test':
-          return answer({ ok: true, user_id: 'U0', bot_id: 'B0' })
+          return answer({ ok: true, user_id: 'U0', bot_id: 'B0', team_id: 'T0' })
         case 'conversations.info':
           if (searchParams.get('channel') !== 'C01') return answer({ ok: false, error: 'channel_not_found' })
           return answer({ ok: true, channel: { id: 'C01', name: 'town', is_member: true } })

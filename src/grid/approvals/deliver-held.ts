@@ -38,7 +38,7 @@ export async function deliverHeld(
   const { held, content } = found
   const from = account.ofSender(held)
   if (held.fromAliasNow === null) throw new GridError('agent_not_found', 'The sender of this message was deleted.')
-  const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow }
+  const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow, program: held.programId ?? undefined }
   const recipient = await resolve(from, sender, content.recipient)
   if (recipient.id !== held.toId) {
     throw new GridError('recipient_not_found', `${content.recipient} is another agent now.`)
@@ -61,7 +61,7 @@ function outgoingOf(
   text: string | undefined,
 ): OutgoingMessage {
   const { body, a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
-  const { hops, flagged, sanitized, sharedWith, type, recipient } = content
+  const { hops, flagged, sanitized, sharedWith, via, type, recipient } = content
   const given = asGiven(body, a2a === null ? undefined : wholeDetails(a2a, parts))
   const isEdited = text !== undefined
   const cleaned = isEdited ? checkText(text).text : given.text
@@ -71,7 +71,7 @@ function outgoingOf(
   const message = {
     ...{ id, from: ends.sender.agentId, type, recipient, body: stored.body },
     ...{ replyToMessageId, conversationId, hops, flagged },
-    ...{ sanitized, sharedWith, key: null, keysSince: 0, replyFrom: null, at },
+    ...{ sanitized, sharedWith, via, key: null, keysSince: 0, replyFrom: null, at },
     ...{ contextId: later.contextId, taskId: later.taskId, expiresAt: later.expiresAt },
     // What is stored stays.
     traceparent: null,

@@ -18,6 +18,7 @@ const columns = [
   'flagged',
   'sanitized',
   'sharedWith',
+  'via',
 ] as const
 
 /** Nothing else of the message is delivered. */

@@ -64,6 +64,7 @@ async function holdIn(
   guarding: Guarding,
   bit: number,
 ): Promise<Omit<NewHeld, 'later'> | undefined> {
+  const { agentId, program } = sender
   const findings = (message.guarded?.findings ?? []).filter(({ isOwn }) => isOwn === guarding.isOwn)
   const hold = await ruleOf(findings)
   if (!hold) return undefined
@@ -84,8 +85,8 @@ async function holdIn(
       const isOwnRecipient = !guarding.isOwn || recipient.inbox?.home === undefined
       const found = holdingRule(rules, {
         isOwnSender: guarding.isOwn,
-        fromId: sender.agentId,
-        fromType: guarding.isOwn ? await guarding.typeOf(sender.agentId) ?? 'mcp' : 'mcp',
+        fromIds: program === undefined ? [agentId] : [agentId, program],
+        fromType: guarding.isOwn ? await guarding.typeOf(program ?? agentId) ?? 'mcp' : 'mcp',
         toType: recipient.inbox && isOwnRecipient ? await guarding.typeOf(recipient.id) : undefined,
         toId: recipient.id,
         isOwnRecipient,

@@ -6,7 +6,9 @@ import type { ActiveApprovalRule } from '../../store/account/approval-rules.ts'
 export interface Candidate {
   /** The sender is of the account of the rules. */
   isOwnSender: boolean
-  fromId: string
+  /** The sender, and the program that brings what it wrote elsewhere. */
+  fromIds: readonly string[]
+  /** Of the program, if there is one. */
   fromType: AgentType
   /** Undefined for a channel. */
   toType?: AgentType
@@ -31,7 +33,7 @@ export function holdingRule(
 
 function isFrom({ fromKind, fromId }: ActiveApprovalRule, candidate: Candidate): boolean {
   const { isOwnSender, fromType } = candidate
-  if (fromKind === 'agent') return isOwnSender && candidate.fromId === fromId
+  if (fromKind === 'agent') return isOwnSender && fromId !== null && candidate.fromIds.includes(fromId)
   if (fromKind === 'any') return !(isOwnSender && fromType === 'human')
   return isOfKind(fromKind, isOwnSender, fromType)
 }
@@ -61,6 +63,6 @@ function meets({ condition, guardrailId, mediaType, minBytes }: ActiveApprovalRu
   return true
 }
 
-function isExempt({ exemptIds }: ActiveApprovalRule, { fromId, toId }: Candidate): boolean {
-  return exemptIds.includes(fromId) || exemptIds.includes(toId)
+function isExempt({ exemptIds }: ActiveApprovalRule, { fromIds, toId }: Candidate): boolean {
+  return fromIds.every((id) => exemptIds.includes(id)) || exemptIds.includes(toId)
 }

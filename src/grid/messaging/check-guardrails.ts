@@ -54,7 +54,7 @@ async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guar
 
   const guarding = account.guarding()
   const guarded = guardedContent(content)
-  const guardrails = guarding.read.ofAgent(sender.agentId, 'outbound')
+  const guardrails = guarding.read.ofAgent(sender.program ?? sender.agentId, 'outbound')
   const outbound = await ask(outgoing, guardrails, guarded, { ...asking, guarding }, 'outbound')
   await refuse(outgoing, outbound)
   const left = applied(message, content, outbound)

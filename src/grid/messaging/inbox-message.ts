@@ -24,8 +24,8 @@ export interface GridMessage {
   channel: string
   user: string
   type: 'agent' | 'human' | 'system'
-  /** It was sent over A2A. Absent for every other way. */
-  via?: 'a2a'
+  /** It was sent over A2A, or written in Slack. Absent for every other way. */
+  via?: 'a2a' | 'slack'
   /** The sender belongs to another account. Which one is not told. */
   external?: true
   message: string
@@ -158,6 +158,7 @@ export function asGridMessage(
     user,
     type: message.type,
     ...(details?.isA2a && { via: 'a2a' as const }),
+    ...(message.via !== null && { via: message.via }),
     ...(message.isExternal !== 0 && { external: true as const }),
     message: offset === 0 && end === length ? body : body.slice(offset, end),
     ...(offset > 0 && { offset }),

@@ -14,6 +14,8 @@ export const expirySeconds = { min: 10, max: 604_800 }
 export interface Sender {
   agentId: string
   alias: string
+  /** The id of the program that brings what a person wrote elsewhere. Guardrails and approval rules look at the program. */
+  program?: string
   /** The sender is known to have no trial. Without this, its trial is looked up. */
   isUnlimited?: boolean
 }
@@ -64,6 +66,8 @@ export interface SendInput {
   /** Not together with `a2a`. See `cleanChoices`. */
   choices?: string[]
   a2a?: A2aDetails
+  /** Where it was written, if not in the grid. */
+  via?: NewMessage['via']
   /** The end of a text that goes on with this message. Guardrails check both as one text. */
   continues?: string
   /** What it does to a task. Without this, a reply to a message of a task completes it. */

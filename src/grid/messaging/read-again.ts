@@ -173,6 +173,7 @@ type MessageSummary = Pick<
   | 'user'
   | 'channel'
   | 'type'
+  | 'via'
   | 'conversation_id'
   | 'reply_to_message_id'
   | 'timestamp'
@@ -231,12 +232,13 @@ async function peek(
 }
 
 function summaryOf(message: GridMessage): MessageSummary {
-  const { message_id, user, channel, type, conversation_id, reply_to_message_id, timestamp, redelivered } = message
+  const { message_id, user, channel, type, via, conversation_id, reply_to_message_id, timestamp, redelivered } = message
   return {
     message_id,
     user,
     channel,
     type,
+    ...(via !== undefined && { via }),
     ...(conversation_id !== undefined && { conversation_id }),
     ...(reply_to_message_id !== undefined && { reply_to_message_id }),
     timestamp,

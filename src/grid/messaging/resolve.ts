@@ -92,7 +92,7 @@ function inboxOf(
 
 async function channel(account: AccountStore, sender: Sender, name: string): Promise<Recipient> {
   const { fanOut, messages, receipts } = account.change
-  const found = await account.read.channels.byName(name, sender.agentId)
+  const found = await account.read.channels.byName(name, sender.program ?? sender.agentId)
   if (!found) throw new GridError('channel_not_found', `Channel '#${name}' not found`)
   if (!found.isMember) {
     throw new GridError('not_channel_member', `You are not a member of #${name}. An admin of the account can add you.`)

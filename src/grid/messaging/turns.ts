@@ -26,7 +26,7 @@ export async function turnPart(
   const { alias } = sender
   const { turns } = account.change
   const key = keyOf(alias, label)
-  if (type === 'human') {
+  if (type === 'human' || sender.program !== undefined) {
     return { statements: [turns.begin(conversationId === null ? [key] : [key, keyOfId(conversationId)])] }
   }
   // What is in a task alone is in no inbox, so it is not answered without being asked for.
@@ -62,11 +62,11 @@ export async function turnPart(
 /** Fails with `conversation_paused`, for a message that was counted as a turn when it was held. */
 export async function refusePaused(
   account: AccountStore,
-  { alias }: Sender,
+  { alias, program }: Sender,
   { label, inbox }: Pick<Recipient, 'label' | 'inbox'>,
   { type, isInTaskAlone, contextId, conversationId }: NewMessage,
 ): Promise<void> {
-  if (type !== 'agent' || isInTaskAlone) return
+  if (type !== 'agent' || program !== undefined || isInTaskAlone) return
   const name = inbox?.home === undefined ? contextId ?? conversationId : null
   const known = await account.read.turns.of(keyOf(alias, label), name === null ? null : keyOfId(name))
   const paused = known.find(({ pausedAt }) => pausedAt !== null)

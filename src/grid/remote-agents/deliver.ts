@@ -58,7 +58,12 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
       parts: await partsOf(attempt.account, message),
       ...(before?.contextId && { contextId: before.contextId }),
       ...(before?.taskId && before.state === 'input-required' && { taskId: before.taskId }),
-      metadata: { hops: message.hops, crossings: crossingsOf(message), from: `@${message.fromAlias}` },
+      metadata: {
+        hops: message.hops,
+        crossings: crossingsOf(message),
+        from: `@${message.fromAlias}`,
+        via: message.via ?? undefined,
+      },
     }, { callback, answerMs })
     const at = deps.now()
     const accepted = { ...exchange, ...await passedOn(attempt, message, answer, at) }

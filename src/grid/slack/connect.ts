@@ -59,7 +59,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
   if (!/^[\da-f]{32,64}$/.test(input.signingSecret)) {
     throw invalidInput('The signing secret has 32 digits and letters from a to f.', 'signingSecret')
   }
-  const { botUser, name } = await examine(account, input.token, slackChannel)
+  const { botUser, teamId, name } = await examine(account, input.token, slackChannel)
   const [id, agentId] = [newId(), newId()]
   const [token, secret] = [
     await account.seal('agents', agentId, input.token),
@@ -87,7 +87,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
       change.remoteAgents.setOneOrder(agentId),
       change.channels.addMembers(channel.id, [agentId], at),
       change.channels.requireAtMost(channel.id, maxMembers),
-      ...change.slack.connect({ id, channelId: channel.id, agentId, slackChannel, botUser }, secret, name, at),
+      ...change.slack.connect({ id, channelId: channel.id, agentId, slackChannel, botUser, teamId }, secret, name, at),
     ])
     return { channel: channel.name, alias }
   })
@@ -100,7 +100,7 @@ async function channelOf({ read }: AccountStore, id: string) {
   return channel
 }
 
-/** The user of the bot, and the name of the channel. */
+/** The user of the bot, its workspace, and the name of the channel. */
 async function examine({ deps }: AccountStore, token: string, channel: string) {
   const address = { url: slackApi, token }
   const ask = async (method: string, query: Record<string, string>, field: string) => {
@@ -112,11 +112,11 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
       throw invalidInput(told ?? 'Slack cannot be reached from here.', field)
     }
   }
-  const { user_id: botUser } = await ask('auth.test', {}, 'token')
+  const { user_id: botUser, team_id: teamId = null } = await ask('auth.test', {}, 'token')
   const { channel: found } = await ask('conversations.info', { channel }, 'slackChannel')
   if (!botUser || !found?.name) throw invalidInput('Slack does not say what this is.', 'slackChannel')
   if (found.is_member !== true) throw invalidInput('Invite the bot to the channel in Slack first.', 'slackChannel')
-  return { botUser, name: `#${printableLine(String(found.name), 80)}` }
+  return { botUser, teamId, name: `#${printableLine(String(found.name), 80)}` }
 }
 
 /** Aliases are unique on the grid, and other accounts have channels of the same name. */

@@ -9,7 +9,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { SlackChannel } from '../../store/account/slack.ts'
 import type { Store } from '../../store/store.ts'
 import { sendMessage } from '../messaging/send-message.ts'
-import type { SendInput } from '../messaging/outgoing-message.ts'
+import type { Sender, SendInput } from '../messaging/outgoing-message.ts'
 import { temporary } from '../remote-agents/answers.ts'
 import { addressOf } from '../remote-agents/find-remote.ts'
 import { linkCodePattern } from './connect.ts'
@@ -17,6 +17,8 @@ import { linkCodePattern } from './connect.ts'
 /** What is read of an event. @see https://docs.slack.dev/apis/events-api */
 interface SlackEvent {
   type?: string
+  team_id?: string
+  api_app_id?: string
   challenge?: string
   event?: {
     type?: string
@@ -38,7 +40,7 @@ const subtypes = [undefined, 'file_share', 'thread_broadcast', 'me_message']
 
 /**
  * Take an event of the channel with this id. Once this resolves, a message of it is on disk. Returns what Slack expects,
- * or undefined for an unknown channel or a wrong signature. Fails with what Slack should repeat the event after.
+ * or undefined for an unknown channel, a wrong signature, or another workspace or app. Fails with what Slack should repeat the event after.
  */
 export async function takeSlackEvent(
   store: Store,
@@ -55,10 +57,23 @@ export async function takeSlackEvent(
   if (!isSignedBySlack(await account.open('slack_channels', id, slack), headers, body, store.deps.now())) {
     return undefined
   }
-  const { type, challenge, event } = readEvent(body)
+  const { type, challenge, event, team_id, api_app_id } = readEvent(body)
   if (type === 'url_verification') return String(challenge)
+  if (!await isOfApp(account, slack, team_id, api_app_id)) return undefined
   if (type === 'event_callback' && event?.type === 'message') await takeMessage(store, account, owner, slack, event)
   return ''
+}
+
+/** Whether an event comes from the workspace and the app of the channel. The first signed event may say which they are. */
+async function isOfApp(account: AccountStore, slack: SlackChannel, team?: unknown, app?: unknown): Promise<boolean> {
+  if (typeof team !== 'string' || typeof app !== 'string') return false
+  let { teamId, appId } = slack
+  if (teamId === null || appId === null) {
+    const [[known]] = await account.write([account.change.slack.learn(slack.id, team, app)])
+    teamId = String(known?.team_id)
+    appId = String(known?.app_id)
+  }
+  return teamId === team && appId === app
 }
 
 function readEvent(body: string): SlackEvent {
@@ -94,24 +109,29 @@ async function takeMessage(
     idempotencyKey: `slack:${slack.id}:${ts}`,
     // The name of its writer may be another one when Slack repeats the event.
     request: ts,
+    via: 'slack',
     ...(thread && { replyToMessageId: thread.messageId, conversationId: thread.conversationId ?? undefined }),
     part: ({ id }) => ({ statements: [account.change.slack.addMessage(slack.id, { ...place, messageId: id })] }),
   }
   const person = await account.read.slack.person(slack.id, user)
-  if (person && allows(person.role, 'use')) {
-    const { userId, role, agentId, alias } = person
-    const writer = store.account(owner, { type: 'user', userId, role, sessionId: `slack ${slack.id}` })
-    await send(writer, { agentId, alias }, { ...input, text: said })
-  } else {
-    const { agentId, alias } = slack
-    const writer = store.account(owner, { type: 'agent', agentId, alias, credentialId: `slack ${slack.id}` })
-    const name = await nameOf(account, slack, user)
-    await send(writer, { agentId, alias }, { ...input, text: `${name}: ${said}` })
-  }
+  // A viewer only reads, also here.
+  if (person && !allows(person.role, 'use')) return
+  const { agentId: program, alias: ofProgram } = slack
+  const { agentId, alias } = person ?? {}
+  const sender = agentId && alias ? { agentId, alias, program } : { agentId: program, alias: ofProgram }
+  // Whoever knows the signing secret can write this. So it comes from a program, whosever name it has.
+  const writer = store.account(owner, {
+    type: 'agent',
+    agentId: sender.agentId,
+    alias: sender.alias,
+    credentialId: `slack ${slack.id}`,
+  })
+  const told = 'program' in sender ? said : `${await nameOf(account, slack, user)}: ${said}`
+  await send(writer, sender, { ...input, text: told })
 }
 
 /** What is refused for good is not sent again: Slack would only repeat it. */
-async function send(writer: AccountStore, sender: { agentId: string; alias: string }, input: SendInput): Promise<void> {
+async function send(writer: AccountStore, sender: Sender, input: SendInput): Promise<void> {
   try {
     await sendMessage(writer, sender, input)
   } catch (error) {

@@ -18,6 +18,8 @@ export interface ShownSender {
   kind: 'agent' | 'human' | 'system'
   /** It came over A2A. */
   isA2a: boolean
+  /** Where it was written, if not in the grid. */
+  via: 'slack' | null
   /** It belongs to another account. */
   isForeign: boolean
 }
@@ -221,12 +223,18 @@ export function SenderLine(
   )
 }
 
-function SenderBadges({ from: { kind, isA2a, isForeign } }: { from: ShownSender }) {
+function SenderBadges({ from: { kind, isA2a, via, isForeign } }: { from: ShownSender }) {
   const badges: Child[] = []
   if (kind !== 'agent') badges.push(<Badge kind='info'>{kind === 'human' ? 'person' : kind}</Badge>)
   if (isA2a) badges.push(<Badge>A2A</Badge>)
+  badges.push(<Via via={via} />)
   if (isForeign) badges.push(<Badge kind='warning'>other account</Badge>)
   return <>{badges}</>
+}
+
+/** Says that a message was written elsewhere: who has the keys of that place may write in any name. */
+export function Via({ via }: { via: 'slack' | null }) {
+  return via === null ? null : <Badge>via Slack</Badge>
 }
 
 /** The text of a message, its link to the whole of it, its parts, and the answers that it offers. */

@@ -28,6 +28,7 @@ export interface HeldRow {
   reason: string | null
   edited: boolean
   body: string
+  via: 'slack' | null
 }
 
 /** The same, with what is needed to deliver it. `home`: the account of the sender. */
@@ -35,6 +36,8 @@ export interface HeldToDecide extends HeldRow {
   home: string
   fromAgentId: string
   fromAliasNow: string | null
+  /** The program that brought what a person wrote elsewhere, or null. */
+  programId: string | null
   toId: string
   later: HeldDelivery
   sentAt: number
@@ -70,7 +73,7 @@ const decidersOf = query<{ deciders: string[] }>(
 const joinMessage = `JOIN messages ON messages.account_id = held.sender_account_id AND messages.id = held.message_id`
 const columns = `held.id, held.message_id, held.state, held.rule, held.findings, held.held_at, held.expires_at,
   held.decided_at, held.decided_by, held.decider, held.reason, held.edited,
-  messages.from_alias, messages.recipient, messages.type`
+  messages.from_alias, messages.recipient, messages.type, messages.via`
 const decoders = { rule: json, findings: json, edited: boolean }
 const inHeld = 'held_messages AS held'
 const ofUser = query<HeldRow>(
@@ -88,6 +91,9 @@ const byId = query<HeldToDecide>(
   SELECT ${columns}, messages.body, held.sender_account_id AS home, held.from_agent_id, held.to_id, held.later, held.sent_at,
     (SELECT agents.alias FROM agents WHERE agents.account_id = held.sender_account_id AND agents.id = held.from_agent_id
       AND agents.deleted_at IS NULL) AS from_alias_now,
+    (SELECT slack_channels.agent_id FROM slack_channels
+      WHERE slack_channels.account_id = held.sender_account_id AND slack_channels.channel_id = held.to_id
+        AND messages.via IS NOT NULL AND slack_channels.agent_id <> held.from_agent_id) AS program_id,
     messages.reply_to_message_id, messages.conversation_id, messages.a2a, messages.hops, messages.flagged,
     messages.sanitized, messages.shared_with, ${isWhole} AND ${userMayDecide} AS may_decide
   FROM ${inHeld} ${joinMessage}

@@ -54,6 +54,7 @@ export interface InboxMessage {
   sanitized: number
   edited: number
   sharedWith: string | null
+  via: 'slack' | null
   hops: number
   createdAt: number
   senderDescription: string
@@ -86,6 +87,7 @@ const fields: Record<keyof InboxMessage, string> = {
   sanitized: 'messages.sanitized',
   edited: 'messages.edited',
   sharedWith: 'messages.shared_with',
+  via: 'messages.via',
   hops: 'messages.hops',
   createdAt: 'messages.created_at',
   senderDescription: 'agents.description',

@@ -106,6 +106,7 @@ interface ReceivedMessage {
   recipient: string
   conversationId: string | null
   fromAlias: string
+  /** `human` also for what a person wrote elsewhere. */
   type: MessageType
   hops: number
   taskId: string | null
@@ -115,12 +116,14 @@ interface ReceivedMessage {
 
 // Another account could say any number of hops, so its message counts as one answer to ours.
 const received = query<ReceivedMessage>(`
-  SELECT messages.id, messages.recipient, messages.conversation_id, messages.from_alias, messages.type,
+  SELECT messages.id, messages.recipient, messages.conversation_id, messages.from_alias,
+    iif(messages.via IS NOT NULL AND sender.type = 'human', 'human', messages.type) AS type,
     iif(messages.account_id = :account, messages.hops, min(messages.hops, 1 + coalesce((
       SELECT answered.hops FROM messages AS answered
       WHERE answered.account_id = :account AND answered.id = messages.reply_to_message_id), 0))) AS hops,
     deliveries.task_id, messages.traceparent, messages.account_id <> :account AS is_external
   FROM deliveries ${joinMessages}
+  JOIN agents AS sender ON sender.account_id = messages.account_id AND sender.id = messages.from_agent_id
   WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :id`)
 
 export const inbox = {

@@ -28,17 +28,17 @@ const senderIsMember = `EXISTS (
     AND channel_members.agent_id = :from AND channels.deleted_at IS NULL)`
 
 const add = (channel: string, condition: string) =>
-  // People write only as themselves, and programs never as people.
+  // People write only as themselves, and programs never as people. What a person wrote elsewhere comes by a program.
   statement(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
-      conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, traceparent, body, a2a)
+      conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, via, traceparent, body, a2a)
     SELECT sender.account_id, :id, sender.id, sender.alias, :type, :recipient, ${channel}, :replyToMessageId,
       :conversationId, :flagged, :at,
       (SELECT trials.used + 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :from),
-      :sanitized, :hops, :sharedWith, :traceparent, :body, :a2a
+      :sanitized, :hops, :sharedWith, :via, :traceparent, :body, :a2a
     FROM agents AS sender
     WHERE sender.account_id = :account AND sender.id = :from AND sender.deleted_at IS NULL
-      AND (sender.type = 'human') = (:type = 'human')
+      AND ((sender.type = 'human') = (:type = 'human') OR (:type = 'agent' AND :via IS NOT NULL))
       AND NOT EXISTS (SELECT 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :from
         AND (trials.used >= trials.max OR trials.expires_at <= :at OR trials.ended_at IS NOT NULL))
       AND ${isNewKey}

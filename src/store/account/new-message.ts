@@ -20,6 +20,8 @@ export interface NewMessage {
   sanitized: boolean
   /** The hosts that guardrails of people sent the text to, or null. */
   sharedWith: string | null
+  /** The service that it was written in, from where a program brought it; null for the grid itself. */
+  via: 'slack' | null
   key: string | null
   /** Keys that were used at this time or before are free again. */
   keysSince: number

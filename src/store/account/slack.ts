@@ -11,18 +11,17 @@ export type SlackChannel = Omit<typeof slackChannels.$inferSelect, 'accountId' |
 }
 export type SlackMessage = Omit<typeof slackMessages.$inferSelect, 'accountId' | 'slackId'>
 
-/** A member of the account whose alias is in the channel, and whose user of Slack is known. */
+/** A member of the account whose user of Slack is known. The alias is null if it is not in the channel. */
 interface SlackPerson {
-  userId: string
   role: Role
-  agentId: string
-  alias: string
+  agentId: string | null
+  alias: string | null
 }
 
 const live = (condition: string) =>
   query<SlackChannel>(`
   SELECT slack_channels.id, slack_channels.channel_id, slack_channels.agent_id, slack_channels.slack_channel,
-    slack_channels.bot_user, slack_channels.encrypted_token, slack_channels.token_iv, slack_channels.token_auth_tag,
+    slack_channels.bot_user, slack_channels.team_id, slack_channels.app_id, slack_channels.encrypted_token, slack_channels.token_iv, slack_channels.token_auth_tag,
     slack_channels.token_key_id, agents.alias, channels.name
   FROM slack_channels
   JOIN agents ON agents.account_id = :account AND agents.id = slack_channels.agent_id AND agents.deleted_at IS NULL
@@ -43,23 +42,28 @@ const ofConversation = query<SlackMessage>(`
   SELECT ${messageColumns} FROM slack_messages WHERE ${ofSlack} AND conversation_id = :conversationId
   ORDER BY ts LIMIT 1`)
 const person = query<SlackPerson>(`
-  SELECT memberships.user_id, memberships.role, agents.id AS agent_id, agents.alias
+  SELECT memberships.role, agents.id AS agent_id, agents.alias
   FROM slack_people
   JOIN slack_channels ON slack_channels.account_id = :account AND slack_channels.id = slack_people.slack_id
   JOIN memberships ON memberships.account_id = :account AND memberships.user_id = slack_people.user_id
-  JOIN seats ON seats.account_id = :account AND seats.user_id = slack_people.user_id
-  JOIN agents ON agents.account_id = :account AND agents.id = seats.agent_id AND agents.deleted_at IS NULL
-  JOIN channel_members ON channel_members.account_id = :account
-    AND channel_members.channel_id = slack_channels.channel_id AND channel_members.agent_id = seats.agent_id
+  LEFT JOIN (seats
+    JOIN agents ON agents.account_id = :account AND agents.id = seats.agent_id AND agents.deleted_at IS NULL
+    JOIN channel_members ON channel_members.account_id = :account AND channel_members.agent_id = seats.agent_id)
+    ON seats.account_id = :account AND seats.user_id = slack_people.user_id
+    AND channel_members.channel_id = slack_channels.channel_id
   WHERE slack_people.account_id = :account AND slack_people.slack_id = :slack
     AND slack_people.slack_user = :slackUser`)
 const isLinked = query<{ one: number }>(`
   SELECT 1 AS one FROM slack_people WHERE ${ofSlack} AND user_id = :user AND slack_user IS NOT NULL`)
 
 const add = statement(`
-  INSERT INTO slack_channels (account_id, id, channel_id, agent_id, slack_channel, bot_user, ${sealedColumns}, created_at)
-  VALUES (:account, :slack, :channel, :agent, :slackChannel, :botUser, ${insertedToken}, :at)
+  INSERT INTO slack_channels (account_id, id, channel_id, agent_id, slack_channel, bot_user, team_id,
+    ${sealedColumns}, created_at)
+  VALUES (:account, :slack, :channel, :agent, :slackChannel, :botUser, :teamId, ${insertedToken}, :at)
   ON CONFLICT DO NOTHING`)
+const learn = statement(`
+  UPDATE slack_channels SET team_id = coalesce(team_id, :team), app_id = coalesce(app_id, :app)
+  WHERE account_id = :account AND id = :slack RETURNING team_id, app_id`)
 const remove = statement('DELETE FROM slack_channels WHERE account_id = :account AND channel_id = :channel')
 const setName = statement(`
   UPDATE channels SET external_integration_type = iif(:externalName IS NULL, NULL, 'slack'),
@@ -102,18 +106,29 @@ export const slack = {
   changes: (account: AccountDb) => ({
     /** `externalName` is the name of the channel in Slack. */
     connect: (
-      { id, channelId, agentId, slackChannel, botUser }: Pick<
+      { id, channelId, agentId, slackChannel, botUser, teamId }: Pick<
         SlackChannel,
-        'id' | 'channelId' | 'agentId' | 'slackChannel' | 'botUser'
+        'id' | 'channelId' | 'agentId' | 'slackChannel' | 'botUser' | 'teamId'
       >,
       secret: SealedToken,
       externalName: string,
       at: number,
     ): Statement[] => [
       account.bind(remove, { channel: channelId }),
-      account.bind(add, { ...secret, slack: id, channel: channelId, agent: agentId, slackChannel, botUser, at }),
+      account.bind(add, {
+        ...secret,
+        slack: id,
+        channel: channelId,
+        agent: agentId,
+        slackChannel,
+        botUser,
+        teamId,
+        at,
+      }),
       account.bind(setName, { channel: channelId, externalName }),
     ],
+    /** Keep the workspace and the app, if they are not known. Returns those that are known then. */
+    learn: (slack: string, team: string, app: string): Statement => account.bind(learn, { slack, team, app }),
     /** With its people and the places of its messages in Slack. */
     disconnect: (channel: string): Statement[] => [
       account.bind(remove, { channel }),

@@ -13,6 +13,7 @@ export interface PlacedMessage {
   fromAlias: string
   isForeign: number
   type: typeof messages.$inferSelect.type
+  via: typeof messages.$inferSelect.via
   recipient: string
   body: string
   /** JSON text of its A2A fields, which may be damaged. */
@@ -60,7 +61,7 @@ export function ofMessage(seq: string, own: string, delivered = own, join = ''):
 const listed = 'json_each(:seqs) AS listed'
 const columns = (body: string, a2a: string, flagged: string, isForeign: number, changedFor = 'NULL') => `
   thread_messages.seq, thread_messages.thread_id, thread_messages.root_seq, messages.id, messages.from_agent_id,
-  messages.from_alias, ${isForeign} AS is_foreign, messages.type, messages.recipient, ${body} AS body, ${a2a} AS a2a,
+  messages.from_alias, ${isForeign} AS is_foreign, messages.type, messages.via, messages.recipient, ${body} AS body, ${a2a} AS a2a,
   messages.conversation_id, messages.reply_to_message_id, ${flagged} AS flagged, messages.sanitized, messages.edited,
   messages.hops,
   messages.shared_with, messages.created_at, ${changedFor} AS changed_for`

@@ -116,7 +116,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     name: 'messages',
     // `held`: it has a negative `seq`. The number itself is that of another grid.
     columns: words(`id from_agent_id from_alias type recipient channel_id reply_to_message_id conversation_id flagged
-      created_at sanitized hops shared_with edited body a2a held`),
+      created_at sanitized hops shared_with edited via body a2a held`),
     order: 'seq',
     read: {
       body: `iif(id IN ${hiddenMessages}, '', body)`,

@@ -5,6 +5,7 @@ import { decisions } from '../../grid/approvals/held.ts'
 import { downloadBody } from '../../grid/downloads.ts'
 import { isolated, Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, LocalTime } from '../../html/components.tsx'
+import { Via } from '../../html/conversation/message.tsx'
 import { ButtonLink, QueryForm, SubmitButton } from '../../html/form.tsx'
 import { Select } from '../../html/fields.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -121,13 +122,13 @@ function DecisionTable({ visit, rows }: { visit: Visit; rows: DecisionRow[] }) {
       columns={[
         {
           title: 'Message',
-          cell: ({ id, fromAlias, recipient, body }) => (
+          cell: ({ id, fromAlias, via, recipient, body }) => (
             <>
               {body === null ? <Name text={`@${fromAlias} to ${recipient}`} /> : (
                 <a href={visit.path('held', id)}>
                   <Name text={`@${fromAlias} to ${recipient}`} />
                 </a>
-              )}
+              )} <Via via={via} />
             </>
           ),
         },

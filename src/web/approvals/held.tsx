@@ -11,6 +11,7 @@ import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { NeedList } from '../../html/attention.tsx'
 import { Name, visibleControls } from '../../html/bidi.tsx'
 import { Card, Disclosure, EmptyState, Facts, LocalTime, Notice, Time } from '../../html/components.tsx'
+import { Via } from '../../html/conversation/message.tsx'
 import { TextArea } from '../../html/fields.tsx'
 import { ButtonLink, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -111,12 +112,13 @@ export function HeldForYou({ visit, held, max = held.length }: { visit: Visit; h
     >
       <NeedList
         label='Waiting for your decision'
-        rows={held.slice(0, max).map(({ id, fromAlias, recipient, body, rule, expiresAt }) => ({
+        rows={held.slice(0, max).map(({ id, fromAlias, via, recipient, body, rule, expiresAt }) => ({
           icon: 'guardrails',
           tone: endsSoon(expiresAt, now) ? 'bad' : 'warning',
           what: (
             <>
-              <Name text={`@${fromAlias}`} /> to <Name text={recipient} />: <Name text={oneLine(body)} />
+              <Name text={`@${fromAlias}`} /> <Via via={via} /> to <Name text={recipient} />:{' '}
+              <Name text={oneLine(body)} />
             </>
           ),
           facts: [
@@ -136,10 +138,15 @@ export function HeldForYou({ visit, held, max = held.length }: { visit: Visit; h
 
 async function show(visit: Visit) {
   const held = await heldMessage(visit.account, visit.param('held'))
-  const { fromAlias, recipient, type, body, rule, findings, heldAt, expiresAt } = held
+  const { fromAlias, recipient, type, via, body, rule, findings, heldAt, expiresAt } = held
   const isOpen = held.state === 'held' && expiresAt > visit.account.deps.now()
   const facts: [string, Child][] = [
-    ['From', <Name text={`@${fromAlias}${type === 'human' ? ', a person' : ''}`} />],
+    [
+      'From',
+      <>
+        <Name text={`@${fromAlias}${type === 'human' ? ', a person' : ''}`} /> <Via via={via} />
+      </>,
+    ],
     ['To', <Name text={recipient} />],
     ['Held by', <Name text={rule.name} />],
     ['Found', findings.length > 0 && <Name text={inWords(findings)} />],

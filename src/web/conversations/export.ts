@@ -90,6 +90,7 @@ function exported({ account, path }: Visit, message: OpenMessage) {
     from: `@${message.fromAlias}`,
     to: message.recipient,
     type: message.type,
+    via: message.via ?? undefined,
     reply_to_message_id: message.replyToMessageId,
     text: message.body,
     parts: parts.map(({ name, type, size, href }) => ({ name, type, size, url: `${origin}${href}` })),

@@ -226,12 +226,15 @@ function Link(
     path: Visit['path']
   },
 ) {
-  const { seq, threadId, depth, isReadable, fromAlias, isForeign, type, a2a, recipient, body, createdAt } = message
+  const { seq, threadId, depth, isReadable, fromAlias, isForeign, type, via, a2a, recipient, body, createdAt } = message
   const end = endOfPiece(body, 0, maxShown)
   const href = path('messages', String(seq))
   return (
     <li class={isRoot ? undefined : `d${Math.min(depth, maxDepth)}`} aria-current={isOpen ? 'true' : undefined}>
-      <SenderLine from={{ name: `@${fromAlias}`, kind: type, isA2a: isFromA2a(a2a), isForeign }} to={recipient}>
+      <SenderLine
+        from={{ name: `@${fromAlias}`, kind: type, isA2a: isFromA2a(a2a), via, isForeign }}
+        to={recipient}
+      >
         <span class='soft'>
           <LocalTime at={createdAt} />
         </span>

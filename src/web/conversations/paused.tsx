@@ -8,6 +8,7 @@ import type { Thread } from '../../grid/conversations/threads.ts'
 import { pauseOf } from '../../grid/messaging/turns.ts'
 import { Name } from '../../html/bidi.tsx'
 import { LocalTime, Time } from '../../html/components.tsx'
+import { Via } from '../../html/conversation/message.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
@@ -85,12 +86,12 @@ export async function lastMessages(
 export function Said({ messages, now }: { messages: OpenMessage[]; now: number }) {
   return (
     <ul class='said' aria-label={`The last ${pluralize(messages.length, 'message')}`}>
-      {messages.map(({ fromAlias, body, createdAt }) => (
+      {messages.map(({ fromAlias, via, body, createdAt }) => (
         <li>
           <b>
             <Name text={`@${fromAlias}`} />
           </b>{' '}
-          <Name text={oneLine(body.slice(0, maxText))} />{' '}
+          <Via via={via} /> <Name text={oneLine(body.slice(0, maxText))} />{' '}
           <span class='soft'>
             <Time at={createdAt} now={now} />
           </span>

@@ -133,13 +133,13 @@ function shownQuote(
 
 /** One message. `isWhole`: with all of its text. */
 export function shownMessage(message: OpenMessage, path: Path, now: number, isWhole = false): ShownMessage {
-  const { seq, body, a2a, createdAt, fromAlias, isForeign, isUnread, receipts, recipient, type } = message
+  const { seq, body, a2a, createdAt, fromAlias, isForeign, isUnread, receipts, recipient, type, via } = message
   const page = path('messages', String(seq))
   const end = isWhole ? body.length : endOfPiece(body, 0, maxShown)
   const receipt = receipts?.recipient
   return {
     seq,
-    from: { name: `@${fromAlias}`, kind: type, isA2a: isFromA2a(a2a), isForeign },
+    from: { name: `@${fromAlias}`, kind: type, isA2a: isFromA2a(a2a), via, isForeign },
     to: recipient,
     at: createdAt,
     text: body.slice(0, end),

@@ -5,6 +5,7 @@ import { type Hit, searchConversations, type SearchResult } from '../../grid/con
 import { parseSearch, type SearchQuery } from '../../grid/conversations/search-query.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
+import { Via } from '../../html/conversation/message.tsx'
 import { Face, FaceSymbols } from '../../html/conversation/faces.tsx'
 import { sectionTitles } from '../../html/frame.tsx'
 import { htmlFragment } from '../../html/html-response.tsx'
@@ -113,14 +114,14 @@ function Messages(
 }
 
 function HitRow({ visit, hit }: { visit: Visit; hit: Hit }) {
-  const { threadId, seq, fromAlias, recipient, createdAt, excerpt } = hit
+  const { threadId, seq, fromAlias, via, recipient, createdAt, excerpt } = hit
   return (
     <li>
       <a href={`${visit.path('conversations', String(threadId))}?m=${seq}#m${seq}`}>
         <Face name={fromAlias} />
         <span class='names'>
           <Name text={`@${fromAlias}`} /> <span class='soft' aria-hidden='true'>→</span>
-          <span class='unseen'>to</span> <Name text={recipient} />
+          <span class='unseen'>to</span> <Name text={recipient} /> <Via via={via} />
         </span>
         <Time at={createdAt} now={visit.account.deps.now()} />
         <span class='excerpt' dir='auto'>

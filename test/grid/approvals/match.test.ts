@@ -23,7 +23,7 @@ const rule: ActiveApprovalRule = {
 }
 const direct: Candidate = {
   isOwnSender: true,
-  fromId: 'alice',
+  fromIds: ['alice'],
   fromType: 'mcp',
   isOwnRecipient: true,
   toId: 'bob',
@@ -33,9 +33,17 @@ const direct: Candidate = {
   parts: [],
 }
 const post: Candidate = { ...direct, toId: 'ops', toType: undefined, isChannel: true }
-const person = { fromId: 'ann', fromType: 'human' } as const
+const person = { fromIds: ['ann'], fromType: 'human' } as const
+
+/** Slack brings what Ann wrote there. */
+const brought = { fromIds: ['ann', 'slack'], fromType: 'a2a' } as const
 
 test.each<[string, Partial<ActiveApprovalRule>, Candidate, boolean]>([
+  ['any agent, for what a program brings', {}, { ...direct, ...brought }, true],
+  ['people, for what a program brings', { fromKind: 'people' }, { ...direct, ...brought }, false],
+  ['a person, for what a program brings', { fromKind: 'agent', fromId: 'ann' }, { ...direct, ...brought }, true],
+  ['the program', { fromKind: 'agent', fromId: 'slack' }, { ...direct, ...brought }, true],
+  ['any but a person, for what a program brings', { exemptIds: ['ann'] }, { ...direct, ...brought }, true],
   ['any agent', {}, direct, true],
   ['any agent, for a post', {}, post, true],
   ['any agent, for a person of the account', {}, { ...direct, ...person }, false],

@@ -1,7 +1,11 @@
 /** A channel that is mirrored with one of Slack, over the doors, against a local server that speaks Slack's API. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
 import { createChannel, deleteChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
+import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
+import { setMemberRole } from '../../../src/grid/people/team.ts'
+import { followLog } from '../../../src/worker/threads.ts'
 import { askToLinkSlack, connectSlack, disconnectSlack, tellOfSlack } from '../../../src/grid/slack/connect.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { fromSlackText } from '../../../src/remote/slack.ts'
@@ -9,7 +13,9 @@ import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { seated } from '../../support/seats.ts'
+import { callTool } from '../../support/mcp.ts'
+import { signedInByEmail } from '../../support/people.ts'
+import { member, seated } from '../../support/seats.ts'
 import { botToken, signedEvent, signingSecret, type SlackServer, startSlack } from '../../support/slack.ts'
 
 let grid: TestGrid
@@ -47,9 +53,12 @@ const post = (text: string, more = {}, agent = grid.alice) =>
 const said = (text: string, more = {}) => ({
   type: 'event_callback',
   event_id: 'Ev1',
+  ...{ team_id: 'T0', api_app_id: 'A0' },
   event: { type: 'message', channel: 'C01', user: 'U1', text, ts: '5.001', ...more },
 })
 const arrive = async (event: unknown, at = grid.clock.now) => (await grid.request(path, signedEvent(event, at))).status
+const messages = (columns: string, condition: string) =>
+  rows(grid, `SELECT ${columns} FROM messages WHERE account_id = ? AND ${condition}`, [grid.acme.id])
 const stored = async () =>
   (await rows(grid, 'SELECT from_alias, type, body, reply_to_message_id AS reply FROM messages WHERE account_id = ?', [
     grid.acme.id,
@@ -147,11 +156,93 @@ test('a person who posted their code writes as themselves, while they may and ar
   await step()
 
   expect(await stored()).toEqual([
-    'ann human: it is me',
+    'ann agent: it is me',
     'slack-general agent: U2: and I am not',
     'slack-general agent: Ann: no member any more',
   ])
   expect(slack.posts).toEqual([])
+})
+
+async function linked(role: 'owner' | 'member' = 'member') {
+  const ann = await seated(grid, 'ann', { role })
+  await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'ann', 'slack-general'] })
+  await arrive(said(await askToLinkSlack(ann.account, channel), { ts: '5.000' }))
+  return ann
+}
+
+test('what a linked person writes says on tools and pages that it came through Slack', async () => {
+  const ann = await linked()
+  await arrive(said('it is me'))
+  await arrive(said('hello', { ts: '5.002', user: 'U2' }))
+  await followLog(grid.store)
+
+  const read = (await callTool(grid, grid.alice.key, 'read_messages')).text
+  expect(read.slice(-2)).toMatchObject([
+    { user: '@ann', type: 'agent', via: 'slack', message: 'it is me' },
+    { user: '@slack-general', type: 'agent', via: 'slack' },
+  ])
+  const [{ thread_id }] = await rows(
+    grid,
+    'SELECT max(thread_id) AS thread_id FROM thread_messages WHERE account_id = ?',
+    [grid.acme.id],
+  )
+  const session = await signedInByEmail(grid, ann.person.email)
+  const { text } = await session.open(`/accounts/${grid.acme.id}/conversations/${thread_id}`)
+  expect(text.match(/via Slack/g)).toHaveLength(2)
+  expect(text).not.toContain('@ann person')
+})
+
+test('approval rules and guardrails take it as written by the program, and a person can decide on it', async () => {
+  await linked('owner')
+  await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: 'any' })
+  await arrive(said('let me in'))
+  await followLog(grid.store)
+  expect(await messages('via', "seq < 0 AND body = 'let me in'")).toEqual([{ via: 'slack' }])
+  await rows(grid, 'DELETE FROM approval_rules WHERE account_id = ?', [grid.acme.id])
+
+  await createGuardrail(grid.acme.store, { name: 'no-mail', provider: 'pii', action: 'block' })
+  await setAgentGuardrails(grid.acme.store, { agent: 'slack-general', guardrails: [{ ref: 'no-mail' }] })
+  await arrive(said('write to ann@acme.example', { ts: '5.002' }))
+
+  expect((await stored()).filter((text) => text.includes('write to'))).toEqual([])
+})
+
+test('for the limits of turns it counts as a message of a person', async () => {
+  await linked()
+  const owner = await member(grid, { role: 'owner' })
+  await setTurnLimits(owner.account, { perHour: 4, hops: 2 })
+  for (let n = 0; n < 12; n++) {
+    if (n % 3 === 2) await arrive(said(`${n}`, { ts: `6.${100 + n}` }))
+    else await post(`${n}`, {}, n % 3 === 0 ? grid.alice : grid.bob)
+  }
+  expect(await stored()).toHaveLength(12)
+
+  await step()
+  await arrive(said('an answer', { ts: '7.000', thread_ts: '9.001' }))
+  expect(await messages('hops', "body = 'an answer' AND reply_to_message_id IS NOT NULL")).toMatchObject([{ hops: 0 }])
+})
+
+test('who was made a viewer cannot post from Slack any more', async () => {
+  const ann = await linked()
+  const owner = await member(grid, { role: 'owner' })
+  await setMemberRole(owner.account, { userId: ann.person.id, role: 'viewer' })
+  await arrive(said('still here'))
+
+  expect(await stored()).toEqual([])
+})
+
+test('events of another workspace or app are as unknown as another address', async () => {
+  const of = async (more: object) => await arrive({ ...said('hello'), ...more })
+  expect(await of({ team_id: 'T9' })).toBe(404)
+  expect(await of({ api_app_id: undefined })).toBe(404)
+  expect(await of({})).toBe(200)
+  expect(await of({ api_app_id: 'A9' })).toBe(404)
+
+  expect(await rows(grid, 'SELECT team_id, app_id FROM slack_channels WHERE account_id = ?', [grid.acme.id])).toEqual([{
+    team_id: 'T0',
+    app_id: 'A0',
+  }])
+  expect(await stored()).toHaveLength(1)
 })
 
 test('a code expires', async () => {

@@ -244,14 +244,22 @@ test('every detail of a message and of its delivery has a place', () => {
       a2a: JSON.stringify(details),
     },
     ...{ replyToMessageId: 'canary-18', conversationId: 'canary-19', hops: 20, flagged: true, sanitized: true },
-    ...{ sharedWith: 'canary-21', later, parts: [] },
+    ...{ sharedWith: 'canary-21', via: 'slack', later, parts: [] },
   }
 
   const shown = JSON.stringify(shownContent(content))
   for (let n = 1; n <= 21; n++) {
     if (n !== 14 && n !== 20) expect(shown).toContain(`canary-${n}"`)
   }
-  for (const field of ['["expiresAt",1014]', '["hops",20]', '["isInTaskAlone",true]', '["state","failed"]']) {
+  for (
+    const field of [
+      '["via","slack"]',
+      '["expiresAt",1014]',
+      '["hops",20]',
+      '["isInTaskAlone",true]',
+      '["state","failed"]',
+    ]
+  ) {
     expect(shown).toContain(field)
   }
 })
