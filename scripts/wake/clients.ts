@@ -35,8 +35,10 @@ function claude(version: string): WakeClient {
       if (!/trust this folder/.test(terminal.screen())) return
       // It drops keys while it starts.
       await sleep(1_000)
-      terminal.press('Down')
-      await terminal.shows(/❯ Yes, I trust this folder/)
+      // Older versions have chosen yes.
+      const isYes = /❯ (\d\. )?Yes, I trust this folder/
+      if (!isYes.test(terminal.screen())) terminal.press('Down')
+      await terminal.shows(isYes)
       terminal.press('Enter')
       await terminal.shows(/manual mode on|for shortcuts/)
     },

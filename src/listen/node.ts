@@ -7,7 +7,6 @@ import type { ErrorCode } from '../errors.ts'
 import { SentAnswers, untilSent } from '../lib/http/sent-answers.ts'
 import { tinyChunkCounter, tinyChunks } from '../lib/http/tiny-chunks.ts'
 import { nextIteration, RequestScheduler } from '../lib/limits/request-scheduler.ts'
-import { minute } from '../lib/time.ts'
 import {
   arrivingMs,
   createDispatcher,
@@ -25,7 +24,7 @@ const backlog = 4_096
 /** Serve with `node:http`. */
 export async function listenOnNode(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
-  const { port, host, maxStallMs = 2 * minute } = options
+  const { port, host, maxStallMs = 120_000 } = options
   const scheduler = new RequestScheduler()
   const dispatch = createDispatcher(fetch, scheduler, options)
   let isStopping = false
