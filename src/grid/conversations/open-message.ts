@@ -54,9 +54,9 @@ export async function openPart(
   requestId: string | null,
 ): Promise<PartContent> {
   const { message } = await openMessage(account, ref, { requestId })
-  const { id, isForeign, fromAgentId, receipts } = message
-  const agentId = isForeign ? receipts?.recipient?.agentId ?? '' : fromAgentId
-  return await findListedPart(account, { id, agentId, isSent: !isForeign }, key)
+  const { id, isReceived, fromAgentId, receipts } = message
+  const agentId = isReceived ? receipts?.recipient?.agentId ?? '' : fromAgentId
+  return await findListedPart(account, { id, agentId, isSent: !isReceived }, key)
 }
 
 /** Retract a message that the calling user sent, named by its `seq` or its id. Fails as `retractMessage` does. */
