@@ -19,7 +19,7 @@ import { ButtonForm, ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
-import { type PageDeps, type Pages, type PublicVisit, wholly } from '../visit.ts'
+import { type PageDeps, type Pages, type PublicVisit, signedIn, wholly } from '../visit.ts'
 import { PageForm, Refusal } from '../forms.tsx'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
@@ -61,11 +61,12 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
 
   /** The page of the decision. Moving is proposed into an account that has agents. */
   async function decide(visit: PublicVisit, claim: OpenClaim, action: string, left = 0): Promise<Response> {
-    const visitor = wholly(visit)
+    const visitor = signedIn(visit)
     const owned = visitor.accounts.filter(({ role }) => role === 'owner')
     let target: string | undefined
     for (const { id } of owned.slice(0, maxLooked)) {
-      if (await sessions.openAccount(visitor, id).read.agents.hasPrograms()) target ??= id
+      const { read } = sessions.openAccount(visitor, id, { withoutSecondFactor: true })
+      if (target === undefined && await read.agents.hasPrograms()) target = id
     }
     return await decisionPage(visit, claim, { now: now(), action, left, owned, target })
   }
