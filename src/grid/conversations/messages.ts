@@ -5,8 +5,10 @@ import type { AccountStore } from '../../store/account.ts'
 import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
 /** A message in a thread. A message of another account, and one to the alias of the reader, is shown as it was delivered. */
-export interface ThreadMessage extends Omit<PlacedMessage, 'isForeign' | 'flagged' | 'sanitized' | 'edited'> {
+export interface ThreadMessage
+  extends Omit<PlacedMessage, 'isForeign' | 'isReceived' | 'flagged' | 'sanitized' | 'edited'> {
   isForeign: boolean
+  isReceived: boolean
   flagged: boolean
   sanitized: boolean
   /** A person who approved it changed its text. */
@@ -165,7 +167,14 @@ export async function readChain(account: AccountStore, rootSeq: number, since = 
   return root
 }
 
-function shown({ isForeign, flagged, sanitized, edited, ...message }: PlacedMessage): ThreadMessage {
+function shown({ isForeign, isReceived, flagged, sanitized, edited, ...message }: PlacedMessage): ThreadMessage {
   const is = (flag: number) => flag === 1
-  return { ...message, isForeign: is(isForeign), flagged: is(flagged), sanitized: is(sanitized), edited: is(edited) }
+  return {
+    ...message,
+    isForeign: is(isForeign),
+    isReceived: is(isReceived),
+    flagged: is(flagged),
+    sanitized: is(sanitized),
+    edited: is(edited),
+  }
 }

@@ -54,10 +54,10 @@ export async function openPart(
   requestId: string | null,
 ): Promise<PartContent> {
   const { message } = await openMessage(account, ref, { requestId })
-  const { id, isForeign, fromAgentId, receipts, changedFor } = message
+  const { id, isReceived, fromAgentId, receipts, changedFor } = message
   if (changedFor !== null) return await findListedPart(account, { id, agentId: changedFor, isSent: false }, key)
-  const agentId = isForeign ? receipts?.recipient?.agentId ?? '' : fromAgentId
-  return await findListedPart(account, { id, agentId, isSent: !isForeign }, key)
+  const agentId = isReceived ? receipts?.recipient?.agentId ?? '' : fromAgentId
+  return await findListedPart(account, { id, agentId, isSent: !isReceived }, key)
 }
 
 /** Retract a message that the calling user sent, named by its `seq` or its id. Fails as `retractMessage` does. */

@@ -119,8 +119,10 @@ function shown(thread: StoredThread, unread: Map<number, number>): Thread {
 
 /** The agent of another account is named by the newest message: every message of its thread is from it or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
-  const own = (JSON.parse(agents) as { id: string; alias: string; isDeleted: number }[])
-    .map((agent): ThreadAgent => ({ ...agent, isForeign: false, isDeleted: agent.isDeleted === 1 }))
+  const own = (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number }[])
+    .map(({ id, alias, isDeleted, isMoved }): ThreadAgent => ({
+      ...{ id, alias, isForeign: isMoved === 1, isDeleted: isDeleted === 1 && isMoved === 0 },
+    }))
   const named = kind === 'pair' ? key.split(' ') : [key.slice(0, key.indexOf('/'))]
   const stranger = named.find((id) => id !== '' && !own.some((agent) => agent.id === id))
   if (stranger === undefined || preview === null) return own

@@ -11,7 +11,10 @@ export interface PlacedMessage {
   id: string
   fromAgentId: string
   fromAlias: string
+  /** Its sender is an agent of another account now. */
   isForeign: number
+  /** It is stored in another account. */
+  isReceived: number
   type: typeof messages.$inferSelect.type
   via: typeof messages.$inferSelect.via
   recipient: string
@@ -59,9 +62,13 @@ export function ofMessage(seq: string, own: string, delivered = own, join = ''):
 
 // The joins are crossed, so that each begins with these few numbers.
 const listed = 'json_each(:seqs) AS listed'
-const columns = (body: string, a2a: string, flagged: string, isForeign: number, changedFor = 'NULL') => `
+// A claim may have moved the sender since.
+const isForeign = `NOT EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account
+  AND agents.id = messages.from_agent_id AND agents.moved_to IS NULL)`
+const columns = (body: string, a2a: string, flagged: string, isReceived: number, changedFor = 'NULL') => `
   thread_messages.seq, thread_messages.thread_id, thread_messages.root_seq, messages.id, messages.from_agent_id,
-  messages.from_alias, ${isForeign} AS is_foreign, messages.type, messages.via, messages.recipient, ${body} AS body, ${a2a} AS a2a,
+  messages.from_alias, ${isForeign} AS is_foreign, ${isReceived} AS is_received, messages.type, messages.via,
+  messages.recipient, ${body} AS body, ${a2a} AS a2a,
   messages.conversation_id, messages.reply_to_message_id, ${flagged} AS flagged, messages.sanitized, messages.edited,
   messages.hops,
   messages.shared_with, messages.created_at, ${changedFor} AS changed_for`

@@ -31,8 +31,11 @@ const previewOf = (body: string) =>
     'recipient', m.recipient, 'text', substr(${body}, 1, ${previewLength}))`
 const columns = `threads.id, threads.kind, threads.key, threads.last_seq, threads.last_at, threads.messages,
   channels.name AS channel, channels.deleted_at,
-  (SELECT json_group_array(json_object('id', one.id, 'alias', one.alias, 'isDeleted', one.is_deleted)) FROM (
-    SELECT agents.id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted FROM thread_agents
+  (SELECT json_group_array(json_object('id', one.id, 'alias', one.alias, 'isDeleted', one.is_deleted,
+    'isMoved', one.is_moved)) FROM (
+    SELECT agents.id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted,
+      agents.moved_to IS NOT NULL AS is_moved
+    FROM thread_agents
     JOIN agents ON agents.account_id = thread_agents.account_id AND agents.id = thread_agents.agent_id
     WHERE thread_agents.account_id = :account AND thread_agents.thread_id = threads.id LIMIT 3) AS one) AS agents,
   ${

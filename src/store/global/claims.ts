@@ -123,7 +123,7 @@ const changedColumns = {
 
 /**
  * After the new rows of the agents, which have the same ids. Messages stay where they were sent: of them, the deliveries
- * move that are still to be read or answered.
+ * move that are still to be read or answered, and those between agents that move, whose conversations go along.
  */
 const moves = [
   // The account may already have a skill of that name, under another id.
@@ -148,8 +148,8 @@ const moves = [
   // Found by their messages, because no index has all deliveries of an agent.
   `UPDATE deliveries SET account_id = :to, inbox = ${inboxOf('deliveries.agent_id', ':to')}, stranger_id = ${senderOf}
   WHERE sender_account_id = :from AND message_id IN (SELECT messages.id FROM messages WHERE messages.account_id = :from)
-    AND account_id = :from AND ${isMoved('agent_id')} AND (state IN ('unread', 'parked') OR task_id IN (
-      SELECT tasks.id FROM tasks WHERE ${isOpenTask} AND ${isMoved('recipient_agent_id')}))`,
+    AND account_id = :from AND ${isMoved('agent_id')} AND (state IN ('unread', 'parked') OR ${isMoved(senderOf)}
+      OR task_id IN (SELECT tasks.id FROM tasks WHERE ${isOpenTask} AND ${isMoved('recipient_agent_id')}))`,
   // The agents that stay may answer those that move.
   `UPDATE deliveries SET stranger_id = ${senderOf}
   WHERE account_id = :from AND sender_account_id = :from AND message_id IN (
@@ -198,8 +198,8 @@ export const claims = (db: Db) => {
       db.bind(close, { from, name, at }),
     ],
     /**
-     * Move agents into the account `to`: alias, settings, skills, keys, what they have not read, the open tasks that they
-     * work on, and the idempotency keys since `keysSince`. The other open tasks are canceled. Fails
+     * Move agents into the account `to`: alias, settings, skills, keys, what they have not read or said to each other, the
+     * open tasks that they work on, and the idempotency keys since `keysSince`. The other open tasks are canceled. Fails
      * the unit unless the user owns `to`. Triggers wake the agents and those who follow the tasks.
      */
     move: async (

@@ -25,7 +25,11 @@ interface Progress {
 // Each message has two sides. The second is the account of a recipient, if it is another one.
 const isOwn = `side.n = 0`
 const account = `iif(${isOwn}, m.account_id, d.account_id)`
-const stranger = `iif(m.account_id = d.account_id, '', iif(${isOwn}, d.agent_id, m.from_agent_id))`
+/** A claim may have moved it to the account, or away from it. */
+const hasBeenIn = (account: string, agent: string) =>
+  `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = ${account} AND agents.id = ${agent})`
+const sender = `iif(${hasBeenIn(account, 'm.from_agent_id')}, '', m.from_agent_id)`
+const stranger = `iif(${isOwn} AND NOT ${hasBeenIn('m.account_id', 'd.agent_id')}, d.agent_id, ${sender})`
 const pair = `iif(m.from_agent_id < d.agent_id,
     m.from_agent_id || ' ' || d.agent_id, d.agent_id || ' ' || m.from_agent_id)`
 const places = (chosen: string) => `
@@ -108,19 +112,20 @@ export function placing(name: string, chosen: string): Query<Row>[] {
         JOIN reply ON reply.account_id = chain.account_id AND reply.parent = chain.seq AND reply.seq > chain.seq)
       SELECT * FROM chain)
     WHERE true ON CONFLICT DO NOTHING`
-  // A sender in its own account, and a recipient in its own.
+  // A sender in its own account, a recipient in its own, and there a sender that a claim has moved to it.
   const addAgents = `
     INSERT INTO thread_agents (account_id, agent_id, thread_id, delivery_seq, answered_seq)
     SELECT part.account_id, part.agent_id, threads.id, max(part.delivery_seq), max(part.answered_seq)
     FROM (
-      SELECT ${account} AS account_id, iif(${isOwn}, m.from_agent_id, d.agent_id) AS agent_id,
-        iif(${isOwn}, 0, d.seq) AS delivery_seq, iif(${isOwn} AND m.type = 'human', m.seq, 0) AS answered_seq,
+      SELECT ${account} AS account_id, iif(side.n = 1, d.agent_id, m.from_agent_id) AS agent_id,
+        iif(side.n = 1, d.seq, 0) AS delivery_seq, iif(side.n <> 1 AND m.type = 'human', m.seq, 0) AS answered_seq,
         iif(m.conversation_id IS NULL, 'pair', 'conversation') AS kind,
         iif(m.conversation_id IS NULL, ${pair}, ${stranger} || '/' || m.conversation_id) AS key
       FROM messages AS m
       JOIN deliveries AS d ON d.message_id = m.id AND d.sender_account_id = m.account_id
-      CROSS JOIN (SELECT 0 AS n UNION ALL SELECT 1) AS side
-      WHERE ${chosen} AND m.channel_id IS NULL) AS part
+      CROSS JOIN (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2) AS side
+      WHERE ${chosen} AND m.channel_id IS NULL AND (side.n < 2
+        OR (d.account_id <> m.account_id AND ${hasBeenIn('d.account_id', 'm.from_agent_id')}))) AS part
     CROSS JOIN threads ON ${ofThread('part')}
     WHERE true
     GROUP BY part.account_id, part.agent_id, threads.id

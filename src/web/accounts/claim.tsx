@@ -19,9 +19,12 @@ import { ButtonForm, ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
-import { type PageDeps, type Pages, type PublicVisit, wholly } from '../visit.ts'
+import { type PageDeps, type Pages, type PublicVisit, signedIn, wholly } from '../visit.ts'
 import { PageForm, Refusal } from '../forms.tsx'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
+
+/** How many accounts of a visitor are looked at. */
+const maxLooked = 20
 
 const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
 type Choice = keyof typeof choices
@@ -45,7 +48,7 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
         ? verifyAddressPage(visit, claim, deps)
         : wrongUserPage(visit, claim)
     }
-    return await decisionPage(visit, claim, now(), `/claim/${encodeURIComponent(visit.param('token'))}`)
+    return await decide(visit, claim, `/claim/${encodeURIComponent(visit.param('token'))}`)
   }
 
   async function showOffer(visit: PublicVisit): Promise<Response> {
@@ -53,7 +56,19 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
     const claim = await openOfferedClaim(store, visitor, visit.param('id'))
     const offer = await findClaimOffer(store, visitor.user)
     const left = (offer?.agents ?? 0) - claim.agents.length
-    return await decisionPage(visit, claim, now(), `/claims/${encodeURIComponent(visit.param('id'))}`, left)
+    return await decide(visit, claim, `/claims/${encodeURIComponent(visit.param('id'))}`, left)
+  }
+
+  /** The page of the decision. Moving is proposed into an account that has agents. */
+  async function decide(visit: PublicVisit, claim: OpenClaim, action: string, left = 0): Promise<Response> {
+    const visitor = signedIn(visit)
+    const owned = visitor.accounts.filter(({ role }) => role === 'owner')
+    let target: string | undefined
+    for (const { id } of owned.slice(0, maxLooked)) {
+      const { read } = sessions.openAccount(visitor, id, { withoutSecondFactor: true })
+      if (target === undefined && await read.agents.hasPrograms()) target = id
+    }
+    return await decisionPage(visit, claim, { now: now(), action, left, owned, target })
   }
 
   async function claim(visit: PublicVisit, source: ClaimSource) {
@@ -126,18 +141,24 @@ function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim
   )
 }
 
-/** Posts to `action`. `left` more agents are offered, in accounts of their own. */
+/**
+ * Posts to `action`. `left` more agents are offered, in accounts of their own. `target` is the account of the visitor
+ * that moving is proposed into.
+ */
 function decisionPage(
   visit: PublicVisit,
   { agents, ownerEmail }: OpenClaim,
-  now: number,
-  action: string,
-  left = 0,
+  { now, action, left, owned, target }: {
+    now: number
+    action: string
+    left: number
+    owned: { id: string; name: string }[]
+    target: string | undefined
+  },
 ) {
-  const { visitor, form } = visit
-  const owned = visitor!.accounts.filter(({ role }) => role === 'owner')
+  const { form } = visit
   const offered: Choice[] = owned.length > 0 ? ['keep', 'move', 'discard'] : ['keep', 'discard']
-  const proposed = owned.length > 0 ? 'move' : 'keep'
+  const proposed = target === undefined ? 'keep' : 'move'
   if (agents.length === 0) {
     return barePage(
       { title: 'Claim your agents', isWide: true },
@@ -208,12 +229,13 @@ function decisionPage(
             <Select
               name='into'
               label='Move agents to'
-              value={owned[0].id}
+              value={target ?? owned[0].id}
               options={owned.map(({ id, name }) => ({ value: id, title: isolated(name) }))}
             />
             <p class='soft'>
-              An agent moves with its alias, key, skills, settings and unread messages. Its channels, access lists and
-              guardrails do not move. What it has sent and read stays in the account that it signed up in. Tasks that it
+              An agent moves with its alias, key, skills, settings, inbox, and its conversations with agents of the
+              other account and with those that move along. Its channels, access lists and guardrails do not move. What
+              it wrote to agents that you keep or discard is shown in the account that it signed up in. Tasks that it
               gave to others are canceled.
             </p>
           </>

@@ -5,6 +5,8 @@ import { callingAgent } from '../../../src/auth/actor.ts'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { createAgent, deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { openConversation } from '../../../src/grid/conversations/open.ts'
+import { listThreads } from '../../../src/grid/conversations/threads.ts'
 import { findPart } from '../../../src/grid/messaging/read-part.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -22,6 +24,7 @@ import { onEachDatabase } from '../../support/databases.ts'
 import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { guard, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
+import { membership, person } from '../../support/people.ts'
 import { claimAgents, type SignedUp, signUpAs } from '../../support/signup.ts'
 import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 
@@ -106,20 +109,97 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
-  test('what was read stays in the old account, and a cursor goes on', async () => {
+  test('what was read moves along, and a cursor goes on', async () => {
     await send('one')
     const first = await readMessages(await enter(zoe), {})
     leaseOf(await enter(zoe), first.lease!.id).ack()
     await send('two')
     await move()
 
-    expect((await readAgain(await enter(zoe), { since: 'last_batch' })).messages).toEqual([])
+    expect((await readAgain(await enter(zoe), { since: 'last_batch' })).messages).toMatchObject([{ message: 'one' }])
     const behind = await readAgain(await enter(zoe), { since: first.cursor })
     expect(behind.messages.map(({ message }) => message)).toEqual(['two'])
     const stored = await rows(grid, 'SELECT body FROM messages WHERE account_id = ? ORDER BY seq', [zoe.home])
     expect(stored.map(({ body }) => body)).toEqual(['one', 'two'])
-    expect((await rows(grid, 'SELECT 1 FROM deliveries WHERE account_id = ?', [zoe.home])).length).toBe(1)
+    expect(await rows(grid, 'SELECT 1 FROM deliveries WHERE account_id = ?', [zoe.home])).toEqual([])
   })
+
+  test.each([undefined, 'plan-1'])(
+    'conversations go along, whole and with agents of one account (%s)',
+    async (conversationId) => {
+      const say = async (from: AccountStore, to: string, text: string) => {
+        await sendMessage(from, { to, text, conversationId })
+        await followLog(grid.store)
+      }
+      const readAll = async (who: SignedUp) => {
+        const { lease } = await readMessages(await enter(who), {})
+        leaseOf(await enter(who), lease!.id).ack()
+      }
+      const left = await signUpAs(grid, email, 'left')
+      await say(await enter(mate), '@zoe', 'mate asks')
+      await say(await enter(left), '@zoe', 'left asks')
+      await readAll(zoe)
+      await say(await enter(zoe), '@mate', 'zoe answers')
+      await say(await enter(zoe), '@left', 'zoe refuses')
+      await say(await enter(left), '@zoe', 'left insists')
+      await say(await enter(mate), '@zoe', 'mate goes on')
+
+      await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['left'] })
+      await say(await enter(zoe), '@alice', 'hello, alice')
+      await say(await enter(mate), '@zoe', 'after the move')
+
+      const owner = await person(grid, { role: 'owner' })
+      await grid.store.write([membership(grid.store, zoe.home, owner.id, 'owner', grid.clock.now)])
+      await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [zoe.home])
+      /** What people see in an account: who is foreign, and what was said, with a mark if a foreign agent said it. */
+      const shown = async (accountId: string) => {
+        const account = grid.store.account(accountId, owner.actor('owner'))
+        const found: Record<string, string[]> = {}
+        for (const { id, agents, messages: count } of (await listThreads(account, {})).threads) {
+          const { messages } = await openConversation(account, id, { newest: true }, { requestId: null })
+          const who = agents.map(({ alias, isForeign }) => isForeign ? `${alias} of another account` : alias)
+          found[who.sort().join(', ')] = messages.map(({ body, isForeign }) => isForeign ? `${body}, foreign` : body)
+          expect(messages.length).toBe(count)
+        }
+        return found
+      }
+      const between = ['mate asks', 'zoe answers', 'mate goes on', 'after the move']
+      const withLeft = { 'left of another account, zoe': ['left insists, foreign'] }
+      const whole = conversationId === undefined
+        ? { 'mate, zoe': between, 'alice, zoe': ['hello, alice'], ...withLeft }
+        : { 'alice, mate, zoe': [...between.slice(0, 3), 'hello, alice', 'after the move'], ...withLeft }
+      expect(await shown(grid.acme.id)).toEqual(whole)
+      const withZoe = ['left asks', 'zoe refuses, foreign', 'left insists']
+      expect(await shown(zoe.home)).toMatchObject(
+        conversationId === undefined ? { 'left, zoe of another account': withZoe } : {
+          'left, mate of another account, zoe of another account': [
+            ...['mate asks, foreign', 'left asks', 'zoe answers, foreign', 'zoe refuses, foreign', 'left insists'],
+            'mate goes on, foreign',
+          ],
+        },
+      )
+
+      // As the projection would have it.
+      const counted = () =>
+        Promise.all(
+          [grid.acme.id, zoe.home].map((id) =>
+            rows(
+              grid,
+              'SELECT key, last_seq, last_at, messages FROM threads WHERE account_id = ? AND last_seq > 0 ORDER BY key',
+              [
+                id,
+              ],
+            )
+          ),
+        )
+      const kept = await counted()
+      await grid.store.write([grid.store.global.threadProjection.startAgain()])
+      await followLog(grid.store)
+      expect(await shown(grid.acme.id)).toEqual(whole)
+      expect(await counted()).toEqual(kept)
+      expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
+    },
+  )
 
   test('a read or a send that began before the move does nothing in the old account', async () => {
     await send('one')

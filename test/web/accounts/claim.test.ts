@@ -209,6 +209,21 @@ test.each(['admin', 'member', 'viewer'])('a %s of an account cannot move agents 
   expect(await status(signed.key)).toBe(200)
 })
 
+test('to keep agents is proposed while the accounts of their owner have none; then to move them', async () => {
+  const signed = await signUp('zoe-one', zoe)
+  const person = await verified(signed.path)
+  const { id } = (await grid.store.global.users.byEmail(zoe))!
+  const made = (await person.submit('/new-account', { name: 'Empty' })).at.split('/')[2]
+  const proposed = async () => (await person.open(signed.path)).html.match(/value="(\w+)" checked/)![1]
+  expect(await proposed()).toBe('keep')
+
+  await grid.store.write([membership(grid.store, grid.acme.id, id, 'owner', grid.clock.now)])
+  expect(await proposed()).toBe('move')
+  const { html } = await person.open(signed.path)
+  expect(html.match(/<option value="([^"]*)" selected/)![1]).toBe(grid.acme.id)
+  expect(html).toContain(made)
+})
+
 test('agents cannot be moved into a foreign account, or nowhere', async () => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
