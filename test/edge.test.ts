@@ -66,8 +66,8 @@ describe('Host', () => {
     const status = async (path: string, method = 'GET') =>
       (await grid.request(path, { method, headers: { Host: '10.1.2.3:8787' } })).status
 
-    expect([await status('/healthz'), await status('/readyz')]).toEqual([200, 200])
-    for (const path of ['/', '/healthz/', '/readyz/x', '//healthz', '/HEALTHZ', '/llms.txt']) {
+    expect([await status('/healthz'), await status('/readyz'), await status('/healthz/')]).toEqual([200, 200, 200])
+    for (const path of ['/', '/healthz//', '/readyz/x', '//healthz', '/HEALTHZ', '/llms.txt']) {
       expect([path, await status(path)]).toEqual([path, 421])
     }
   })

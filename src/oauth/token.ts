@@ -96,9 +96,11 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
  *
  * @see OAuth 2.1 §4.3, RFC 9700 §4.14.2.
  */
-async function refresh({ store }: OAuthParts, client: Client, form: URLSearchParams) {
+async function refresh({ store, resourceOf }: OAuthParts, client: Client, form: URLSearchParams) {
   const { global, write, deps } = store
   const text = required(form, 'refresh_token')
+  // All our URLs are one audience, so any of them will do.
+  for (const requested of form.getAll('resource').filter(Boolean)) resourceOf(requested)
   if (keyKind(text) !== 'refresh_token') throw invalidGrant('This refresh token is unknown.')
   const hash = hashForLookup(text)
   const token = await global.oauth.tokens.byHash(hash)
