@@ -166,7 +166,7 @@ export const settings = {
   ),
   allowedOrigins: setting(
     'ALLOWED_ORIGINS',
-    'Browser origins that may call the API. With a loopback BASE_URL only loopback origins may.',
+    'Browser origins that may call the API, of any scheme. With a loopback BASE_URL * stands for loopback origins alone.',
     origins,
   ),
   a2aPlainReceipts: setting(
