@@ -12,6 +12,7 @@ import { createSessions } from './auth/session.ts'
 import { createCallLog, createEdge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { publicCors } from './lib/http/cors.ts'
+import { requestPath } from './lib/http/request-path.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
 import { authorizePage } from './oauth/authorize.ts'
@@ -87,7 +88,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', '/oauth/revoke', oauthEndpoint(revokeEndpoint(oauth))],
   ]
   const others: Route[] = [
-    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
+    ['POST', ['/a2a/v1/grid', '/a2a/v1/agents/:alias'], a2aRpc],
     ['POST', callbackPath, remoteCallback(store)],
     ['POST', slackEventsRoute, slackEvents(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
@@ -113,7 +114,7 @@ export function createApp(store: Store): Hono<AppEnv> {
       : []),
   ]
 
-  const app = new Hono<AppEnv>({ strict: true })
+  const app = new Hono<AppEnv>({ strict: true, getPath: requestPath })
   app.use(createCallLog(deps))
   app.use(createEdge(deps, responseHeaders))
   addRoutes(health)

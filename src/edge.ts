@@ -81,16 +81,20 @@ export function createEdge(
   { config, bodies }: Deps,
   responseHeaders: ResponseHeaders,
 ): MiddlewareHandler<AppEnv> {
-  const hosts = new Set(servedOrigins(config).flatMap(hostHeaders))
+  const origins = servedOrigins(config)
+  const hosts = new Set(origins.flatMap(hostHeaders))
   const isAllowedOrigin = originFilter(config)
 
   return async function edge(c, next) {
     const request = c.req.raw
-    const host = request.headers.get('host') ?? new URL(request.url).host
-    if (!hosts.has(host.toLowerCase()) && !probes.includes(c.req.path)) {
+    const host = hostOf(request)
+    if (!hosts.has(host) && !probes.includes(c.req.path)) {
+      if (host === '') throw new GridError('invalid_request', 'The request has no Host header.')
       throw new GridError(
         'unknown_host',
-        'This host is not served here. Set BASE_URL and APP_URL to the public addresses.',
+        `${host.slice(0, maxEcho).replace(/[^\w.:[\]-]/g, '?')} is not served here, only ${
+          origins.join(', ')
+        }. Set BASE_URL and APP_URL to the public addresses.`,
       )
     }
     const origin = request.headers.get('origin')
@@ -112,19 +116,30 @@ export function createEdge(
   }
 }
 
+/** How much of a Host a refusal repeats. */
+const maxEcho = 100
+
+/** In lower case, and without the dot that ends a full name; empty if the request has none, as HTTP/1.0 allows. */
+function hostOf(request: Request): string {
+  const host = request.headers.get('host') ?? (URL.canParse(request.url) ? new URL(request.url).host : '')
+  return host.toLowerCase().replace(/\.(?=:\d+$|$)/, '')
+}
+
 /** The possible Host headers of an origin: the default port of the scheme may be omitted. @see RFC 9110 §7.2 */
 function hostHeaders(origin: string): string[] {
   const { protocol, host, hostname, port } = new URL(origin)
   return port ? [host] : [host, `${hostname}:${protocol === 'https:' ? 443 : 80}`]
 }
 
-/** With a loopback address, only loopback origins and our own are allowed. This prevents DNS rebinding. */
+/**
+ * With a loopback address, only loopback origins, our own and those that are listed are allowed, whatever `*` says. This
+ * prevents DNS rebinding.
+ */
 function originFilter(config: Config): (origin: string) => boolean {
-  const own = servedOrigins(config)
+  const listed = [...servedOrigins(config), ...config.allowedOrigins]
   if (loopbackHosts.includes(new URL(config.baseUrl).hostname)) {
     return (origin) =>
-      own.includes(origin) || (URL.canParse(origin) && loopbackHosts.includes(new URL(origin).hostname))
+      listed.includes(origin) || (URL.canParse(origin) && loopbackHosts.includes(new URL(origin).hostname))
   }
-  if (config.allowedOrigins.includes('*')) return () => true
-  return (origin) => own.includes(origin) || config.allowedOrigins.includes(origin)
+  return listed.includes('*') ? () => true : (origin) => listed.includes(origin)
 }

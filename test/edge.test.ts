@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 
 describe('Host', () => {
-  test('an unknown host gets 421 on every route but those of probes, and is not repeated in the response', async () => {
+  test('an unknown host gets 421 on every route but those of probes, which names it as text alone', async () => {
     const routes = routesOf(grid).filter(({ path }) => !['/healthz', '/readyz'].includes(path))
     expect(routes.length).toBeGreaterThan(10)
     for (const { method, path } of routes) {
@@ -25,7 +25,7 @@ describe('Host', () => {
       })
 
       expect([method, path, response.status]).toEqual([method, path, 421])
-      expect(await response.text()).not.toContain('evil.example')
+      expect(await response.text()).not.toMatch(/(?:\/\/|href="|@)evil\.example/)
       expect(response.headers.get('x-request-id')).toBeTruthy()
     }
   })
@@ -42,7 +42,8 @@ describe('Host', () => {
     ['api.grid.example:80', 421],
     ['localhost', 421],
     ['127.0.0.1', 421],
-    ['', 421],
+    ['', 400],
+    ['api.grid.example.', 200],
   ])('%j gets %i', async (host, status) => {
     expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
   })
@@ -66,8 +67,8 @@ describe('Host', () => {
     const status = async (path: string, method = 'GET') =>
       (await grid.request(path, { method, headers: { Host: '10.1.2.3:8787' } })).status
 
-    expect([await status('/healthz'), await status('/readyz')]).toEqual([200, 200])
-    for (const path of ['/', '/healthz/', '/readyz/x', '//healthz', '/HEALTHZ', '/llms.txt']) {
+    expect([await status('/healthz'), await status('/readyz'), await status('/healthz/')]).toEqual([200, 200, 200])
+    for (const path of ['/', '/healthz//', '/readyz/x', '//healthz', '/HEALTHZ', '/llms.txt']) {
       expect([path, await status(path)]).toEqual([path, 421])
     }
   })
@@ -122,6 +123,23 @@ describe('Origin', () => {
     expect(await status('https://anywhere.example')).toBe(403)
     expect(await status('https://friend.example.evil.example')).toBe(403)
     expect(await status('http://friend.example')).toBe(403)
+  })
+
+  test('listed origins of any scheme may call, on a loopback grid too, where * lists none', async () => {
+    await open({ env: { ALLOWED_ORIGINS: '*,vscode-webview://1a2b,https://friend.example' } })
+
+    expect(await status('vscode-webview://1a2b')).toBe(200)
+    expect(await status('https://friend.example')).toBe(200)
+    expect(await status('https://anywhere.example')).toBe(403)
+    expect(await status('vscode-webview://other')).toBe(403)
+  })
+
+  test('the 421 names the host that came, those that are served, and the settings', async () => {
+    const response = await grid.request('/api/v1/me', { headers: { Host: 'agent-grid:8787' } })
+
+    expect((await response.json()).error.message).toBe(
+      'agent-grid:8787 is not served here, only https://api.grid.example, https://app.grid.example. Set BASE_URL and APP_URL to the public addresses.',
+    )
   })
 
   test('the origin of the web application may call the API of a loopback grid', async () => {

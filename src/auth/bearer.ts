@@ -49,7 +49,7 @@ export function createAuthenticator(store: Store): Authenticate {
       case 'access_token':
         return await byAccessToken(token)
       default:
-        throw unknownKey()
+        throw notAKey(token)
     }
   }
 
@@ -189,6 +189,19 @@ function unknownKey(): GridError {
     'This key is unknown or was revoked. Ask the owner of the agent for a new one.',
     { credential: 'refused' },
   )
+}
+
+/** What came instead of a key, without repeating it. */
+function notAKey(token: string): GridError {
+  const isPrefixed = Object.values(keyPrefixes).some((prefix) => token.startsWith(prefix))
+  const why = /\$\{|\$\w|\{\{|^%/.test(token)
+    ? 'It is the name of a variable, which the client has not replaced'
+    : /^["'\u201c\u2018`]|["'\u201d\u2019`]$/.test(token)
+    ? 'It is in quotes'
+    : isPrefixed
+    ? 'It is cut, or has a typing error'
+    : `A key begins with ${keyPrefixes.agent_key} or ${keyPrefixes.admin_key}`
+  return new GridError('unauthenticated', `This is not a key of the grid. ${why}.`, { credential: 'refused' })
 }
 
 function agentMoved(): GridError {

@@ -42,6 +42,17 @@ function setting<T>(
 }
 
 /** The table. Its comments are shown where the program uses a setting. */
+/** Where editors take the answer, each from the documentation or code of the client. Cline has an id for each server. */
+const editorRedirects = [
+  'cursor://anysphere.cursor-mcp/oauth/callback',
+  'claude://claude.ai/mcp-auth-callback/sdk',
+  'warp://mcp/oauth2callback',
+  'raycast://oauth?package_name=*',
+  ...['vscode', 'vscode-insiders', 'cursor', 'windsurf'].map((editor) =>
+    `${editor}://saoudrizwan.claude-dev/mcp-auth/callback/*`
+  ),
+]
+
 export const settings = {
   port: setting(
     'PORT',
@@ -155,7 +166,7 @@ export const settings = {
   ),
   allowedOrigins: setting(
     'ALLOWED_ORIGINS',
-    'Browser origins that may call the API. With a loopback BASE_URL only loopback origins may.',
+    'Browser origins that may call the API, of any scheme. With a loopback BASE_URL * stands for loopback origins alone.',
     origins,
   ),
   a2aPlainReceipts: setting(
@@ -190,11 +201,11 @@ export const settings = {
   ),
   oauthRedirectAllow: setting(
     'OAUTH_REDIRECT_ALLOW',
-    'Redirect URIs that are allowed besides https, loopback addresses and schemes with a dot.',
+    'Redirect URIs that are allowed besides https, loopback addresses and schemes with a dot. `*` at the end stands for one segment.',
     value(
       'comma-separated URIs',
-      words('cursor://anysphere.cursor-mcp/oauth/callback,claude://claude.ai/mcp-auth-callback/sdk')
-        .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|http):|#/i.test(uri))),
+      words(editorRedirects.join(','))
+        .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|file|http):|#/i.test(uri))),
     ),
   ),
   oauthAgentTtlSeconds: setting(

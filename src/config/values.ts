@@ -65,9 +65,12 @@ export const publicAddress: Value<string | undefined> = value(
   origin.optional(),
 )
 
+/** The origin of pages in an editor or a browser extension, such as `vscode-webview://1a2b`. */
+const appOrigin = z.string().regex(/^(?!https?:|file:|data:|javascript:)[a-z][a-z0-9+.-]*:\/\/[\w.-]*$/)
+
 export const origins: Value<string[]> = value(
   '* or comma-separated origins',
-  words('*').pipe(z.array(z.union([z.literal('*'), origin]))),
+  words('*').pipe(z.array(z.union([z.literal('*'), origin, appOrigin]))),
 )
 
 // A file URL has only a path: no host, no query, no `:memory:`.

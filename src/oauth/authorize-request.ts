@@ -47,7 +47,13 @@ export async function readClientRedirect(
     client.redirectUris.some((registered) => isSameRedirect(registered, redirectUri)) &&
     isAllowedRedirect(redirectUri, store.deps.config.oauthRedirectAllow)
   if (!isRegistered) {
-    throw new GridError('invalid_request', 'This client has not registered the redirect URI of the request.')
+    const shown = client.redirectUris.slice(0, 5).map((uri) => uri.slice(0, 200)).join(', ')
+    throw new GridError(
+      'invalid_request',
+      `This client has not registered the redirect URI of the request, or the grid does not allow it: OAUTH_REDIRECT_ALLOW lists further ones. It came as ${
+        (redirectUri ?? '(none)').slice(0, 200)
+      }. Registered: ${shown}.`,
+    )
   }
   return { client, redirectUri, state: parameter(query, 'state') }
 }

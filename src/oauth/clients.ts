@@ -107,7 +107,9 @@ export async function authenticateClient(clients: Clients, request: Request, for
   const presented = credentialsOf(request.headers.get('authorization'), form)
   const client = presented.id === undefined ? undefined : await clients.find(presented.id, 'token')
   if (!client) throw new GridError('invalid_client', 'Unknown client.')
-  if (presented.method !== client.authMethod) {
+  const isOwnMethod = presented.method === client.authMethod ||
+    (presented.isInBoth && client.authMethod === 'client_secret_post')
+  if (!isOwnMethod) {
     throw new GridError('invalid_client', `This client authenticates with ${client.authMethod}.`)
   }
   if (client.secretHash !== null && !isSameSecret(hashForLookup(presented.secret ?? ''), client.secretHash)) {
@@ -120,6 +122,8 @@ interface ClientCredentials {
   id: string | undefined
   method: AuthMethod
   secret?: string
+  /** The same secret is in the header and in the body. */
+  isInBoth?: boolean
 }
 
 function credentialsOf(authorization: string | null, form: URLSearchParams): ClientCredentials {
@@ -131,10 +135,14 @@ function credentialsOf(authorization: string | null, form: URLSearchParams): Cli
   if (!basic) {
     throw new GridError('invalid_client', 'The Authorization header must use Basic with a client id and a secret.')
   }
-  if (inBody.secret !== undefined || (inBody.id !== undefined && inBody.id !== basic.id)) {
-    throw new GridError('invalid_request', 'Authenticate in the Authorization header or in the body, not in both.')
+  const differs = (given: string | undefined, other: string) => given !== undefined && given !== other
+  if (differs(inBody.secret, basic.secret) || differs(inBody.id, basic.id)) {
+    throw new GridError('invalid_request', 'The client in the Authorization header and that in the body differ.')
   }
-  return { ...basic, method: 'client_secret_basic' }
+  // Some clients send their id alone in this way.
+  return basic.secret === ''
+    ? { id: basic.id, method: 'none' }
+    : { ...basic, method: 'client_secret_basic', isInBoth: inBody.secret !== undefined }
 }
 
 /** Id and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */

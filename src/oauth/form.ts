@@ -1,17 +1,32 @@
 /** Form bodies of the OAuth endpoints. @see RFC 6749 §3.2 */
 import { GridError } from '../errors.ts'
-import { type Bodies, formLimits, mediaType } from '../lib/http/body.ts'
+import { isObject } from '../lib/given-arguments.ts'
+import { type Bodies, formLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import type { AppContext, Handler } from '../request-context.ts'
 import { oauthError } from '../wire.ts'
 
-/** The fields of a form. Fails with `invalid_request` for other content types and repeated fields, and with `payload_too_large`. */
+/**
+ * The fields of a form, or of a JSON object, which some clients send. Fails with `invalid_request` for other content types
+ * and repeated fields, and with `payload_too_large`.
+ */
 export async function readOAuthForm(bodies: Bodies, request: Request): Promise<URLSearchParams> {
+  if (mediaType(request) === 'application/json') {
+    return formOf(parseBody(await bodies.readText(request, formLimits), formLimits))
+  }
   if (mediaType(request) !== 'application/x-www-form-urlencoded') {
     throw new GridError('invalid_request', 'Send a form: Content-Type application/x-www-form-urlencoded.')
   }
   const form = new URLSearchParams(await bodies.readText(request, formLimits))
   rejectRepeatedParameters(form)
   return form
+}
+
+function formOf(json: unknown): URLSearchParams {
+  const fields = isObject(json) ? Object.entries(json).filter(([, value]) => value !== null) : undefined
+  if (!fields?.every((field): field is [string, string] => typeof field[1] === 'string')) {
+    throw new GridError('invalid_request', 'Send a form, or a JSON object of texts.')
+  }
+  return new URLSearchParams(fields)
 }
 
 /** Only `resource` may be repeated (RFC 8707 §2). Fails with `invalid_request`. @see RFC 6749 §3.1 */

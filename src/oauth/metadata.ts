@@ -1,6 +1,7 @@
 /** Metadata of the protected resources (RFC 9728) and of the authorization server (RFC 8414). */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
+import { requestPath } from '../lib/http/request-path.ts'
 import type { AppContext, Handler } from '../request-context.ts'
 
 const prefix = '/.well-known/oauth-protected-resource'
@@ -22,11 +23,11 @@ export function protectedResources(servedOrigins: string[], issuer: string) {
   return {
     /** The URL of the requested resource's metadata: `resource_metadata` in a challenge. @see RFC 9728 §5.1 */
     metadataUrl(request: Request): string {
-      return `${originOf(request)}${prefix}${new URL(request.url).pathname}`
+      return `${originOf(request)}${prefix}${requestPath(request)}`
     },
     /** Serves the document of the resource in the path, or of the first one. Fails with `not_found`. @see RFC 9728 §3 */
     metadata(c: AppContext): Response {
-      const path = new URL(c.req.url).pathname.slice(prefix.length) || resourcePaths[0]
+      const path = c.req.path.slice(prefix.length) || resourcePaths[0]
       if (!resourcePaths.includes(path)) throw new GridError('not_found', 'This resource does not exist.')
       return Response.json({
         resource: `${originOf(c.req.raw)}${path}`,
@@ -43,15 +44,19 @@ function resourceUrls(servedOrigins: readonly string[]): string[] {
 }
 
 /**
- * Returns the function that maps a `resource` parameter to our URL; undefined maps to the first URL. Scheme and host
- * are case-insensitive, the rest must match exactly. It fails with `invalid_target`. @see RFC 8707 §2
+ * Returns the function that maps a `resource` parameter to our URL. A query, a fragment and a slash at the end say nothing,
+ * and an origin alone is its first resource: all our URLs are one audience. Undefined is the first URL. It fails with
+ * `invalid_target`. @see RFC 8707 §2
  */
 export function resourceReader(servedOrigins: readonly string[]): (requested: string | undefined) => string {
   const urls = resourceUrls(servedOrigins)
   return function resourceOf(requested) {
     if (requested === undefined) return urls[0]
-    const normalized = requested.replace(/^https?:\/\/[^/?#]*/i, (origin) => origin.toLowerCase())
-    if (urls.includes(normalized)) return normalized
+    const url = URL.parse(requested)
+    if (url && url.username === '' && url.password === '') {
+      const resource = `${url.origin}${url.pathname.replace(/\/$/, '') || resourcePaths[0]}`
+      if (urls.includes(resource)) return resource
+    }
     throw new GridError('invalid_target', 'resource is not a URL of this grid. Omit it, or use one from the metadata.')
   }
 }

@@ -12,11 +12,20 @@ const responseParameters = ['code', 'error', 'error_description', 'iss', 'state'
 
 /**
  * Whether a redirect URI is of an allowed kind: https, http on a loopback address, a private-use scheme with a dot, or
- * exactly one of `allow`. Fragments, users, wildcards and URIs that are not normalized are rejected, because parsers
+ * one of `allow`, where `*` at the end stands for one segment. Fragments, users, wildcards and URIs that are not normalized are rejected, because parsers
  * may read these differently.
  */
 export function isAllowedRedirect(uri: string, allow: readonly string[]): boolean {
-  if (allow.includes(uri)) return true
+  if (allow.some((entry) => entry.endsWith('*') ? isBelow(uri, entry.slice(0, -1)) : entry === uri)) return true
+  return isAllowedKind(withPlainOrigin(uri))
+}
+
+/** Whether a URI continues a beginning with one plain segment, such as the id that an editor gives each server. */
+function isBelow(uri: string, beginning: string): boolean {
+  return uri.startsWith(beginning) && /^[\w.()-]{1,200}$/.test(uri.slice(beginning.length))
+}
+
+function isAllowedKind(uri: string): boolean {
   // Visible ASCII without the characters that browsers rewrite, so that browsers follow exactly the string we compare.
   if (uri.length > maxLength || !/^[!$-;=?-[\]_a-z~]+$/.test(uri) || !URL.canParse(uri)) return false
   const url = new URL(uri)
@@ -27,11 +36,19 @@ export function isAllowedRedirect(uri: string, allow: readonly string[]): boolea
   return url.protocol === 'https:' && plainHost.test(url.hostname) && isNormalized(uri)
 }
 
-/** Whether two redirect URIs are equal, ignoring the port of loopback addresses. */
+/** Whether a browser sends the same request for both, apart from the port of loopback addresses. */
 export function isSameRedirect(registered: string, requested: string): boolean {
-  if (registered === requested) return true
-  return isLoopbackRedirect(registered) && isLoopbackRedirect(requested) &&
-    withoutPort(registered) === withoutPort(requested)
+  const [one, other] = [registered, requested].map(withPlainOrigin)
+  if (one === other) return true
+  return isLoopbackRedirect(one) && isLoopbackRedirect(other) && withoutPort(one) === withoutPort(other)
+}
+
+/** Scheme and host of a web address in lower case, and its root as `/`. The rest must match to the letter. */
+function withPlainOrigin(uri: string): string {
+  const [origin] = uri.match(/^https?:\/\/[\w.:[\]-]+(?=[/?]|$)/i) ?? []
+  if (origin === undefined) return uri
+  const after = uri.slice(origin.length)
+  return origin.toLowerCase() + (after.startsWith('/') ? after : `/${after}`)
 }
 
 /** Whether the redirect URI is on the user's own computer. */
@@ -57,6 +74,5 @@ function withoutPort(uri: string): string {
 }
 
 function isNormalized(uri: string): boolean {
-  const { href } = new URL(uri)
-  return href === uri || (href === `${uri}/` && !uri.endsWith('/'))
+  return new URL(uri).href === uri
 }

@@ -22,7 +22,7 @@ const clientLimits = { total: 10_000, most: 20_000 } as const
 const youngMs = 15 * minute
 /** A client in use gets tokens more often: an access token lasts a day at most. */
 const idleMs = 7 * day
-const maxRedirectUris = 5
+const maxRedirectUris = 20
 
 /**
  * Register a client. Answers 201 with its id.
@@ -61,13 +61,13 @@ export function registerClient(store: Store) {
     const body = {
       client_id: id,
       client_id_issued_at: seconds(at),
-      ...(secret && { client_secret: secret.key, client_secret_expires_at: seconds(expiresAt) }),
+      // A client ends when it is not used.
+      ...(secret && { client_secret: secret.key, client_secret_expires_at: 0 }),
       client_name: name,
       redirect_uris: redirectUris,
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: authMethod,
-      registration_client_uri: `${config.appUrl}/oauth/register/${id}`,
     }
     return Response.json(body, { status: 201 })
   }
@@ -89,8 +89,16 @@ function allowedRedirectUris(uris: unknown, { oauthRedirectAllow }: Config): str
   if (allowed.length > 0) return [...new Set(allowed)].slice(0, maxRedirectUris)
   throw new GridError(
     'invalid_redirect_uri',
-    'redirect_uris must contain an https URL, an http URL on localhost, or a URL with a private-use scheme that contains a dot.',
+    `redirect_uris must contain an https URL, an http URL on localhost, a URL with a private-use scheme that contains a dot, or one of OAUTH_REDIRECT_ALLOW, which the operator sets. Sent: ${
+      shownUris(uris)
+    }`,
   )
+}
+
+/** The first of what was sent. */
+function shownUris(uris: unknown): string {
+  const first = (Array.isArray(uris) ? uris : [uris]).filter((uri) => typeof uri === 'string').slice(0, 3)
+  return first.length === 0 ? 'none.' : `${first.map((uri) => uri.slice(0, 200)).join(', ')}.`
 }
 
 /** Clients are public unless they ask for a secret. */

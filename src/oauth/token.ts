@@ -102,6 +102,8 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
 async function refresh({ store, resourceOf }: OAuthParts, client: Client, form: URLSearchParams) {
   const { global, write, deps } = store
   const text = required(form, 'refresh_token')
+  // All our URLs are one audience, so any of them will do.
+  for (const requested of form.getAll('resource').filter(Boolean)) resourceOf(requested)
   if (keyKind(text) !== 'refresh_token') throw invalidGrant('This refresh token is unknown.')
   const hash = hashForLookup(text)
   const token = await global.oauth.tokens.byHash(hash)

@@ -3,6 +3,7 @@ import { GridError } from '../errors.ts'
 import type { Metrics, WaitingFigures } from '../lib/metrics.ts'
 import { isSameSecret } from '../lib/secrets.ts'
 import { second } from '../lib/time.ts'
+import { requestPath } from '../lib/http/request-path.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { restError } from '../wire.ts'
@@ -54,7 +55,7 @@ export function metricsRoute(store: Store, metrics: Metrics, token: string): Han
 export function metricsOnly(store: Store, metrics: Metrics): (request: Request) => Promise<Response> {
   const text = metricsText(store, metrics)
   return async (request) => {
-    const isMetrics = new URL(request.url).pathname === '/metrics' && request.method === 'GET'
+    const isMetrics = requestPath(request) === '/metrics' && request.method === 'GET'
     return isMetrics ? inOpenMetrics(await text()) : new Response('Only GET /metrics is here.\n', { status: 404 })
   }
 }

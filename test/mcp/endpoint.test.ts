@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { gridPath, mcp, sendWire, signupPath, type WireRequest, wireRequest } from '../support/mcp.ts'
+import { mintKey } from '../../src/lib/secrets.ts'
 
 const publicGrid = { env: { BASE_URL: 'https://api.grid.example', APP_URL: 'https://grid.example' } }
 const origins = ['https://api.grid.example', 'https://grid.example']
@@ -72,7 +73,15 @@ test('behind a TLS proxy the metadata keeps the configured scheme', async () => 
 })
 
 test.each([
-  ['unknown', 'Bearer grid_agt_unknown', 'error="invalid_token", error_description="This key is [^"]+", '],
+  ['unknown', `Bearer ${mintKey('agent_key').key}`, 'error="invalid_token", error_description="This key is [^"]+", '],
+  ['cut', 'Bearer grid_agt_unknown', 'error="invalid_token", error_description="[^"]+ It is cut[^"]+", '],
+  [
+    'a variable',
+    'Bearer ${AGENT_GRID_KEY}',
+    'error="invalid_token", error_description="[^"]+ the name of a variable[^"]+", ',
+  ],
+  ['in quotes', 'Bearer "grid_agt_x"', 'error="invalid_token", error_description="[^"]+ It is in quotes.", '],
+  ['foreign', 'Bearer sk-abc', 'error="invalid_token", error_description="[^"]+ A key begins with grid_agt_[^"]+", '],
   ['empty', 'Bearer ', ''],
   ['of another scheme', 'Basic YTpi', ''],
 ])('a credential that is %s is 401 as JSON-RPC', async (_, authorization, error) => {

@@ -34,7 +34,7 @@ test.each<[string, Record<string, string | undefined>]>([
   expect(response.status).toBe(400)
   expect(response.headers.get('location')).toBeNull()
   expect(response.headers.get('content-security-policy')).toContain("form-action 'self';")
-  expect(html).not.toContain('evil.example')
+  expect(html).not.toMatch(/(?:href|action|src|content)="[^"]*evil\.example/)
 })
 
 test('a parameter sent twice leads to an error page', async () => {
@@ -50,7 +50,8 @@ const reported: [string, Record<string, string | undefined>, string][] = [
   ['a method without a challenge', { code_challenge: undefined }, 'invalid_request'],
   ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
   ['a foreign resource', { resource: 'https://other.example/mcp/v1/grid' }, 'invalid_target'],
-  ['the resource with a slash', { resource: 'https://api.grid.example/mcp/v1/grid/' }, 'invalid_target'],
+  ['a path that is no resource', { resource: 'https://api.grid.example/mcp/v1' }, 'invalid_target'],
+  ['a resource with a user', { resource: 'https://x@api.grid.example/mcp/v1/grid' }, 'invalid_target'],
 ]
 
 test.each(reported)('%s is reported by redirect with state and iss', async (_, changes, error) => {

@@ -3,7 +3,11 @@ import { expect, test } from 'vitest'
 import { policySource } from '../../src/html/html-response.tsx'
 import { isAllowedRedirect, isSameRedirect, redirectHost } from '../../src/oauth/redirect-uri.ts'
 
-const allow = ['cursor://anysphere.cursor-mcp/oauth/callback', 'claude://claude.ai/mcp-auth-callback/sdk']
+const allow = [
+  'cursor://anysphere.cursor-mcp/oauth/callback',
+  'claude://claude.ai/mcp-auth-callback/sdk',
+  'vscode://saoudrizwan.claude-dev/mcp-auth/callback/*',
+]
 
 test.each([
   'https://client.example/callback',
@@ -12,8 +16,11 @@ test.each([
   'http://localhost:8787/callback',
   'http://127.0.0.1:33418/',
   'http://[::1]:1234/callback',
+  'http://LOCALHOST/callback',
+  'https://CLIENT.example/callback',
   'com.example.app:/callback',
-  ...allow,
+  'vscode://saoudrizwan.claude-dev/mcp-auth/callback/3f2a',
+  ...allow.filter((uri) => !uri.endsWith('*')),
 ])('%s can be registered', (uri) => {
   expect(isAllowedRedirect(uri, allow)).toBe(true)
 })
@@ -27,11 +34,9 @@ test.each([
   'http://localhost@evil.example/callback',
   'http://127.1/callback',
   'http://localhost:99999/callback',
-  'http://LOCALHOST/callback',
   'https://user:password@client.example/callback',
   'https://client.example/callback#fragment',
   'https://*.client.example/callback',
-  'https://CLIENT.example/callback',
   'https://client.example/a/../callback',
   'https://client.example/%2e%2e/callback',
   'https://client.example\\@evil.example/callback',
@@ -47,6 +52,10 @@ test.each([
   'javascript:alert(1)',
   'file:///etc/passwd',
   'myapp://callback',
+  'vscode://saoudrizwan.claude-dev/mcp-auth/callback/',
+  'vscode://saoudrizwan.claude-dev/mcp-auth/callback/a/b',
+  'vscode://saoudrizwan.claude-dev/mcp-auth/callback/a?code=mine',
+  'vscode://evil.extension/mcp-auth/callback/a',
   'cursor://anysphere.cursor-mcp/oauth/callback/',
   'cursor://anysphere.cursor-mcp/oauth/callback?x=1',
   'com.example.app:alert(1)',
@@ -59,6 +68,11 @@ test.each([
 test.each([
   ['http://localhost/callback', 'http://localhost:51234/callback', true],
   ['http://[::1]:1/callback', 'http://[::1]/callback', true],
+  ['http://127.0.0.1/', 'http://127.0.0.1:51234', true],
+  ['http://127.0.0.1', 'http://127.0.0.1:51234/', true],
+  ['https://client.example', 'https://CLIENT.example/', true],
+  ['https://client.example/cb', 'https://client.example/CB', false],
+  ['http://localhost/callback', 'http://localhost@evil.example/callback', false],
   ['http://localhost:1/callback', 'http://127.0.0.1:1/callback', false],
   ['http://localhost:1/callback', 'https://localhost:1/callback', false],
   ['http://localhost:1/callback', 'http://localhost:1/callback?x=1', false],

@@ -61,9 +61,7 @@ test('a client gets an id and the stored metadata', async () => {
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
-    registration_client_uri: `${issuer}/oauth/register/${body.client_id}`,
   })
-  expect((await grid.request(body.registration_client_uri)).status).toBe(404)
 })
 
 test.each<[string, unknown]>([
@@ -81,12 +79,12 @@ test.each<[string, unknown]>([['broken JSON', '{'], ['a list', '[]'], ['text', '
   },
 )
 
-test('at most 5 redirect URIs are stored, without duplicates', async () => {
-  const uris = Array.from({ length: 9 }, (_, n) => `https://client.example/${n}`)
+test('at most 20 redirect URIs are stored, without duplicates', async () => {
+  const uris = Array.from({ length: 25 }, (_, n) => `https://client.example/${n}`)
 
   const { body } = await register({ redirect_uris: [uris[0], ...uris] })
 
-  expect(body.redirect_uris).toEqual(uris.slice(0, 5))
+  expect(body.redirect_uris).toEqual(uris.slice(0, 20))
 })
 
 test('60 of 200 registrations from one /64 are stored, and another network has its own limit', async () => {

@@ -101,7 +101,7 @@ test.each(['client_secret_post', 'client_secret_basic'])(
     })
     const { client_id, client_secret, client_secret_expires_at } = await registration.json()
     expect(client_secret).toMatch(/^grid_cs_\w{49}$/)
-    expect(client_secret_expires_at).toBeGreaterThan(grid.clock.now / 1_000)
+    expect(client_secret_expires_at).toBe(0)
     const code = await codeFor(grid, undefined, { client_id })
     const basic = (secret: string) => ({ Authorization: `Basic ${btoa(`${client_id}:${encodeURIComponent(secret)}`)}` })
     const form = { grant_type: 'authorization_code', code, redirect_uri: callback, code_verifier: 'v'.repeat(64) }
@@ -117,11 +117,25 @@ test.each(['client_secret_post', 'client_secret_basic'])(
     ]
 
     for (const way of wrong) expect(await way()).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
-    const both = await postForm(grid, '/oauth/token', { ...form, client_id, client_secret }, basic(client_secret))
-    expect(both).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+    const differing = await postForm(grid, '/oauth/token', { ...form, client_id, client_secret }, basic('x'))
+    expect(differing).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
     expect((await ways[method as keyof typeof ways]()).status).toBe(200)
+    const again = { ...form, client_id, client_secret, code: await codeFor(grid, undefined, { client_id }) }
+    expect((await postForm(grid, '/oauth/token', again, basic(client_secret))).status).toBe(200)
   },
 )
+
+test('a client without a secret may send its id alone as Basic', async () => {
+  const form = {
+    grant_type: 'authorization_code',
+    code: await codeFor(grid),
+    redirect_uri: callback,
+    code_verifier: 'v'.repeat(64),
+  }
+  const headers = { Authorization: `Basic ${btoa(`${grid.clientId}:`)}` }
+
+  expect((await postForm(grid, '/oauth/token', form, headers)).status).toBe(200)
+})
 
 test('a refused Basic client is challenged', async () => {
   const headers = { Authorization: `Basic ${btoa('nobody:x')}` }

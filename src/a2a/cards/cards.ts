@@ -9,6 +9,7 @@ import { findCardAgent } from '../../grid/cards.ts'
 import { listAgents, type ListedAgent } from '../../grid/agents/find-agent.ts'
 import { matchesEtag } from '../../lib/http/response-headers.ts'
 import { RecentMap } from '../../lib/recent-map.ts'
+import { requestPath } from '../../lib/http/request-path.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
@@ -106,7 +107,7 @@ export class Cards {
   }
 
   async #serve(request: Request, card: Card10, isPublic: boolean): Promise<Response> {
-    const is10 = requestsVersion10(request) || new URL(request.url).pathname.endsWith(path10)
+    const is10 = requestsVersion10(request) || requestPath(request).endsWith(path10)
     const { text, etag, since } = await this.#sign(card, is10)
     const headers = {
       'Content-Type': 'application/json',

@@ -1,0 +1,11 @@
+/** The path by which a request is routed, limited and counted. */
+import { getPath } from 'hono/utils/url'
+
+/** What programs call. Their users write addresses by hand, and often end them with a slash. */
+const ofPrograms = /^\/(?:mcp|a2a|api|oauth|\.well-known|healthz|readyz|metrics)(?:\/|$)/
+
+/** The path without one slash at its end, for the paths of programs. `//` and `%2F` are no such slash. */
+export function requestPath(request: Request): string {
+  const path = getPath(request)
+  return path.endsWith('/') && !path.endsWith('//') && ofPrograms.test(path) ? path.slice(0, -1) : path
+}

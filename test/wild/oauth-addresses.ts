@@ -1,0 +1,143 @@
+import type { WildClient, WildRequest } from './wild.ts'
+
+const callback = 'http://127.0.0.1:4100/callback'
+const challenge = 'w1TpKUdYE9hUAcNSeeSRFioHDxfUxuHho_JHAfZ_vDM'
+const authorize = (parameters: Record<string, string>) =>
+  `/oauth/authorize?${new URLSearchParams({
+    response_type: 'code',
+    client_id: '<client>',
+    redirect_uri: callback,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    state: 'x',
+    ...parameters,
+  })}`.replaceAll('%3Cclient%3E', '<client>')
+
+const register = (does: string, uri: string, expected: WildRequest['expect']): WildRequest => ({
+  does,
+  path: '/oauth/register',
+  headers: { 'content-type': 'application/json' },
+  body: { client_name: 'Editor', redirect_uris: [uri] },
+  expect: expected,
+})
+const taken = { status: 201 }
+
+/** The tools, at an address that its user ended with a slash. */
+const tools = (path: string): WildRequest => ({
+  does: `lists the tools at ${path}`,
+  path,
+  headers: { authorization: 'Bearer <alice key>', 'content-type': 'application/json' },
+  body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  expect: { status: 200, body: { result: { tools: expect11 } } },
+})
+const expect11 = Array.from({ length: 11 }, () => ({}))
+
+const client: WildClient = {
+  client: 'Claude Code 2.1.332, mcp-remote 0.15.1: an address with a slash at its end',
+  seen: 'run: it said "Authenticated", and then "MCP endpoint not found"',
+  requests: [
+    {
+      does: 'asks without a credential',
+      path: '/mcp/v1/grid/',
+      expect: {
+        status: 401,
+        headers: {
+          'www-authenticate':
+            'resource_metadata="https://api.grid.example/.well-known/oauth-protected-resource/mcp/v1/grid"',
+        },
+      },
+    },
+    {
+      does: 'reads the metadata of the resource',
+      method: 'GET',
+      path: '/.well-known/oauth-protected-resource/mcp/v1/grid/',
+      expect: { status: 200, body: { resource: 'https://api.grid.example/mcp/v1/grid' } },
+    },
+    {
+      does: 'reads the metadata of the server',
+      method: 'GET',
+      path: '/.well-known/oauth-authorization-server/',
+      expect: { status: 200, body: { issuer: 'https://grid.example' } },
+    },
+    {
+      does: 'registers',
+      path: '/oauth/register/',
+      headers: { 'content-type': 'application/json' },
+      body: { client_name: 'Claude Code', redirect_uris: [callback], token_endpoint_auth_method: 'none' },
+      expect: { status: 201, keeps: { client: 'client_id' }, lacks: ['registration_client_uri'] },
+    },
+    {
+      does: 'signs in with the address as its resource',
+      consent: authorize({ resource: 'https://api.grid.example/mcp/v1/grid/' }),
+    },
+    {
+      does: 'exchanges the code, in JSON',
+      path: '/oauth/token/',
+      headers: { 'content-type': 'application/json' },
+      body: {
+        grant_type: 'authorization_code',
+        code: '<code>',
+        redirect_uri: callback,
+        code_verifier: 'v'.repeat(64),
+        client_id: '<client>',
+        resource: 'https://api.grid.example/',
+      },
+      expect: { status: 200, keeps: { token: 'access_token', refresh: 'refresh_token' } },
+    },
+    {
+      does: 'lists the tools',
+      path: '/mcp/v1/grid/',
+      headers: { authorization: 'Bearer <token>', 'content-type': 'application/json' },
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      expect: { status: 200, body: '"admin_list_agents"' },
+    },
+    {
+      does: 'refreshes for a foreign resource',
+      path: '/oauth/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'grant_type=refresh_token&refresh_token=<refresh>&client_id=<client>&resource=https%3A%2F%2Fother.example',
+      expect: { status: 400, body: { error: 'invalid_target' } },
+    },
+    {
+      does: 'refreshes for the origin',
+      path: '/oauth/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body:
+        'grant_type=refresh_token&refresh_token=<refresh>&client_id=<client>&resource=https%3A%2F%2Fapi.grid.example',
+      expect: { status: 200, body: { token_type: 'Bearer' } },
+    },
+    tools('/mcp/v1/grid/'),
+    tools('/api/v1/grid/'),
+    {
+      does: 'asks at an address with two slashes',
+      path: '/mcp/v1/grid//',
+      headers: { authorization: 'Bearer <alice key>' },
+      expect: { status: 404 },
+    },
+    {
+      does: 'asks at an address with an encoded slash',
+      path: '/mcp/v1/grid%2F',
+      headers: { authorization: 'Bearer <alice key>' },
+      expect: { status: 404 },
+    },
+    {
+      does: 'asks who it is',
+      method: 'GET',
+      path: '/api/v1/me/',
+      headers: { authorization: 'Bearer <alice key>' },
+      expect: { status: 200, body: { agent: '@alice' } },
+    },
+    { does: 'a supervisor probes', method: 'GET', path: '/healthz/', expect: { status: 200 } },
+    register('Warp registers', 'warp://mcp/oauth2callback', taken),
+    register('Raycast registers', 'raycast://oauth?package_name=mcp_server_grid_(dev)', taken),
+    register('Cline registers', 'vscode://saoudrizwan.claude-dev/mcp-auth/callback/3f9a', taken),
+    register('a client writes the host in upper case', 'http://LOCALHOST:8787/callback', taken),
+    register('an unknown scheme is refused, with the setting', 'editor://callback', {
+      status: 400,
+      body: 'OAUTH_REDIRECT_ALLOW, which the operator sets. Sent: editor://callback.',
+    }),
+    register('a script is never taken', 'javascript:alert(1)', { status: 400 }),
+    register('a web address off loopback needs https', 'http://client.example/callback', { status: 400 }),
+  ],
+}
+export default client
