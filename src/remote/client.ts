@@ -91,7 +91,7 @@ type Result = Awaited<ReturnType<Client['sendMessage']>>
 async function request(
   stream: SafeStream,
   address: RemoteAddress,
-  { name, endpoint }: RemoteCard,
+  { name, endpoint, wants }: RemoteCard,
   headers: Record<string, string>,
   send: (client: Client, options: Options) => Promise<Result>,
 ): Promise<RemoteAnswer> {
@@ -113,7 +113,7 @@ async function request(
     if (![answer.taskId, answer.contextId].every(isId)) throw new RemoteError('invalid_response', 'An id is too long')
     return answer
   } catch (error) {
-    throw asFailure(error, outcome.status)
+    throw asFailure(error, outcome.status, wants)
   }
 }
 
@@ -221,13 +221,16 @@ const temporary = [408, 425, 429]
 const internalError = -32603
 
 /** A `RemoteRefusal`, or the error as it is, after which the request is repeated. */
-function asFailure(error: unknown, status = 0): unknown {
+function asFailure(error: unknown, status = 0, wants: readonly string[] = []): unknown {
   if (error instanceof RemoteError || error instanceof RemoteRefusal) return error
   const { envelopeCode, message } = Object(error) as { envelopeCode?: unknown; message?: unknown }
   const said = withoutInvisible(String(message ?? '')).replace(/\s+/g, ' ').slice(0, 200)
   const isRefused = status >= 400 && status < 500 && !temporary.includes(status)
   if (typeof envelopeCode === 'number' ? envelopeCode !== internalError : isRefused) {
-    return isRefused ? new RemoteRefusal(`It answered ${status}.`) : new RemoteRefusal('It refused the request.', said)
+    const hint = status === 401 && wants.length > 0 ? ` Its card wants ${wants.join(' or ')}.` : ''
+    return isRefused
+      ? new RemoteRefusal(`It answered ${status}.${hint}`)
+      : new RemoteRefusal('It refused the request.', said)
   }
   return new RemoteError('invalid_response', `${status} ${said}`)
 }
