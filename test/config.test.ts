@@ -49,6 +49,14 @@ test.each([
   expect(() => readConfig({ [name]: value })).not.toThrow(/hush/)
 })
 
+test.each([
+  ['SMTP_URL', 'smtp://ann:p#ss@mail.example:25', '%23'],
+  ['SMTP_URL', 'smtp://ann:p/ss@mail.example:25', '%2F'],
+  ['MAIL_FROM', 'Grid <grid@grid.example>', 'such as grid@example.com'],
+])('%s=%s is refused with the form that it takes', (name, value, form) => {
+  expect(() => readConfig({ [name]: value })).toThrow(form)
+})
+
 test.each<[string, string, string, unknown]>([
   ['PORT', '65535', 'port', 65_535],
   ['BASE_URL', 'https://Grid.Example:443/', 'baseUrl', 'https://grid.example'],

@@ -3,7 +3,7 @@
  * has their keys, so only the user of the machine reads it. See docs/clients.md, "What is kept".
  */
 import { existsSync } from 'node:fs'
-import { join, resolve, sep } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import process from 'node:process'
 import { clientCommand } from '../lib/client-snippets.ts'
 import { ClientError } from './grid-call.ts'
@@ -55,6 +55,7 @@ interface ConnectionQuery {
   /** With or without `@`. */
   alias?: string
   url?: string
+  /** A client reads the files of a project only in its folder, and at the root of the repository that this is in. */
   client?: string
   /** Connections of the projects around this folder are preferred, the nearest first. */
   cwd?: string
@@ -109,7 +110,7 @@ export function findConnection(query: ConnectionQuery = {}): GridAccess | undefi
     return { url: bareUrl(url), key, ...(alias && { alias: withAt(alias) }) }
   }
   const matching = readConnections().filter((connection) => matches(connection, query))
-  const nearest = nearestOf(matching, query.cwd ?? process.cwd())
+  const nearest = nearestOf(matching, query.cwd ?? process.cwd(), query.client !== undefined)
   const agents = new Map(nearest.map((found) => [`${found.alias} of ${found.url}`, found]))
   if (agents.size > 1) {
     const names = [...agents.keys()].join(', ')
@@ -146,11 +147,20 @@ function matches(connection: Connection, { alias, url, client }: ConnectionQuery
 }
 
 /** The connections of the innermost project around a folder, or else those of the user. */
-function nearestOf(connections: Connection[], cwd: string): Connection[] {
+function nearestOf(connections: Connection[], cwd: string, isOfClient: boolean): Connection[] {
+  const here = resolve(cwd)
+  const isAround = (folder: string) => isOfClient ? folder === here || folder === rootOf(here) : isWithin(here, folder)
   const depth = ({ folder }: Connection) => folder === undefined ? 0 : folder.length
-  const around = connections.filter(({ scope, folder }) => scope === 'user' || isWithin(resolve(cwd), folder!))
+  const around = connections.filter(({ scope, folder }) => scope === 'user' || isAround(folder!))
   const deepest = Math.max(0, ...around.map(depth))
   return around.filter((connection) => depth(connection) === deepest)
+}
+
+/** The root of the git repository around a folder. */
+function rootOf(folder: string): string | undefined {
+  if (existsSync(join(folder, '.git'))) return folder
+  const parent = dirname(folder)
+  return parent === folder ? undefined : rootOf(parent)
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -91,13 +91,13 @@ export const keyRing: Value<string | undefined> = value(
 
 /** An email address without a name, parsed to lower case. */
 export const emailAddress: Value<string | undefined> = value(
-  'a plain email address',
+  'a plain email address such as grid@example.com, without a name',
   z.string().transform((text) => text.trim().toLowerCase()).refine(isPlainAddress).optional(),
 )
 
 /** The URL of an email server. No query is allowed: the email library would read options from it. */
 export const emailServer: Value<string | undefined> = value(
-  'smtp://HOST:PORT or smtps://HOST:PORT, optionally with USER:PASSWORD@',
+  'smtp://HOST:PORT or smtps://HOST:PORT, optionally with USER:PASSWORD@ (percent-encoded: # is %23, / is %2F, ? is %3F)',
   z.string().refine((text) => isServer(text, /^smtps?:$/)).optional(),
 )
 

@@ -72,3 +72,20 @@ export async function fingerprintOf(publicKey: JWK): Promise<string> {
 
 /** Loaded with the first use: not every process signs. */
 const library = once(() => import('jose'))
+
+/** What a signature says of its key. Fails if it is none. */
+export async function signedBy(signature: DetachedSignature): Promise<{ kid?: string; jku?: string }> {
+  const { decodeProtectedHeader } = await library()
+  return decodeProtectedHeader(signature)
+}
+
+/** Whether a signature by this key (ES256) fits one of the payloads. Fails if the key is none. */
+export async function fitsKey(signature: DetachedSignature, payloads: readonly string[], key: JWK): Promise<boolean> {
+  const { flattenedVerify, importJWK } = await library()
+  const imported = await importJWK(key, algorithm)
+  const fits = await Promise.all(payloads.map(async (payload) => {
+    const signed = { ...signature, payload: Buffer.from(payload).toString('base64url') }
+    return await flattenedVerify(signed, imported).then(() => true, () => false)
+  }))
+  return fits.includes(true)
+}

@@ -1,9 +1,11 @@
 /** Finding and reading the card of a remote agent. See docs/protocol/a2a.md, "Remote agents". */
 import * as z from 'zod'
+import { canonicalJson } from '../lib/encoding.ts'
 import { parseAnswer } from '../lib/http/body.ts'
-import { printable } from '../lib/redact.ts'
+import { printable, printableLine } from '../lib/redact.ts'
 import { once } from '../lib/lazy.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
+import { type DetachedSignature, fitsKey, type JWK, signedBy } from '../lib/signing.ts'
 import { second } from '../lib/time.ts'
 import { RemoteRefusal } from './refusal.ts'
 import type { SafeStream } from '../lib/outbound/safe-stream.ts'
@@ -27,6 +29,20 @@ export interface RemoteCard {
   readFrom: string
   /** Origins of interfaces that are not used, because they are not that of the agent. */
   otherOrigins: string[]
+  /** The schemes of authentication that the card names. */
+  wants?: string[]
+  /** Its signatures were checked, and none fits. */
+  isForged?: true
+}
+
+/** No card was found. `tried` are the addresses, each with what came of it. */
+export class NoCard extends RemoteError {
+  readonly tried: string
+
+  constructor({ reason, detail }: RemoteError, tried: readonly string[]) {
+    super(reason, detail)
+    this.tried = tried.join('; ')
+  }
 }
 
 /** The official client, loaded at the first request: most processes have no remote agents. */
@@ -35,7 +51,9 @@ export const a2aSdk = once(async () => ({
   ...await import('@a2a-js/sdk'),
 }))
 
-const cardPath = '.well-known/agent-card.json'
+const cardPaths = ['.well-known/agent-card.json', '.well-known/agent.json']
+/** At the end of an address: it is the endpoint, whatever the card says about addresses. */
+const isEndpointHash = '#endpoint'
 const cardLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
 const timeoutMs = 5 * second
 /** Of what is shown of a card. */
@@ -47,6 +65,7 @@ const cardSchema = z.object({
   description: text(500).catch(''),
   skills: z.array(z.object({ name: text(64), description: text(500).catch('') })).catch([]),
   capabilities: z.object({ pushNotifications: z.boolean().catch(false) }).catch({ pushNotifications: false }),
+  securitySchemes: z.record(z.string(), z.unknown()).catch({}),
   supportedInterfaces: z.array(z.object({
     url: z.string(),
     protocolBinding: z.string(),
@@ -56,28 +75,45 @@ const cardSchema = z.object({
 })
 
 /**
- * Read the card of the agent at a URL: that of the card itself, of an endpoint, or of a host. Fails with a
- * `RemoteError` if no card was found, and with a `RemoteRefusal` if the agent cannot be used.
+ * Read the card of the agent at a URL: that of the card itself, of an endpoint, or of a host. Fails with `NoCard` if none was
+ * found, and with a `RemoteRefusal` if the agent cannot be used.
  */
 export async function readCard(stream: SafeStream, address: RemoteAddress): Promise<RemoteCard> {
-  let failure: unknown
-  for (const url of candidates(address.url)) {
+  let failure: RemoteError | undefined
+  const tried: string[] = []
+  for (const { url, isElsewhere } of candidates(address.url)) {
     try {
-      return await cardOf(await fetchJson(stream, url, address.token), url)
+      const card = await fetchJson(stream, url, isElsewhere ? undefined : address.token)
+      return await cardOf(card, { given: address.url, readFrom: url, isElsewhere, stream })
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error
       failure ??= error
+      tried.push(`${url} (${error.answered?.told ?? error.reason})`)
     }
   }
-  throw failure
+  throw new NoCard(failure!, tried)
 }
 
-/** Below the address, then the address itself. `new URL` would drop the last part of a path without a final `/`. */
-function candidates(given: string): string[] {
-  if (given.endsWith('.json')) return [given]
-  const { origin, pathname } = new URL(given)
-  const base = `${origin}${pathname}${pathname.endsWith('/') ? '' : '/'}`
-  return [`${base}${cardPath}`, given]
+interface Candidate {
+  url: string
+  /** It is at the root of the host, and the given address is not. */
+  isElsewhere?: boolean
+}
+
+/** Below the address, then the address itself, then the root of its host. The query of the address is kept below it. */
+function candidates(given: string): Candidate[] {
+  const { origin, pathname, search } = new URL(given)
+  if (pathname.endsWith('.json')) return [{ url: `${origin}${pathname}${search}` }]
+  const base = baseOf(given)
+  const below = cardPaths.map((path) => ({ url: `${origin}${base}${path}${search}` }))
+  const root = base === '/' ? [] : cardPaths.map((path) => ({ url: `${origin}/${path}`, isElsewhere: true }))
+  return [...below, { url: `${origin}${pathname}${search}` }, ...root]
+}
+
+/** The path of an address, with a final `/`: `new URL` would drop its last part otherwise. */
+function baseOf(given: string): string {
+  const { pathname } = new URL(given)
+  return pathname.endsWith('/') ? pathname : `${pathname}/`
 }
 
 async function fetchJson(stream: SafeStream, url: string, token: string | undefined): Promise<unknown> {
@@ -93,7 +129,12 @@ async function fetchJson(stream: SafeStream, url: string, token: string | undefi
     isProbe: true,
   })
   const body = await response.text()
-  if (response.status !== 200) throw new RemoteError('invalid_response', `${response.status} for the card`)
+  if (response.status !== 200) {
+    const error = new RemoteError('invalid_response', `${response.status} for the card`)
+    const scheme = response.headers.get('www-authenticate')?.match(/^[\w-]{1,40}/)?.[0]
+    error.answered = { told: `${response.status}${scheme ? `, wants ${scheme}` : ''}` }
+    throw error
+  }
   try {
     return parseAnswer(body, cardLimits).value
   } catch {
@@ -101,25 +142,44 @@ async function fetchJson(stream: SafeStream, url: string, token: string | undefi
   }
 }
 
-async function cardOf(given: unknown, readFrom: string): Promise<RemoteCard> {
+interface FoundAt {
+  /** The address of the agent. */
+  given: string
+  readFrom: string
+  isElsewhere?: boolean
+  stream: SafeStream
+}
+
+async function cardOf(read: unknown, { given, readFrom, isElsewhere, stream }: FoundAt): Promise<RemoteCard> {
   const { DefaultAgentCardResolver } = await a2aSdk()
   let card: z.infer<typeof cardSchema>
   try {
     const resolver = new DefaultAgentCardResolver({ legacyCompat: { enabled: true } })
-    card = cardSchema.parse(resolver.normalizeAgentCard(given))
+    card = cardSchema.parse(resolver.normalizeAgentCard(read))
   } catch {
     throw new RemoteError('invalid_response', 'It is not the card of an agent')
   }
-  const { origin } = new URL(readFrom)
-  const originOf = (url: string) => URL.canParse(url) ? new URL(url).origin : url.slice(0, 100)
-  const own = card.supportedInterfaces.filter(({ url }) => originOf(url) === origin)
-  const others = card.supportedInterfaces.map(({ url }) => originOf(url)).filter((other) => other !== origin)
+  const { origin, hash } = new URL(given)
+  const asGiven = hash === isEndpointHash
+  const interfaces = card.supportedInterfaces.map((one) => ({
+    ...one,
+    url: asGiven ? given.slice(0, -hash.length) : ownUrl(one.url, given),
+  }))
+  const own = interfaces.filter(({ url }) => originOf(url) === origin)
+  const others = interfaces.map(({ url }) => originOf(url)).filter((other) => other !== origin)
   const [best] = own.filter((one) => rank(one) < ranks.length).sort((a, b) => rank(a) - rank(b))
+  const useGiven = `If ${given} is its endpoint, write ${isEndpointHash} behind that address.`
   if (!best) {
     throw new RemoteRefusal(
       own.length === 0 && others.length > 0
-        ? `Its card names endpoints on another server only: ${others[0]}.`
+        ? `Its card names endpoints on another server only: ${others[0]}. ${useGiven}`
         : 'It has no endpoint for A2A 1.0 (JSON-RPC or HTTP+JSON) or 0.3 (JSON-RPC).',
+    )
+  }
+  if (isElsewhere && !asGiven && !`${new URL(best.url).pathname}/`.startsWith(baseOf(given))) {
+    throw new RemoteRefusal(
+      `The card at ${readFrom} names the endpoint ${best.url}, which is not below ${given}. ` +
+        `If that is the agent, give ${best.url} as its address. ${useGiven}`,
     )
   }
   return {
@@ -130,20 +190,74 @@ async function cardOf(given: unknown, readFrom: string): Promise<RemoteCard> {
     endpoint: {
       url: best.url,
       binding: best.protocolBinding,
-      version: best.protocolVersion,
+      version: ranks[rank(best)][2],
       ...(best.tenant && { tenant: best.tenant }),
     },
     readFrom,
     otherOrigins: [...new Set(others)].slice(0, 5),
+    wants: wantsOf(card.securitySchemes),
+    ...(await isForged(read, origin, stream) && { isForged: true as const }),
   }
 }
 
-/** The interfaces that this grid speaks, best first. */
-const ranks = [['JSONRPC', '1'], ['HTTP+JSON', '1'], ['JSONRPC', '0.3']] as const
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url.slice(0, 100)
+}
+
+const localHosts = /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/
+
+/**
+ * The address of an interface. A relative one is of the agent. Samples write `localhost` or the address on which they listen:
+ * with the port of a given loopback host, that is this host.
+ */
+function ownUrl(url: string, given: string): string {
+  const { origin, host, hostname, port } = new URL(given)
+  if (!URL.canParse(url)) {
+    return URL.canParse(url, origin + baseOf(given)) ? new URL(url, origin + baseOf(given)).href : url
+  }
+  const named = new URL(url)
+  if (localHosts.test(hostname) && localHosts.test(named.hostname) && named.port === port) named.host = host
+  return named.href
+}
+
+/** The names of the schemes, as HTTP and A2A spell them. */
+function wantsOf(schemes: Record<string, unknown>): string[] {
+  return Object.entries(schemes).slice(0, 5).map(([name, scheme]) => {
+    const found = JSON.stringify(scheme)?.match(/"scheme":"([\w-]{1,40})"/)?.[1]
+    return printableLine(found ?? name, 40)
+  })
+}
+
+/** Whether a card has signatures by keys of its own server, and none fits. */
+async function isForged(read: unknown, origin: string, stream: SafeStream): Promise<boolean> {
+  const { signatures, ...unsigned } = Object(read) as { signatures?: DetachedSignature[] }
+  if (!Array.isArray(signatures)) return false
+  const { canonicalizeAgentCard, AgentCard } = await a2aSdk()
+  const payloads = [canonicalJson(unsigned), canonicalizeAgentCard(AgentCard.fromJSON(read))]
+  let isChecked = false
+  for (const signature of signatures.slice(0, 5)) {
+    try {
+      const { kid, jku = '' } = await signedBy(signature)
+      if (originOf(jku) !== origin) continue
+      const { keys } = await fetchJson(stream, jku, undefined) as { keys: JWK[] }
+      const key = keys.find((one) => one.kid === kid)
+      if (key && await fitsKey(signature, payloads, key)) return false
+      isChecked ||= key !== undefined
+    } catch {
+      // It cannot be checked, which says nothing about the card.
+    }
+  }
+  return isChecked
+}
+
+/** The interfaces that this grid speaks, best first, with the versions that their clients have in common. */
+const ranks = [['JSONRPC', /^1$/, '1.0'], ['HTTP+JSON', /^1$/, '1.0'], ['JSONRPC', /^0\.[23]$/, '0.3']] as const
 
 function rank({ protocolBinding, protocolVersion }: { protocolBinding: string; protocolVersion: string }): number {
-  const found = ranks.findIndex(([binding, version]) =>
-    protocolBinding.toUpperCase() === binding && protocolVersion.startsWith(version)
+  const [, major, minor = '0'] = protocolVersion.match(/^v?(\d+)(?:\.(\d+))?(?:\.\d+)?$/) ?? []
+  const version = Number(major) === 0 ? `0.${Number(minor)}` : String(Number(major))
+  const found = ranks.findIndex(([binding, versions]) =>
+    protocolBinding.toUpperCase() === binding && versions.test(version)
   )
   return found === -1 ? ranks.length : found
 }

@@ -98,7 +98,7 @@ type Result = Awaited<ReturnType<Client['sendMessage']>>
 async function request(
   stream: SafeStream,
   address: RemoteAddress,
-  { name, endpoint }: RemoteCard,
+  { name, endpoint, wants }: RemoteCard,
   more: { timeoutMs: number; headers?: Record<string, string> },
   send: (client: Client, options: Options) => Promise<Result>,
 ): Promise<RemoteAnswer> {
@@ -120,7 +120,7 @@ async function request(
     if (![answer.taskId, answer.contextId].every(isId)) throw useless('An id is too long')
     return answer
   } catch (error) {
-    throw asFailure(error, outcome.status)
+    throw asFailure(error, outcome.status, wants)
   }
 }
 
@@ -238,7 +238,7 @@ function useless(detail: string): RemoteError {
 }
 
 /** A `RemoteRefusal`, or a `RemoteError`, after which the request is repeated. */
-function asFailure(error: unknown, status = 0): unknown {
+function asFailure(error: unknown, status = 0, wants: readonly string[] = []): unknown {
   if (error instanceof RemoteRefusal) return error
   if (error instanceof RemoteError) {
     if (error.reason === 'timeout' && error.isSent) error.unanswered = 'timeout'
@@ -249,7 +249,10 @@ function asFailure(error: unknown, status = 0): unknown {
   const said = printableLine(String(message ?? ''), 200)
   const isRefused = status >= 400 && status < 500 && !temporary.includes(status)
   if (typeof envelopeCode === 'number' ? envelopeCode !== internalError : isRefused) {
-    return isRefused ? new RemoteRefusal(`It answered ${status}.`) : new RemoteRefusal('It refused the request.', said)
+    const hint = status === 401 && wants.length > 0 ? ` Its card wants ${wants.join(' or ')}.` : ''
+    return isRefused
+      ? new RemoteRefusal(`It answered ${status}.${hint}`)
+      : new RemoteRefusal('It refused the request.', said)
   }
   const detail = `${status} ${said}`
   // An internal error of JSON-RPC comes with a good status, too.

@@ -73,6 +73,18 @@ export function toSlackText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
+/** Slack takes 40,000 characters, counted as they are escaped. */
+const maxPostLength = 39_000
+
+/** The same, with a link to the whole at its end if it is not all of it, or if Slack would not take all of it. */
+export function toSlackPost(text: string, { link, isWhole }: { link: string; isWhole: boolean }): string {
+  const escaped = toSlackText(text)
+  if (isWhole && escaped.length <= maxPostLength) return escaped
+  // Neither half an escape nor half a character.
+  const begins = escaped.slice(0, maxPostLength).replace(/(&[a-z]{0,3}|[\ud800-\udbff])$/, '')
+  return `${begins}…\n<${toSlackText(link)}|The whole message>`
+}
+
 /** A text of Slack as people read it there. */
 export function fromSlackText(text: string): string {
   return text

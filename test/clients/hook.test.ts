@@ -177,6 +177,9 @@ test.each([
   ['the user, in a project of another agent', 'claude start --as @bob', 'work', '@alice', false],
   ['the user, in a project of the same agent', 'claude start --as @bob', 'work', '@bob', false],
   ['the project, there', 'claude start --project', 'work', '@alice', true],
+  ['the user, below the project', 'claude start --as @bob', 'work/below', '@alice', true],
+  ['the project, below it', 'claude start --project', 'work/below', '@alice', false],
+  ['the user, in its repository', 'claude start --as @bob', 'work/repository/below', '@alice', true],
   ['the user, elsewhere', 'claude start --as @bob', 'elsewhere', '@alice', true],
   ['a project, elsewhere', 'claude start --project', 'elsewhere', '@alice', false],
 ])('of two connections the nearest speaks: the hook of %s', async (_, words, cwd, ofProject, isTold) => {

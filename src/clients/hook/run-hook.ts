@@ -80,8 +80,10 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
  */
 function hookConnection(
   { client, as, url, isProject = false }: HookWords,
-  { cwd }: HookInput,
+  input: HookInput,
 ): HookConnection | undefined {
+  // The session may have gone into another folder since.
+  const cwd = (client === 'claude' && process.env.CLAUDE_PROJECT_DIR) || input.cwd
   const access = findConnection({ client, alias: as, url, cwd })
   if (access?.alias === undefined) return undefined
   const { connection } = access

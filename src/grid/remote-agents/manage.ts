@@ -1,8 +1,7 @@
 /** What people see of a remote agent, and can do about it. See docs/delivery.md, "Remote agents". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { RemoteError } from '../../lib/outbound/remote-error.ts'
-import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
+import { NoCard, readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
@@ -18,9 +17,8 @@ export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: Re
     return { card: await readCard(deps.safeStream, address) }
   } catch (error) {
     if (error instanceof RemoteRefusal) return { problem: error.message }
-    if (error instanceof GridError) {
-      return { problem: error instanceof RemoteError ? `No card was found there (${error.reason}).` : error.message }
-    }
+    if (error instanceof NoCard) return { problem: `No card was found there (${error.reason}). Tried ${error.tried}.` }
+    if (error instanceof GridError) return { problem: error.message }
     throw error
   }
 }

@@ -1,10 +1,11 @@
 /** Posts of the grid in Slack. They wait in the inbox of the agent of the integration. See docs/operating.md, "Slack". */
 import { withoutInvisible } from '../../lib/invisible-text.ts'
-import { callSlack, toSlackText } from '../../remote/slack.ts'
+import { callSlack, toSlackPost } from '../../remote/slack.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { SlackChannel, SlackMessage } from '../../store/account/slack.ts'
 import type { AccountStore } from '../../store/account.ts'
+import { isShortened } from '../messaging/long-text.ts'
 import { tellOfFailure } from '../remote-agents/answers.ts'
 import type { Attempt } from '../remote-agents/attempt.ts'
 import { addressOf } from '../remote-agents/find-remote.ts'
@@ -40,7 +41,10 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
     const first = await firstOfThread(account, slack, message)
     const body = JSON.stringify({
       channel: slack.slackChannel,
-      text: toSlackText(withoutInvisible(message.body)),
+      text: toSlackPost(withoutInvisible(message.body), {
+        link: `${deps.config.appUrl}/accounts/${account.owner}/messages/${message.id}`,
+        isWhole: !isShortened(message.body),
+      }),
       username: `@${message.fromAlias}`,
       icon_emoji: `:${pictureOf(message.fromAlias)}:`,
       ...(first && { thread_ts: first.threadTs }),

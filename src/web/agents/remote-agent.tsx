@@ -33,6 +33,7 @@ export function RemoteAgent(
           ['Address', <Name text={url} />],
           ['Card', card ? <Name text={card.name} /> : 'not read yet'],
           ['Speaks', card && `A2A ${card.endpoint.version}, ${card.endpoint.binding}`],
+          ['Signature', card?.isForged && 'does not verify: something changed the card on its way'],
           ['Not used', card && card.otherOrigins.length > 0 && `endpoints at ${card.otherOrigins.join(', ')}`],
           ['Limit of an answer', durationInWords(answerMs)],
           ['Waiting', `${unreadText(unread)} messages`],

@@ -423,7 +423,7 @@ test('who creates it is told what its card says, or that there is none', async (
     agent: { alias: '@robot-two' },
     card: { name: 'Remote', skills: [{ name: 'Adding' }], endpoint: { version: '1.0' } },
   })
-  expect(await create('robot-three', `${remote.url}/nothing`)).toMatchObject({
+  expect(await create('robot-three', 'http://127.0.0.1:1025/')).toMatchObject({
     agent: { alias: '@robot-three' },
     problem: expect.stringContaining('No card was found'),
   })

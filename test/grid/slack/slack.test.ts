@@ -94,6 +94,18 @@ test('a post appears in Slack with the alias and without mentions, and replies s
   expect(slack.posts[0]).toMatchObject({ channel: 'C01', icon_emoji: expect.stringMatching(/^:\w+:$/) })
 })
 
+test('a post is cut by its escaped length, with a link to the whole message', async () => {
+  await post('&'.repeat(9_999))
+  await post('<'.repeat(9_000))
+  await post('x'.repeat(10_001))
+  for (let n = 0; n < 3; n++) await step()
+
+  const [cut, whole, long] = slack.posts.map(({ text }) => String(text))
+  expect(cut).toMatch(/^(&amp;){7800}…\n<http:\/\/\S+\/messages\/[\w-]+\|The whole message>$/)
+  expect(whole).toBe('&lt;'.repeat(9_000))
+  expect(long).toMatch(/^x{9999}…+\n<http/)
+})
+
 test('a post waits as long as Slack asks, later ones wait behind it, and a post that Slack refuses does not hold them', async () => {
   slack.troubles.push({ status: 429, headers: { 'retry-after': '90' } })
   await post('one')
