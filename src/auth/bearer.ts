@@ -17,8 +17,9 @@ import type { AdminActor, AgentActor } from './actor.ts'
 const lastUsedPrecisionMs = minute
 
 /**
- * Authenticates a request by its `Authorization` header. The token is looked up every time, so a revoked key is refused
- * on the next request, in every process. See docs/security.md, "Keys and tokens". Fails with `unauthenticated`.
+ * Authenticates a request by its `Authorization` header. A token is looked up in the database every time; a key of a local
+ * file also in memory, which every write empties that could end a key (`KeyCache`). So a revoked key is refused on the next
+ * request, in every process. See docs/security.md, "Keys and tokens". Fails with `unauthenticated`.
  *
  * A long-running call authenticates again and passes the store that it began with as `previous`: it fails with
  * `unavailable` if the agent was moved to another account.

@@ -112,27 +112,6 @@ export interface AccountTables {
   change: Changes
 }
 
-/** Tables whose statements are all message traffic: they change nothing that a look-up of a key depends on. */
-const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
-  'activity',
-  'endings',
-  'fanOut',
-  'held',
-  'leases',
-  'messages',
-  'parts',
-  'pushConfigs',
-  'receipts',
-  'remoteAgents',
-  'spentTokens',
-  'tasks',
-  'timedLeases',
-  'turns',
-  'uploads',
-  'usage',
-  'verdicts',
-])
-
 /** How many accounts have their tables kept. Making them takes as long as a query, and some 6 KiB. */
 const maxKept = 1_000
 
@@ -148,10 +127,9 @@ export function accountTables(db: Db): (accountId: string) => AccountTables {
     if (known) return known
     if (kept.size === maxKept) kept.clear()
     const account = db.forAccount(accountId)
-    const trafficOfAccount = db.forAccount(accountId, true)
     const made = {
       read: new BoundReads((name) => tables[name].reads(account)),
-      change: new BoundChanges((name) => tables[name].changes(traffic.has(name) ? trafficOfAccount : account)),
+      change: new BoundChanges((name) => tables[name].changes(account)),
     }
     kept.set(accountId, made)
     return made

@@ -23,13 +23,16 @@ export const allQueries: Query<unknown>[] = []
 export class Query<Result> {
   /** A cross-account query has a name, and the tests know it. */
   readonly crossAccount: string | undefined
+  /** See `traffic`. What only reads is. */
+  readonly isTraffic: boolean
   readonly #text: string
   readonly #decoders: Record<string, Decoder | undefined>
   #parsed: { sql: string; names: string[] } | undefined
   #columns: { name: string; decode: Decoder | undefined }[] | undefined
 
-  constructor(text: string, decoders: object = {}, crossAccount?: string) {
+  constructor(text: string, decoders: object = {}, crossAccount?: string, isTraffic = /^\s*SELECT\b/.test(text)) {
     this.#text = text
+    this.isTraffic = isTraffic
     this.#decoders = decoders as Record<string, Decoder>
     this.crossAccount = crossAccount
     allQueries.push(this)
@@ -88,9 +91,17 @@ export function crossAccountStatement(name: string, text: string): Query<Row> {
   return new Query<Row>(text, {}, name)
 }
 
+/**
+ * A statement that many calls run, and that changes nothing that a look-up of a key depends on: keys stay in memory. Every
+ * other write empties that memory, see `KeyCache`.
+ */
+export function traffic(text: string): Query<Row> {
+  return new Query<Row>(text, {}, undefined, true)
+}
+
 /** Changes nothing, and fails its whole unit unless `condition` holds: it would insert NULL where none may be. */
 export function precondition(condition: string): Query<Row> {
-  return statement(preconditionText(condition))
+  return traffic(preconditionText(condition))
 }
 
 /** The text of a precondition, for one that may see several accounts. */
@@ -106,7 +117,7 @@ export interface Statement {
   sql: string
   args: InValue[]
   rows?: number
-  /** It is message traffic: it changes nothing that a look-up of a key depends on. See `KeyCache`. */
+  /** See `traffic`. */
   isTraffic?: boolean
 }
 
@@ -118,19 +129,16 @@ export class Db {
   readonly client: Pick<Client, 'execute'>
   readonly inspect: Inspect | undefined
   readonly #accountId: string | undefined
-  readonly #isTraffic: boolean
 
-  /** `isTraffic`: of the statements that it binds. */
-  constructor(client: Pick<Client, 'execute'>, inspect?: Inspect, accountId?: string, isTraffic = false) {
+  constructor(client: Pick<Client, 'execute'>, inspect?: Inspect, accountId?: string) {
     this.client = client
     this.inspect = inspect
     this.#accountId = accountId
-    this.#isTraffic = isTraffic
   }
 
   /** The same for the tables of one account: the parameter `account` is its id. */
-  forAccount(accountId: string, isTraffic = false): AccountDb {
-    return new AccountDb(this.client, this.inspect, accountId, isTraffic)
+  forAccount(accountId: string): AccountDb {
+    return new AccountDb(this.client, this.inspect, accountId)
   }
 
   /** Fails with `unavailable` when a remote database does not answer. */
@@ -152,7 +160,7 @@ export class Db {
       }
       return value
     })
-    return { sql: query.sql, args, isTraffic: this.#isTraffic }
+    return { sql: query.sql, args, isTraffic: query.isTraffic }
   }
 }
 
@@ -160,8 +168,8 @@ export class Db {
 export class AccountDb extends Db {
   readonly accountId: string
 
-  constructor(client: Pick<Client, 'execute'>, inspect: Inspect | undefined, accountId: string, isTraffic = false) {
-    super(client, inspect, accountId, isTraffic)
+  constructor(client: Pick<Client, 'execute'>, inspect: Inspect | undefined, accountId: string) {
+    super(client, inspect, accountId)
     this.accountId = accountId
   }
 }

@@ -1,7 +1,7 @@
 /** The account activity log: append-only rows. */
 import type { activity as table } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
-import { type AccountDb, precondition, query, statement } from '../sql.ts'
+import { type AccountDb, precondition, query, traffic } from '../sql.ts'
 
 export type NewActivity = Omit<Activity, 'n'>
 
@@ -25,7 +25,7 @@ const reading = `
     AND json_extract(activity.arguments, '$.subject') = :subject`
 const oneReading = query<{ n: number }>(`${reading} LIMIT 1`)
 const requireNoReading = precondition(`NOT EXISTS (${reading})`)
-const add = statement(`
+const add = traffic(`
   INSERT INTO activity (account_id, n, id, created_at, actor_type, user_id, credential_id, credential_kind, tool,
     arguments, outcome, request_id)
   VALUES (:account, (SELECT coalesce(max(n), 0) FROM activity WHERE account_id = :account) + 1, :id, :createdAt,

@@ -1,6 +1,15 @@
 import { ownLimit } from './limits.ts'
 import type { agents as table } from '../../../db/schema.ts'
-import { type AccountDb, boolean, insertedToken, precondition, query, sealedColumns, statement } from '../sql.ts'
+import {
+  type AccountDb,
+  boolean,
+  insertedToken,
+  precondition,
+  query,
+  sealedColumns,
+  statement,
+  traffic,
+} from '../sql.ts'
 import { agentColumns, foundAgentColumns, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
 
@@ -117,7 +126,7 @@ const requireLive = precondition(`
 const requireAtMost = precondition(
   `${ownLimit('agents', ':max')} = 0 OR (${livePrograms}) <= ${ownLimit('agents', ':max')}`,
 )
-const markSeen = statement(`UPDATE agents SET last_seen_at = :at WHERE account_id = :account AND id = :id`)
+const markSeen = traffic(`UPDATE agents SET last_seen_at = :at WHERE account_id = :account AND id = :id`)
 
 export const agents = {
   reads: (account: AccountDb) => ({
@@ -159,6 +168,6 @@ export const agents = {
     /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
     endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),
     addTrial: (agent: string, max: number, expiresAt: number) => account.bind(addTrial, { agent, max, expiresAt }),
-    markSeen: (id: string, at: number) => ({ ...account.bind(markSeen, { id, at }), isTraffic: true }),
+    markSeen: (id: string, at: number) => account.bind(markSeen, { id, at }),
   }),
 }

@@ -7,7 +7,7 @@ import {
   maxCountedUnread,
   selectInboxMessages,
 } from './inbox-message.ts'
-import { type AccountDb, query, type Statement, statement } from '../sql.ts'
+import { type AccountDb, query, type Statement, statement, traffic } from '../sql.ts'
 import type { MessageType } from './new-message.ts'
 
 const lastLeaseDepth = 1_000
@@ -89,7 +89,7 @@ const lastLease = query<{ id: string | null }>(`
         ORDER BY deliveries.seq DESC LIMIT 1 OFFSET ${lastLeaseDepth - 1}), 0)
       ORDER BY deliveries.seq DESC LIMIT ${lastLeaseDepth}))`)
 
-const markRead = statement(`
+const markRead = traffic(`
   UPDATE deliveries SET state = 'read', read_at = :at
   WHERE account_id = :account AND agent_id = :agent AND state = 'unread'
     AND message_id IN (SELECT value FROM json_each(:messages))

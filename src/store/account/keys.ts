@@ -7,7 +7,7 @@ import {
   whileGrantLives,
 } from '../global/oauth-access.ts'
 import type { OAuthScope } from '../global/oauth-grants.ts'
-import { type AccountDb, precondition, query, statement } from '../sql.ts'
+import { type AccountDb, precondition, query, statement, traffic } from '../sql.ts'
 
 const maxListed = 200
 
@@ -117,7 +117,7 @@ const ofFormerMembers = query<KeyOfFormerMember>(`
     SELECT 1 FROM memberships
     WHERE memberships.account_id = :account AND memberships.user_id = credentials.issued_by AND ${roleHas('use')})
   ORDER BY agents.alias LIMIT ${maxListed}`)
-const markUsed = statement(`UPDATE credentials SET last_used_at = :at WHERE account_id = :account AND id = :id`)
+const markUsed = traffic(`UPDATE credentials SET last_used_at = :at WHERE account_id = :account AND id = :id`)
 
 export const keys = {
   reads: (account: AccountDb) => ({
@@ -149,7 +149,7 @@ export const keys = {
       account.bind(revokeOfClient, { agent, grant, name, id, at }),
     /** Revoke every admin key that a user created. Fetched agent keys end with their grants. */
     revokeAdminKeysOfUser: (user: string, at: number) => account.bind(revokeAdminKeysOfUser, { user, at }),
-    markUsed: (id: string, at: number) => ({ ...account.bind(markUsed, { id, at }), isTraffic: true }),
+    markUsed: (id: string, at: number) => account.bind(markUsed, { id, at }),
   }),
 }
 
@@ -190,7 +190,7 @@ const revokeOfUser = statement(`
   UPDATE oauth_grants SET revoked_at = :at
   WHERE account_id = :account AND user_id = :user AND revoked_at IS NULL
     AND scope NOT IN (SELECT value FROM json_each(:kept))`)
-const markUsedGrant = statement(`UPDATE oauth_grants SET last_used_at = :at WHERE account_id = :account AND id = :id`)
+const markUsedGrant = traffic(`UPDATE oauth_grants SET last_used_at = :at WHERE account_id = :account AND id = :id`)
 
 export const grants = {
   reads: (account: AccountDb) => ({
@@ -205,6 +205,6 @@ export const grants = {
     revoke: (id: string, at: number) => account.bind(revoke, { id, at }),
     revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
       account.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),
-    markUsed: (id: string, at: number) => ({ ...account.bind(markUsedGrant, { id, at }), isTraffic: true }),
+    markUsed: (id: string, at: number) => account.bind(markUsedGrant, { id, at }),
   }),
 }

@@ -1,7 +1,7 @@
 /** Leases: messages that a reader has, until they are acked or released. */
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
-import { type AccountDb, query, type Statement, statement, type Values } from '../sql.ts'
+import { type AccountDb, query, type Statement, statement, traffic, type Values } from '../sql.ts'
 import {
   answerBytes,
   countedUnread,
@@ -58,7 +58,7 @@ const leaseExists = `EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :acc
 /** Claims the oldest of these messages that fit, and always the first. */
 const claiming = (from: string) =>
   // A claim that is repeated finds its lease and takes nothing more.
-  statement(`
+  traffic(`
     UPDATE deliveries SET state = 'read', lease_id = :lease, read_at = :at, woken_at = coalesce(woken_at, :wokenAt)
     WHERE account_id = :account AND agent_id = :agent AND seq IN (
       WITH candidates AS (
@@ -78,7 +78,7 @@ const claimConversation = claiming(`${inInbox} AND EXISTS (
   SELECT 1 FROM messages WHERE messages.account_id = deliveries.sender_account_id
     AND messages.id = deliveries.message_id AND messages.conversation_id = :conversationId)`)
 // A claim that took nothing makes no lease.
-const add = statement(`
+const add = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, key)
   SELECT :account, :agent, :lease, :holder, :at, :expiresAt, :key
   WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})
@@ -88,20 +88,20 @@ const leased = statement(
 )
 
 // The answer to a message goes to the lease of the same id. See the trigger `delivery_is_awaited`.
-const awaitAnswer = statement(`
+const awaitAnswer = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, awaits_answer)
   SELECT account_id, from_agent_id, id, :holder, :at, 1 FROM messages
   WHERE account_id = :account AND id = :message AND from_agent_id = :agent
     AND NOT EXISTS (SELECT 1 FROM deliveries
       WHERE deliveries.account_id = :account AND deliveries.lease_id = :message AND deliveries.lease_id IS NOT NULL)
   ON CONFLICT DO NOTHING`)
-const takeUnread = statement(`
+const takeUnread = traffic(`
   UPDATE deliveries SET state = 'read', read_at = :at, lease_id = :message
   WHERE account_id = :account AND agent_id = :agent AND seq = (
     SELECT seq FROM awaited_answers
     WHERE account_id = :account AND agent_id = :agent AND lease_id = :message AND state = 'unread'
     ORDER BY is_reply DESC, seq LIMIT 1)`)
-const isAnswered = statement(`
+const isAnswered = traffic(`
   UPDATE leases SET awaits_answer = 0 WHERE account_id = :account AND id = :message AND agent_id = :agent
     AND EXISTS (SELECT 1 FROM deliveries
       WHERE deliveries.account_id = :account AND deliveries.lease_id = :message AND deliveries.lease_id IS NOT NULL)`)
@@ -112,7 +112,7 @@ const waitsFor = query<{ one: number }>(`
     AND deliveries.account_id = :account AND deliveries.agent_id = :from
   WHERE leases.account_id = :account AND leases.agent_id = :agent AND leases.awaits_answer = 1 LIMIT 1`)
 
-const logRelease = statement(`
+const logRelease = traffic(`
   INSERT INTO lease_releases (account_id, agent_id, sender_account_id, message_id, n, leased_at, released_at)
   SELECT account_id, agent_id, sender_account_id, message_id, release_count + 1, read_at, :at FROM deliveries
   WHERE account_id = :account AND agent_id = :agent AND ${ofLease}
@@ -124,7 +124,7 @@ const parkReturned = statement(`
     AND EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = :lease
       AND leases.expires_at IS NOT NULL)
     AND (release_count + 1) % ${parkedAtReturns} = 0 AND ${isInTime}`)
-const release = statement(`
+const release = traffic(`
   UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   WHERE account_id = :account AND agent_id = :agent AND ${ofLease} AND ${leaseExists}`)
 // Only if the agent is still here, because it may have moved to another account.
@@ -132,7 +132,7 @@ const giveUp = statement(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at)
   SELECT account_id, id, :lease, :holder, :at, :expiresAt FROM agents WHERE account_id = :account AND id = :agent
   ON CONFLICT DO NOTHING`)
-const remove = statement(`DELETE FROM leases WHERE account_id = :account AND id = :lease`)
+const remove = traffic(`DELETE FROM leases WHERE account_id = :account AND id = :lease`)
 
 const parkLeased = statement(`
   UPDATE deliveries SET state = 'parked', lease_id = NULL, read_at = :at
@@ -144,7 +144,7 @@ const parkOfDeletedAgent = statement(`
   WHERE ${inInbox} AND deliveries.state = 'unread'
     AND EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :agent
       AND agents.deleted_at IS NOT NULL)`)
-const woken = statement(`
+const woken = traffic(`
   UPDATE deliveries SET woken_at = :at
   WHERE account_id = :account AND woken_at IS NULL AND seq IN (
     SELECT deliveries.seq FROM deliveries

@@ -1,6 +1,15 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
 import type { RemotePresence } from '../../lib/presence.ts'
-import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
+import {
+  type AccountDb,
+  boolean,
+  precondition,
+  query,
+  type Statement,
+  statement,
+  traffic,
+  type Values,
+} from '../sql.ts'
 import { remoteAsJson } from './agent-columns.ts'
 import { acceptsMessagesOf } from './directory.ts'
 import { countedUnread, type InboxMessage, inboxOf } from './inbox-message.ts'
@@ -29,7 +38,7 @@ const senderIsMember = `EXISTS (
 
 const add = (channel: string, condition: string) =>
   // People write only as themselves, and programs never as people. What a person wrote elsewhere comes by a program.
-  statement(`
+  traffic(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
       conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, via, traceparent, body, a2a)
     SELECT sender.account_id, :id, sender.id, sender.alias, :type, :recipient, ${channel}, :replyToMessageId,
@@ -62,14 +71,14 @@ const countTrial = statement(`
   WHERE account_id = :account AND agent_id = :from AND EXISTS ${numberOfMessage}`)
 
 // A delivery that is in its task alone does not wait in the inbox.
-const deliver = statement(`
+const deliver = traffic(`
   INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at,
     stranger_id, inbox, task_id, expires_at)
   SELECT :toAccount, :to, :account, :id, iif(:isInTaskAlone, 'task', 'unread'), :chars, :at, iif(:isInTaskAlone, :at, NULL),
     :stranger, ${inboxOf(':to', ':toAccount')}, :task, :expiresAt
   FROM messages WHERE ${isStored}
   ON CONFLICT DO NOTHING`)
-const addKey = statement(addingKey(`messages WHERE ${isStored}`))
+const addKey = traffic(addingKey(`messages WHERE ${isStored}`))
 
 interface SentRow {
   id: string
@@ -165,7 +174,7 @@ const isRecipient = `channel_members.account_id = :account AND channel_members.c
   AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)`
 const toMembers = (condition = '') =>
-  statement(`
+  traffic(`
     INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox,
       body, a2a, flagged, expires_at)
     SELECT channel_members.account_id, channel_members.agent_id, :account, :id, 'unread', :chars, :at, ${inbox},
@@ -247,7 +256,7 @@ function variant(receipt: string) {
   return {
     read: statement(`SELECT ${receipt} AS receipt FROM messages WHERE account_id = :account AND id = :id LIMIT 1`),
     // Stored once: a repeat of the send gets the first receipt.
-    store: statement(`
+    store: traffic(`
       UPDATE idempotency_keys SET receipt = coalesce(receipt, ${receipt})
       WHERE account_id = :account AND agent_id = :from AND key = :key AND message_id = :id
       RETURNING receipt`),

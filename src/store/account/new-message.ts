@@ -1,7 +1,7 @@
 /** A message about to be stored, and the parts of the unit that stores it. */
 import type { messages } from '../../../db/schema.ts'
 import type { HeldFinding, NewHeld } from './new-held.ts'
-import { type AccountDb, query, type Statement, statement } from '../sql.ts'
+import { type AccountDb, query, type Statement, traffic } from '../sql.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
@@ -150,7 +150,7 @@ const sent = query<PartRow>(`
     AND NOT ${isRedactedByOthers()}
   LIMIT 1`)
 
-const add = statement(`
+const add = traffic(`
   INSERT INTO parts (account_id, id, message_id, media_type, encoding, content, bytes)
   SELECT :account, value ->> '$.id', :id, value ->> '$.mediaType', value ->> '$.encoding', value ->> '$.content',
     value ->> '$.bytes'

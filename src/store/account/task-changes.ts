@@ -3,7 +3,7 @@
  * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
  */
 import { inboxOf } from './inbox-message.ts'
-import { type AccountDb, precondition, type Statement, statement, type Values } from '../sql.ts'
+import { type AccountDb, precondition, type Statement, statement, traffic, type Values } from '../sql.ts'
 import { addingKey, isNewKey, type NewMessage } from './new-message.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
@@ -59,20 +59,20 @@ const isSent = 'EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :acco
 const isOfTask = 'task_events.account_id = tasks.account_id AND task_events.task_id = tasks.id'
 const isEvent = 'task_events.id = :event'
 
-const keepContext = statement(`
+const keepContext = traffic(`
   INSERT INTO contexts (account_id, agent_id, context_id, recipient_agent_id, conversation_id, used_at)
   VALUES (:account, :from, :context, :to, :conversationId, :at)
   ON CONFLICT (account_id, agent_id, context_id, recipient_agent_id) DO UPDATE SET used_at = excluded.used_at`)
-const addTask = statement(`
+const addTask = traffic(`
   INSERT INTO tasks (account_id, id, client_agent_id, recipient_account_id, recipient_agent_id, recipient_alias,
     message_id, conversation_id, context_id, mode, state, status_at, generation, created_at, expires_at, repeat_hash)
   SELECT account_id, :task, from_agent_id, :toAccount, :to, :alias,
     id, :conversationId, :context, :mode, 'submitted', :at, 1, :at, :expiresAt, :repeatHash
   FROM messages WHERE account_id = :account AND id = :id
   ON CONFLICT DO NOTHING`)
-const setRepeatHash = statement(`
+const setRepeatHash = traffic(`
   UPDATE tasks SET repeat_hash = :repeatHash WHERE ${taskEnds.client} AND tasks.id = :task AND ${isOpen} AND ${isSent}`)
-const addFirstEvent = statement(`
+const addFirstEvent = traffic(`
   INSERT INTO task_events (account_id, task_id, n, id, at, state)
   SELECT account_id, id, 1, :id, :at, 'submitted' FROM tasks WHERE account_id = :account AND id = :task
   ON CONFLICT DO NOTHING`)
@@ -89,7 +89,7 @@ const statementsAt = (end: string) => ({
   requireOpen: precondition(`
     EXISTS (SELECT 1 FROM tasks WHERE ${end} AND tasks.id = :task AND ${isOpen})
     OR EXISTS (SELECT 1 FROM task_events JOIN tasks ON ${isOfTask} WHERE ${end} AND tasks.id = :task AND ${isEvent})`),
-  addMessage: statement(`
+  addMessage: traffic(`
     INSERT INTO task_messages (account_id, task_id, sender_account_id, message_id, role)
     SELECT tasks.account_id, tasks.id, :account, :id, :role FROM tasks WHERE ${end} AND tasks.id = :task AND ${isSent}
     ON CONFLICT DO NOTHING`),

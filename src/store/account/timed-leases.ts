@@ -1,5 +1,5 @@
 /** Leases that expire, which their reader extends, acks and releases. See docs/delivery.md, "Leases of runners". */
-import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
+import { type AccountDb, precondition, query, type Statement, statement, traffic } from '../sql.ts'
 
 /** How many expired leases one look finds. The worker releases all others. */
 const maxExpired = 100
@@ -37,15 +37,15 @@ const ofAgent = query<{ id: string; expiresAt: number }>(`
   SELECT id, expires_at FROM leases WHERE account_id = :account AND agent_id = :agent AND expires_at IS NOT NULL
   ORDER BY expires_at DESC LIMIT ${maxOpenLeases + maxExpired}`)
 
-const extend = statement(`UPDATE leases SET expires_at = :expiresAt WHERE ${live} RETURNING id`)
+const extend = traffic(`UPDATE leases SET expires_at = :expiresAt WHERE ${live} RETURNING id`)
 // A lease of their own, for a release: it is released as any other.
-const split = statement(`
+const split = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at)
   SELECT account_id, agent_id, :into, holder, created_at, expires_at FROM leases
   WHERE ${live} AND EXISTS (SELECT 1 FROM deliveries WHERE ${ofLease} AND ${isNamed})
   ON CONFLICT DO NOTHING`)
-const move = statement(`UPDATE deliveries SET lease_id = :into WHERE ${ofLease} AND ${isNamed} AND ${isOpen}`)
-const close = statement(`
+const move = traffic(`UPDATE deliveries SET lease_id = :into WHERE ${ofLease} AND ${isNamed} AND ${isOpen}`)
+const close = traffic(`
   DELETE FROM leases WHERE ${live} AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${ofLease})`)
 const ended = statement(`
   SELECT count(*) AS n FROM deliveries WHERE account_id = :account AND lease_id = :into AND lease_id IS NOT NULL LIMIT 1`)

@@ -8,6 +8,7 @@ import {
   query,
   type Statement,
   statement,
+  traffic,
 } from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'
 import { ofMessage } from './thread-messages.ts'
@@ -71,7 +72,7 @@ const isOver = 'conversation_turns.since <= excluded.since - 3600000'
 const turnsNow = `CASE WHEN ${isOver} THEN 1 ELSE conversation_turns.turns + 1 END`
 const reaches = (limit: keyof TurnLimits) =>
   `(SELECT ${limitIn(limit)} BETWEEN 1 AND ${turnsNow} FROM accounts WHERE accounts.id = excluded.account_id)`
-const count = statement(`
+const count = traffic(`
   INSERT INTO conversation_turns (account_id, key, sender, answered, turns, since, agents, is_long)
   SELECT :countedIn, :key, :alias, :answered, 0, :at, :agents, 0
   WHERE EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)

@@ -1,7 +1,7 @@
 /** What the agents of the account have sent on a day, and how full inboxes are. */
 import { ownLimit } from './limits.ts'
 import { unreadOf } from './inbox-message.ts'
-import { type AccountDb, crossAccountQuery, query, type Statement, statement } from '../sql.ts'
+import { type AccountDb, crossAccountQuery, query, type Statement, traffic } from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'
 
 export interface Used {
@@ -38,7 +38,7 @@ const unread = crossAccountQuery<{ unread: number }>(
   'unread messages of a recipient',
   `SELECT ${unreadOf(':to', ':toAccount')} AS unread`,
 )
-const count = statement(`
+const count = traffic(`
   INSERT INTO usage (account_id, day, subject, messages, bytes)
   SELECT :account, :day, :subject, :messages, :bytes WHERE changes() > 0
   ON CONFLICT (account_id, day, subject) DO UPDATE

@@ -49,7 +49,7 @@ const maxKept = 5_000
 
 /**
  * Keys that were looked up, in memory, for a local file: no other process changes it. Everything is forgotten after each
- * commit that has more than message traffic, before the commit is answered.
+ * commit that has any statement but those marked as `traffic`, before the commit is answered.
  */
 export class KeyCache {
   #kept = new RecentMap<string, Credential>(maxKept)

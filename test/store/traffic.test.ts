@@ -1,0 +1,48 @@
+/** The marks of statements that leave looked-up keys in memory. docs/security.md, "Keys and tokens". */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import '../../src/store/store.ts'
+import { allQueries } from '../../src/store/sql.ts'
+
+/** The tables that the look-up of a key reads. */
+const ofKeys = ['accounts', 'agents', 'credentials', 'memberships', 'oauth_grants', 'trials']
+/** They change a time alone. */
+const ofTimes = [
+  /^UPDATE credentials SET last_used_at = [^=]+ WHERE/,
+  /^UPDATE oauth_grants SET last_used_at = [^=]+ WHERE/,
+  /^UPDATE agents SET last_seen_at = [^=]+ WHERE/,
+]
+const written = (sql: string) =>
+  [...sql.matchAll(/\b(?:INSERT (?:OR \w+ )?INTO|REPLACE INTO|UPDATE(?: OR \w+)?|DELETE FROM) (\w+)/gi)]
+    .map(([, table]) => table).filter((table) => table !== 'SET' && table !== 'OF')
+
+const triggers = readFileSync('db/extra.sql', 'utf8').split(/\bCREATE TRIGGER\b/).slice(1).map((text) => ({
+  table: text.match(/\bON (\w+)/)![1],
+  writes: written(text.slice(text.indexOf('BEGIN'))),
+}))
+
+/** What a write to these tables writes too, by triggers. */
+function withTriggers(tables: string[]): string[] {
+  const all = new Set(tables)
+  for (const table of all) {
+    for (const { table: on, writes } of triggers) if (on === table) { for (const next of writes) all.add(next) }
+  }
+  return [...all]
+}
+
+test('no statement that is marked as traffic writes, also by a trigger, what a look-up of a key reads', () => {
+  const marked = allQueries.filter(({ isTraffic, sql }) => isTraffic && written(sql).length > 0)
+  expect(marked.length).toBeGreaterThan(20)
+  const wrong = marked.filter(({ sql }) =>
+    !ofTimes.some((time) => time.test(sql)) && withTriggers(written(sql)).some((table) => ofKeys.includes(table))
+  )
+
+  expect(wrong.map(({ sql }) => sql)).toEqual([])
+})
+
+test('a write without a mark is none', () => {
+  const unmarked = allQueries.filter(({ isTraffic, sql }) => !isTraffic && written(sql).length > 0)
+
+  expect(unmarked.length).toBeGreaterThan(100)
+  expect(unmarked.some(({ sql }) => sql.startsWith('UPDATE credentials SET revoked_at'))).toBe(true)
+})
