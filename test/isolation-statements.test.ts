@@ -134,6 +134,7 @@ await owner.store.write([
     grid.clock.now,
   ),
   { sql: 'UPDATE task_push_configs SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
+  { sql: "UPDATE tasks SET repeat_hash = 'a hash of acme' WHERE account_id = ?", args: [owner.id] },
   owner.store.change.remoteAgents.hold(
     { kind: 'push', agent: foreign['agent id'], id: push.id, hold: 'a hold of acme' },
     'a process',
@@ -270,6 +271,7 @@ const texts: Record<string, string[]> = {
   key: [foreign['idempotency key']],
   codeHash: [String(grant.code_hash)],
   hash: [String(grant.code_hash), String(accessToken.hash), 'a hash of acme'],
+  repeatHash: ['a hash of acme'],
   refreshId: [String(grant.code_taken_by)],
   conversation: [pause.key, exchange.conversation],
   hold: [line.hold],
