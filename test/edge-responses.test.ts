@@ -155,7 +155,7 @@ describe('every response', () => {
 describe('a request without a route', () => {
   test.each([
     ['GET', '/nowhere', 404, 'not_found'],
-    ['GET', '/api/v1/agentic-signup/', 404, 'not_found'],
+    ['GET', '/api/v1/agentic-signup//', 404, 'not_found'],
     ['GET', '/healthz/x', 404, 'not_found'],
     ['GET', '/constructor', 404, 'not_found'],
     ['POST', '/healthz', 405, 'method_not_allowed'],

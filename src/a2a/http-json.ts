@@ -41,7 +41,7 @@ export function a2aHttpJson(
 ): [httpMethod: string, paths: string[], handler: Handler][] {
   return operations.map(([httpMethod, path, method]) => [
     httpMethod,
-    endpoints.flatMap((endpoint) => [`${endpoint}${path}`, `${endpoint}${path}/`]),
+    endpoints.map((endpoint) => `${endpoint}${path}`),
     operation(method, path, authenticateCall, deps, cards),
   ])
 }

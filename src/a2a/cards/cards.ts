@@ -23,12 +23,10 @@ export const rootCardPaths = [
   '/a2a/v1/grid/.well-known/agent-card.json',
   '/a2a/v1/grid/.well-known/agent.json',
   '/a2a/v1/grid',
-  '/a2a/v1/grid/',
 ]
 
 export const agentCardPaths = [
   '/a2a/v1/agents/:alias',
-  '/a2a/v1/agents/:alias/',
   '/a2a/v1/agents/:alias/.well-known/agent-card.json',
   '/a2a/v1/agents/:alias/.well-known/agent.json',
 ]
