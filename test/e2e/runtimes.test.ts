@@ -39,6 +39,13 @@ afterEach(async () => {
   server = undefined
 })
 
+/** Makes an account beside the running server. Resolves to its admin key. */
+async function adminKeyAt(url: string, env: Record<string, string> = {}): Promise<string> {
+  const words = ['create-account', '--name', 'Acme', '--owner-email', 'cy@acme.example', '--json']
+  const { stdout } = await runCommand('bun', words, { DATABASE_URL: url, ...env })
+  return JSON.parse(stdout).admin_key
+}
+
 const metricsToken = 'a token for metrics'
 
 const runners: readonly Runner[] = [...runtimes, 'binary']
@@ -55,8 +62,8 @@ test.each(runners)(
       METRICS_TOKEN: metricsToken,
       METRICS_PORT: String(metricsPort),
     })
-    await scenario(server.url)
     await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
+    await scenario(server.url, await adminKeyAt(database.url))
     await isMeasured(server.url, metricsPort)
 
     const second = await runCommand(runtime, ['serve'], { DATABASE_URL: database.url, PORT: '0' })
@@ -77,8 +84,8 @@ test.each(isLong ? runners : ['node'] as const)('on %s the whole grid works on l
     SIGNUP_PER_HOUR: '1000',
     GRID_KEYS: keys,
   })
-  await scenario(server.url)
   await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
+  await scenario(server.url, await adminKeyAt(sqld.url, { GRID_KEYS: keys }))
 
   const stopped = await server.stop()
 

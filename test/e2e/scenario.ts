@@ -16,7 +16,7 @@ interface Agent {
 
 const text = 'Grüße, 你好, 🙂\nzweite Zeile "with quotes"'
 
-export async function scenario(base: string): Promise<void> {
+export async function scenario(base: string, adminKey: string): Promise<void> {
   await isHealthy(base)
   await compressesAssets(base)
   const ada = await signUp(base, 'ada')
@@ -31,8 +31,12 @@ export async function scenario(base: string): Promise<void> {
 
   await hasACard(base)
   await talksA2a(base, ada, ben)
-  const owner = `${randomUUID()}@scenario.example`
-  await officialClients(base, (name) => signUp(base, name, owner))
+  // They are pushed to, which agents on trial are not.
+  await officialClients(base, async (name) => {
+    const alias = `${name}-${randomUUID().slice(0, 8)}`
+    const { api_key: key } = await callTool(base, adminKey, 'admin_create_agent', { alias })
+    return { alias: `@${alias}`, key }
+  })
 }
 
 async function isHealthy(base: string): Promise<void> {
@@ -74,10 +78,10 @@ async function compressesAssets(base: string): Promise<void> {
 }
 
 /** One owner for all, because agents of different accounts could not write to each other. */
-async function signUp(base: string, name: string, owner = 'owner@scenario.example'): Promise<Agent> {
+async function signUp(base: string, name: string): Promise<Agent> {
   const alias = `${name}-${randomUUID().slice(0, 8)}`
   const { status, body } = await post(base, '/api/v1/agentic-signup', {
-    owner_email: owner,
+    owner_email: 'owner@scenario.example',
     alias,
     skills: ['talking'],
   })

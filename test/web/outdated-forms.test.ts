@@ -103,7 +103,8 @@ const exempt: Record<string, RegExp> = {
   'ends something, which it names':
     /\/(delete|remove|revoke|end|end-others|withdraw|leave|give-up|erase-words|unlink|retract|disallow|hand-over|reset-second-factor)$/,
   'marks for its user what was on the page': /\/(read|unread|dismiss|snooze|show-again)$/,
-  'starts something again, or looks once': /\/(resume|requeue|try-now|read-card|verify|export|slack\/link)$/,
+  'starts something again, or looks once':
+    /\/(resume|requeue|try-now|read-card|verify|export|slack\/link|sso\/let-in)$/,
   'sets one of two values, which its button names':
     /\/(pause|automated|follow|second-factor|sso\/required|reading|contents|services|approvals|keyboard|:guardrail\/allow)$/,
   'carries the hash of the message': /\/held\/:held\/(approve|refuse|edit)$/,

@@ -30,7 +30,6 @@ test('a wake stream tells the presence of its agent, and a session takes precede
 })
 
 test.each([
-  ['?attended=', 'attended'],
   ['?attended=a%20b', 'attended'],
   [`?runner=${'x'.repeat(33)}`, 'runner'],
   ['?runner=%3Cb%3E', 'runner'],

@@ -46,8 +46,8 @@ async function shown(): Promise<string> {
 const madeByGrid: Record<string, string[]> = {
   messages: [
     ...['seq', 'id', 'account_id', 'from_agent_id', 'channel_id', 'created_at', 'traceparent', 'trial_number'],
-    // "edited" is the decision itself.
-    'edited',
+    // "edited" is the decision itself; "via" has a place below.
+    ...['edited', 'via'],
   ],
   deliveries: [
     ...['seq', 'account_id', 'agent_id', 'sender_account_id', 'message_id', 'state', 'chars', 'created_at', 'read_at'],
