@@ -6,7 +6,8 @@ import { length } from './local/length.ts'
 import { patterns } from './local/patterns.ts'
 import { phrases } from './local/phrases.ts'
 import { pii } from './local/pii.ts'
-import { oncePerText } from './local/view.ts'
+import { inSeveral, putTogether } from './local/pieces.ts'
+import { joined, oncePerText } from './local/view.ts'
 import {
   type GuardedText,
   type GuardrailCheck,
@@ -14,10 +15,14 @@ import {
   type Provider,
   type ProviderTools,
   RefusedConfig,
+  type Span,
   type Verdict,
 } from './provider.ts'
 
 export const localProviders: readonly Provider[] = [phrases, patterns, pii, invisibleText, length, language]
+
+/** They find what stands in a text, so they are asked about its pieces put together as well. */
+const searching = [phrases, patterns, pii].map(({ id }) => id)
 
 /** What prepared checks may take of the memory together, and what is counted for each besides its own `bytes`. */
 const maxBytes = 64 * 1024 * 1024
@@ -29,12 +34,14 @@ export interface LocalConfig {
   config: string
 }
 
+type LocalVerdict = Verdict & { spans: readonly Span[] }
+
 /** Prepares each configuration once, and keeps those that were used last: some compile expressions. */
 export class LocalChecks {
   readonly #providers: readonly Provider[]
   readonly #prepared = new RecentMap<string, GuardrailCheck>(maxBytes)
   /** Of the last text: sender and recipient often have the same guardrail. */
-  readonly #verdicts = oncePerText(() => new Map<GuardrailCheck, Promise<Verdict>>())
+  readonly #verdicts = oncePerText(() => new Map<GuardrailCheck, Promise<LocalVerdict>>())
 
   constructor(providers = localProviders) {
     this.#providers = providers
@@ -53,6 +60,18 @@ export class LocalChecks {
   /** Fails if the configuration cannot work, as one of an older version might not. */
   async check({ guarded, ...given }: LocalConfig & { guarded: GuardedText }): Promise<Verdict> {
     const check = this.#of(given)
+    const whole = await this.#verdictOf(check, guarded)
+    const { text, pieces } = guarded
+    if (!pieces || !searching.includes(given.provider)) return whole
+    const together = putTogether(text, pieces)
+    const { kinds, spans } = await this.#verdictOf(check, { ...guarded, text: together.text })
+    const split = inSeveral(together, spans)
+    // An objection without spans is to the whole text.
+    if (split.length === 0 || (whole.kinds.length > 0 && whole.spans.length === 0)) return whole
+    return { kinds: [...new Set([...whole.kinds, ...kinds])], spans: few(joined([...whole.spans, ...split]), text) }
+  }
+
+  async #verdictOf(check: GuardrailCheck, guarded: GuardedText): Promise<LocalVerdict> {
     const verdicts = this.#verdicts(guarded.text)
     const verdict = verdicts.get(check) ?? run(check, guarded)
     verdicts.set(check, verdict)
@@ -72,7 +91,11 @@ export class LocalChecks {
   }
 }
 
-async function run(check: GuardrailCheck, guarded: GuardedText): Promise<Verdict> {
+async function run(check: GuardrailCheck, guarded: GuardedText): Promise<LocalVerdict> {
   const { spans = [], ...verdict } = await check(guarded, {} as ProviderTools)
-  return { ...verdict, spans: spans.length > maxSpans ? [{ start: 0, end: guarded.text.length }] : spans }
+  return { ...verdict, spans: few(spans, guarded.text) }
+}
+
+function few(spans: readonly Span[], { length }: string): readonly Span[] {
+  return spans.length > maxSpans ? [{ start: 0, end: length }] : spans
 }

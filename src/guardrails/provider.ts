@@ -6,6 +6,8 @@ import type { SafeFetch } from '../lib/outbound/safe-fetch.ts'
 export interface GuardedText {
   /** What will be stored and read: the text of the message, then each text of its parts, joined by line feeds. */
   readonly text: string
+  /** Stretches of the text in order that readers may put together with nothing between them, if there are several. */
+  readonly pieces?: readonly Span[]
   readonly direction: 'inbound' | 'outbound'
   readonly sender: string
   readonly recipient: string

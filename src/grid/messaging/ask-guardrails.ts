@@ -47,14 +47,14 @@ export interface Asking {
 export async function askGuardrails(
   guardrails: readonly ActiveGuardrail[],
   content: GuardedContent,
-  guarded: Omit<GuardedText, 'text'>,
+  guarded: Omit<GuardedText, 'text' | 'pieces'>,
   asking: Asking,
 ): Promise<Finding[]> {
   const isReadable = content.fits && content.unreadable.length === 0
   const answers = content.fits
     ? await asking.guarding.trace.time(
       'guardrailsMs',
-      () => answersOf(guardrails, { ...guarded, text: content.text }, asking),
+      () => answersOf(guardrails, { ...guarded, text: content.text, pieces: content.pieces }, asking),
     )
     : guardrails.map(() => nothing)
   const findings: Finding[] = []

@@ -23,14 +23,16 @@ export interface MessageContent {
   details?: Record<string, unknown>
   /** The id of its conversation, which some sender chose, if it is not in the details. */
   conversationId?: string
-  /** The end of a text that goes on with the body. It is checked, and not changed. */
-  continues?: string
+  /** The ends of texts that come before, the last one right before the body. They are checked, and not changed. */
+  continues?: readonly string[]
 }
 
 export interface GuardedContent {
   text: string
   /** Where the message begins in the text: behind what it continues. */
   start: number
+  /** See `GuardedText`. */
+  pieces?: Span[]
   unreadable: string[]
   fits: boolean
 }
@@ -44,9 +46,12 @@ export function hashOf({ text, unreadable }: GuardedContent): string {
  * joined by line feeds. Data is as JSON, but its texts are not escaped.
  */
 export function guardedContent(content: MessageContent): GuardedContent {
-  const { continues = '' } = content
+  const before = textBefore(content)
   let texts = ''
   const unreadable: string[] = []
+  const parts: Span[] = []
+  const addPart = (start: number, { length }: string) =>
+    parts.push({ start: before.length + start, end: before.length + start + length })
   const seen = (text: string, after = '\n') => {
     texts += text + after
     return text
@@ -54,18 +59,42 @@ export function guardedContent(content: MessageContent): GuardedContent {
   mapTexts(content, {
     text: seen,
     file: seen,
-    partOfBody: (text) => text,
+    textPart: (text) => addPart(texts.length, text),
+    partOfBody: (text, start) => {
+      addPart(start, text)
+      return text
+    },
     unreadable: (raw) => unreadable.push(raw),
   })
-  const text = continues + texts.slice(0, -1)
-  return { text, start: continues.length, unreadable, fits: text.length <= maxGuardedLength }
+  const text = before + texts.slice(0, -1)
+  const pieces = piecesOf(content, before.length, parts)
+  return { text, start: before.length, pieces, unreadable, fits: text.length <= maxGuardedLength }
+}
+
+function textBefore({ continues = [] }: MessageContent): string {
+  return continues.join('\n')
+}
+
+/** Without text parts that begin where its text does, a message is its text and then its text parts. */
+function piecesOf({ continues = [], body }: MessageContent, from: number, parts: Span[]): Span[] | undefined {
+  if (continues.length + parts.length === 0) return undefined
+  const own = parts[0]?.start === from ? parts : [{ start: from, end: from + body.length }, ...parts]
+  const pieces: Span[] = []
+  let start = 0
+  for (const { length } of continues) {
+    pieces.push({ start, end: start + length })
+    start += length + 1
+  }
+  const last = pieces.pop()
+  const all = [...pieces, { start: last?.start ?? from, end: own[0].end }, ...own.slice(1)]
+  return all.length > 1 ? all : undefined
 }
 
 /** The message with these stretches of its one text masked; without any, or with very many, all of it. */
 export function withMasked(content: MessageContent, text: string, spans: readonly Span[]): MessageContent {
   const merged = mergedSpans(text, spans)
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
-  const from = content.continues?.length ?? 0
+  const from = textBefore(content).length
   let offset = from
   const next = (part: string, after = '\n') => {
     const start = offset
@@ -91,11 +120,12 @@ export function withReplacement(
   text: string,
   replacement: string,
 ): MessageContent {
-  const { continues = '', body } = content
-  const others = text.slice(continues.length + body.length)
-  const isOfBody = replacement.startsWith(continues) && replacement.endsWith(others)
+  const { body } = content
+  const before = textBefore(content)
+  const others = text.slice(before.length + body.length)
+  const isOfBody = replacement.startsWith(before) && replacement.endsWith(others)
   const written = isOfBody
-    ? withoutInvisible(wellFormed(replacement.slice(continues.length, replacement.length - others.length)) ?? '')
+    ? withoutInvisible(wellFormed(replacement.slice(before.length, replacement.length - others.length)) ?? '')
     : ''
   const masked = () => withMasked(content, text, [])
   if (written === '') return masked()
@@ -103,7 +133,7 @@ export function withReplacement(
   if (texts.length === 0) return { ...content, body: written }
   if (texts.length > 1) return masked()
   const parts = (content.details!.parts as Record<string, unknown>[])
-    .map((part) => typeof part.text === 'string' ? { ...part, text: written } : part)
+    .map((part) => isText(part.text) ? { ...part, text: written } : part)
   return { body: written, details: { ...content.details, parts } }
 }
 
@@ -111,6 +141,8 @@ interface TextVisitor {
   /** `after` is what follows it in the one text. Default: a line feed. */
   text(text: string, after?: string): string
   file(text: string): string
+  /** Called before `text` for a text part that is not in the text of the message. */
+  textPart?(text: string): void
   /** A text part that is in the text of the message already, from `start` on. */
   partOfBody(text: string, start: number): string
   unreadable(raw: string): void
@@ -130,7 +162,6 @@ function mapTexts(content: MessageContent, visitor: TextVisitor): MessageContent
 function mapDetails(body: string, details: Record<string, unknown>, visitor: TextVisitor): Record<string, unknown> {
   const ofBody = bodyParts({ body, details })
   let start = 0
-  let n = 0
   const part = (given: unknown) => {
     if (typeof given !== 'object' || given === null) return deep(given, visitor)
     if ('upload' in given) return uploadOf(given as Record<string, unknown>, visitor)
@@ -138,10 +169,13 @@ function mapDetails(body: string, details: Record<string, unknown>, visitor: Tex
       Object.entries(given).map(([name, value]) => {
         if (name === 'raw' && typeof value === 'string') return [name, fileOf(value, visitor)]
         if (name === 'data') return [name, dataOf(value, visitor)]
-        if (name !== 'text' || typeof value !== 'string' || n >= ofBody.length) return [name, deep(value, visitor)]
+        if (name !== 'text' || !isText(value)) return [name, deep(value, visitor)]
+        if (ofBody.length === 0) {
+          if (isSeen(value)) visitor.textPart?.(value)
+          return [name, deep(value, visitor)]
+        }
         const shown = visitor.partOfBody(value, start)
         start += value.length + 1
-        n++
         return [name, shown]
       }),
     )
@@ -171,8 +205,16 @@ function dataOf(data: unknown, visitor: TextVisitor): unknown {
 /** The text parts, if the text of the message is exactly these. Otherwise each is a text of its own. */
 function bodyParts({ body, details }: MessageContent): string[] {
   if (!Array.isArray(details?.parts)) return []
-  const texts = details.parts.flatMap((part) => typeof part?.text === 'string' ? [part.text as string] : [])
+  const texts = details.parts.flatMap((part) => isText(part?.text) ? [part.text] : [])
   return texts.join('\n') === body ? texts : []
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function isSeen(text: string): boolean {
+  return text !== '' && !uuidPattern.test(text)
 }
 
 /**
@@ -187,7 +229,7 @@ function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => voi
     mark?.('"')
     return shown
   }
-  if (typeof value === 'string') return quoted(value, value !== '' && !uuidPattern.test(value))
+  if (typeof value === 'string') return quoted(value, isSeen(value))
   if (typeof value === 'number') {
     const text = String(value)
     const shown = visitor.text(text, after)

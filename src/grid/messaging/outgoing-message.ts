@@ -68,8 +68,8 @@ export interface SendInput {
   a2a?: A2aDetails
   /** Where it was written, if not in the grid. */
   via?: NewMessage['via']
-  /** The end of a text that goes on with this message. Guardrails check both as one text. */
-  continues?: string
+  /** The ends of texts, of which the last goes on with this message. Guardrails check them together with it. */
+  continues?: readonly string[]
   /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
   /** What its caller does in the unit that stores it. It is not done again with a repeat. */

@@ -65,10 +65,23 @@ export function joined(spans: readonly Span[]): Span[] {
   return out
 }
 
-/** A function that makes something of a text, once for all guardrails that are asked about it one after another. */
+/** How many UTF-16 units two texts may have together of which something is kept. */
+const mostKept = 1_500_000
+
+/**
+ * A function that makes something of a text, once for all guardrails that are asked about it one after another, in turn
+ * with the pieces of the text.
+ */
 export function oncePerText<Made>(make: (text: string) => Made): (text: string) => Made {
-  let last: { text: string; made: Made } | undefined
-  return (text) => (last?.text === text ? last : last = { text, made: make(text) }).made
+  let kept: { text: string; made: Made }[] = []
+  return (text) => {
+    const known = kept.find((one) => one.text === text)
+    if (known) return known.made
+    kept = kept.slice(-1).filter((last) => last.text.length + text.length <= mostKept)
+    const made = make(text)
+    kept.push({ text, made })
+    return made
+  }
 }
 
 /** A character that is part of no word, number or encoding. It stands for what was found. */

@@ -80,8 +80,24 @@ const joinMessages = `${joinTaskMessages}
 const joinParts = `${joinTaskMessages}
   JOIN parts ON parts.account_id = task_messages.sender_account_id AND parts.message_id = task_messages.message_id`
 
-/** So many chunks are looked at for the end of an artifact. */
+/** So many chunks are looked at for the end of an artifact, and so many parts at the end of each. */
 const maxEndChunks = 200
+const maxEndParts = 100
+
+/** A control character, which no text has. */
+const endOfText = 'char(31)'
+/** The texts of the last parts of a JSON array. */
+const textsIn = (parts: string, text = "part.value ->> '$.text'", join = '') => `
+  (SELECT group_concat(${text}, ${endOfText})
+    FROM (SELECT json_array_length(${parts}) - ${maxEndParts} AS start) CROSS JOIN json_each(${parts}) AS part ${join}
+    WHERE part.key >= start)`
+const textOfShownPart = `CASE part.value ->> '$.kind'
+  WHEN 'text' THEN parts.content
+  WHEN 'part' THEN parts.content ->> '$.text'
+  WHEN 'parts' THEN ${textsIn('parts.content')}
+  ELSE part.value ->> '$.text' END`
+const joinContent = `LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
+  AND parts.id = part.value ->> '$.part_id'`
 
 const isHeld = 'messages.seq < 0'
 // A task that a held message makes is not there for its recipient.
@@ -119,21 +135,15 @@ function queriesOf(end: string, isHidden = 'false') {
     // The unary plus keeps the order of the primary key, so that only the newest chunks are read.
     chunkEnds: query<{ text: string; append: number }>(`
       SELECT artifacts.append, substr(coalesce(
-          artifacts.parts ->> '$[#-1].text',
-          CASE messages.a2a ->> '$.parts[#-1].kind'
-            WHEN 'text' THEN parts.content
-            WHEN 'part' THEN parts.content ->> '$.text'
-            WHEN 'parts' THEN parts.content ->> '$[#-1].text' END,
-          messages.a2a ->> '$.parts[#-1].text',
-          messages.body,
+          ${textsIn('artifacts.parts')},
+          ${textsIn("messages.a2a, '$.parts'", textOfShownPart, joinContent)},
+          CASE WHEN json_type(messages.a2a, '$.parts') IS NULL THEN messages.body END,
           ''), -:chars) AS text
       FROM tasks
       JOIN artifacts ON artifacts.account_id = tasks.account_id AND artifacts.task_id = tasks.id
       JOIN task_events ON task_events.account_id = artifacts.account_id AND task_events.task_id = artifacts.task_id
         AND task_events.n = artifacts.n
       LEFT JOIN messages ON messages.account_id = task_events.sender_account_id AND messages.id = task_events.message_id
-      LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
-        AND parts.id = messages.a2a ->> '$.parts[#-1].part_id'
       WHERE ${end} AND tasks.id = :task AND +artifacts.artifact_id = :artifact
       ORDER BY artifacts.n DESC LIMIT ${maxEndChunks}`),
   }
@@ -189,14 +199,14 @@ export const tasks = {
       messages: readonly string[],
     ): Promise<TaskPartRow[]> =>
       account.all(ends[end].parts, { agent, tasks: JSON.stringify(ids), messages: JSON.stringify(messages) }),
-    /** The last characters of the text of an artifact; empty if there is none. For the recipient of the task. */
-    endOfArtifact: async (agent: string, task: string, artifact: string, chars: number): Promise<string> => {
+    /** The last characters of an artifact, by its text parts. For the recipient of the task. */
+    endOfArtifact: async (agent: string, task: string, artifact: string, chars: number): Promise<string[]> => {
       let end = ''
       for (const { text, append } of await account.all(ends.recipient.chunkEnds, { agent, task, artifact, chars })) {
         end = text + end
         if (append === 0 || end.length >= chars) break
       }
-      return end.slice(-chars)
+      return end.slice(-chars).split('\x1f')
     },
     byMessage: async (agent: string, message: string): Promise<string | undefined> =>
       (await account.one(byMessage, { agent, message }))?.id,

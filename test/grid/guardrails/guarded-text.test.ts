@@ -65,10 +65,82 @@ test('a text part is in the text of the message already, and is masked in both',
     a2a: { messageId: id, parts },
   })
 
-  expect(providers.asked.map(({ text }) => text)).toEqual([`one\ntwo ${secret}\nthree\n4\ntext/plain`])
+  expect(providers.asked.map(({ text }) => text)).toEqual([
+    `one\ntwo ${secret}\nthree\n4\ntext/plain`,
+    `onetwo ${secret}three`,
+  ])
   const [message] = (await readMessages(storeOf(grid, grid.bob), {})).messages
   expect(message.message).toBe('one\ntwo [redacted]\nthree')
   expect(message.parts).toMatchObject([{ data: 4 }, { text: 'three', mediaType: 'text/plain' }])
+})
+
+const [first, second] = [secret.slice(0, 5), secret.slice(5)]
+const texts = [{ text: `a ${first}` }, { text: `${second} b` }]
+
+test.each([
+  ['two text parts', texts],
+  ['text parts with data between', [texts[0], { data: 1 }, texts[1]]],
+  ['text parts with an empty one between', [texts[0], { text: '' }, texts[1]]],
+  ['text parts with names', texts.map((part, n) => ({ ...part, filename: `${n}.txt` }))],
+  ['three text parts', [{ text: 'a s' }, { text: 'wordf' }, { text: `${secret.slice(6)} b` }]],
+])('a word that is split over %s of a message is found, and masked in each', async (_, parts) => {
+  const text = parts.flatMap((part) => 'text' in part && part.text ? [part.text] : []).join('\n')
+  const send = () => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text, a2a: { messageId: newId(), parts } })
+  await guard(grid.acme, 'bob', { direction: 'inbound' })
+
+  await expect(send()).rejects.toMatchObject({ code: 'guardrail_blocked' })
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+  await send()
+
+  const [message] = (await readMessages(storeOf(grid, grid.bob), {})).messages
+  expect(message.message).toMatch(/^a \[redacted\]\n(\[redacted\]\n)?\[redacted\] b$/)
+  expect(await dump(grid, grid.acme, ['guardrails'])).not.toContain(second)
+})
+
+test.each([
+  ['its first part', [texts[1]]],
+  ['a text part behind data', [{ data: { a: 1 } }, texts[1]]],
+])('a word that is split over the text of a message and %s is found, and masked in both', async (_, parts) => {
+  const send = () => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: texts[0].text, parts })
+  await guard(grid.acme, 'bob', { direction: 'inbound' })
+
+  await expect(send()).rejects.toMatchObject({ code: 'guardrail_blocked' })
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+  await send()
+
+  const [message] = (await readMessages(storeOf(grid, grid.bob), {})).messages
+  expect(message.message).toBe('a [redacted]')
+  expect(message.parts?.at(-1)).toMatchObject({ text: '[redacted] b' })
+})
+
+test.each(
+  [
+    ['of a sender', 'alice', 'outbound'],
+    ['of a recipient', 'bob', 'inbound'],
+  ] as const,
+)('a service %s gets texts that may be put together once', async (_, agent, direction) => {
+  const asked: string[] = []
+  providers.remote.check = ({ text }) => {
+    asked.push(text)
+    return { kinds: [] }
+  }
+  await guard(grid.acme, agent, { provider: 'webhook', direction })
+
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: texts[0].text, parts: [texts[1]] })
+
+  expect(asked).toEqual([`a ${first}\n${second} b`])
+})
+
+test('texts that no reader puts together are not put together', () => {
+  const piecesOf = (details: Record<string, unknown>, body = 'a') => guardedContent({ body, details }).pieces
+
+  expect(guardedContent({ body: 'a' }).pieces).toBeUndefined()
+  expect(piecesOf({ parts: [{ text: 'a' }], metadata: { note: 'b' } })).toBeUndefined()
+  expect(piecesOf({ parts: [{ data: 'b' }, { raw: btoa('b'), filename: 'c' }] })).toBeUndefined()
+  expect(piecesOf({ contextId: 'c', parts: [{ text: 'b' }, { text: newId() }] })).toEqual([
+    { start: 0, end: 1 },
+    { start: 4, end: 5 },
+  ])
 })
 
 const unreadable: Record<string, object> = {
@@ -169,6 +241,8 @@ test('a text that a guardrail wrote replaces the text of the message, and nothin
   expect(replaced('bad', { messageId: 'm' }, better)).toEqual({ body: 'good', details: { messageId: 'm' } })
   expect(replaced('bad', { parts: [{ text: 'bad' }, { data: 1 }] }, better))
     .toEqual({ body: 'good', details: { parts: [{ text: 'good' }, { data: 1 }] } })
+  expect(replaced('bad', { parts: [{ text: '' }, { text: 'bad' }] }, better))
+    .toEqual({ body: 'good', details: { parts: [{ text: '' }, { text: 'good' }] } })
   expect(replaced('hi', { metadata: { a: 'bad' } }, better).body).toBe('[redacted]')
   expect(replaced('bad', undefined, () => '')).toEqual({ body: '[redacted]' })
   expect(replaced('bad', undefined, () => 'a\u202eb')).toEqual({ body: 'ab' })

@@ -1,5 +1,6 @@
 /** What guardrails see of an artifact, and what is cleaned in it. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
+import type { Part } from '../../../src/grid/tasks/task.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -70,17 +71,38 @@ test.each([
   ['with data behind it', [{ text: 'one' }, { text: first }], [{ text: second }, { data: 1 }]],
   ['behind a long text', [{ text: `${'x'.repeat(30_000)} ${first}` }], [{ text: second }]],
   ['behind many parts', [...Array(900).fill({ text: 'x' }), { text: first }], [{ text: second }]],
+  ['with parts of it in two texts before', [{ text: 'one' }, { text: secret.slice(0, 3) }, {
+    text: secret.slice(3, 5),
+  }], [{ text: second }]],
+  ['with parts of it in two texts behind many parts', [
+    ...Array(900).fill({ text: 'x' }),
+    { text: secret.slice(0, 3) },
+    {
+      text: secret.slice(3, 5),
+    },
+  ], [{ text: second }]],
+  ['with data between', [{ text: first }, { data: 1 }], [{ text: second }]],
+  ['with a part of it in a second text', [{ text: first }], [{ text: second.slice(0, 2) }, {
+    text: second.slice(2),
+  }]],
+  ['behind texts that have not fit into the message', [
+    { text: secret.slice(0, 3), metadata: { a: 'x'.repeat(9_000) } },
+    {
+      text: secret.slice(3, 5),
+      metadata: { a: 'x'.repeat(9_000) },
+    },
+  ], [{ text: second }]],
   ['behind a part with a name', [{ text: `${'x'.repeat(30_000)} ${first}`, filename: 'f'.repeat(900) }], [{
     text: second,
   }]],
 ])('what completes a secret is masked: %s', async (_, before, after) => {
   await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
-  await updateTask(bob, { taskId: id, parts: before, artifact: texts })
+  await updateTask(bob, { taskId: id, parts: before as Part[], artifact: texts })
   await updateTask(bob, { taskId: id, parts: after, artifact: { ...texts, append: true } })
 
   const [{ parts }] = (await getTask(client, id)).artifacts
   expect(parts[before.length]).toEqual({ text: '[redacted]' })
-  expect(parts[before.length - 1]).toMatchObject({ text: (before.at(-1) as { text: string }).text })
+  expect(parts[before.length - 1]).toMatchObject(before.at(-1)!)
 })
 
 test('what was masked in the id of an artifact does not let a split secret through', async () => {

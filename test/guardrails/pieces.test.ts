@@ -1,0 +1,137 @@
+/** What is split over text parts. See docs/protocol/guardrails.md, "How a message is checked". */
+import { expect, test } from 'vitest'
+import { LocalChecks } from '../../src/guardrails/local-checks.ts'
+import { oncePerText } from '../../src/guardrails/local/view.ts'
+import { type GuardedText, provider } from '../../src/guardrails/provider.ts'
+import { foundIn } from './local/corpus.ts'
+
+const checks = new LocalChecks()
+
+async function verdictOn(id: string, config: object, guarded: Pick<GuardedText, 'text' | 'pieces'>) {
+  const asked = { ...guarded, direction: 'inbound', sender: '@a', recipient: '@b' } as const
+  return await checks.check({ provider: id, config: JSON.stringify(config), guarded: asked })
+}
+
+/** A text with these pieces, one in each line. */
+function linesOf(...lines: string[]) {
+  let end = -1
+  const pieces = lines.map(({ length }) => ({ start: end + 1, end: end += 1 + length }))
+  return { text: lines.join('\n'), pieces }
+}
+
+/** What is found of lines that are pieces of one text. */
+async function findIn(id: string, config: object, ...lines: string[]) {
+  const guarded = linesOf(...lines)
+  return foundIn(guarded.text, await verdictOn(id, config, guarded))
+}
+
+const card = '4111 1111 1111 1111'
+const key = `AKIA${'IOSFODNN7EXAMPLX'}`
+
+test.each([
+  ['a phrase', 'phrases', { phrases: ['password123'] }, ['my pass', 'word123 is'], ['pass', 'word123']],
+  ['a phrase over many pieces', 'phrases', { phrases: ['heron'] }, ['a h', 'e', 'r', '', 'on'], ['h', 'e', 'r', 'on']],
+  ['an expression', 'patterns', { patterns: ['\\bproject-\\d+\\b'] }, ['pro', 'ject-77'], ['pro', 'ject-77']],
+  ['a card number', 'pii', {}, [`card ${card.slice(0, 12)}`, `${card.slice(12)} ok`], [
+    card.slice(0, 12),
+    card.slice(12),
+  ]],
+  ['a key', 'pii', {}, [`key ${key.slice(0, 9)}`, `${key.slice(9)} ok`], [key.slice(0, 9), key.slice(9)]],
+])('%s that is split over pieces is found, and its place in each piece', async (_, id, config, lines, found) => {
+  expect(await findIn(id, config, ...lines)).toEqual(found)
+  expect((await verdictOn(id, config, { text: lines.join('\n') })).kinds).toEqual([])
+})
+
+test.each([
+  ['a word keeps its edge', ['a heron', 'flies'], ['heron']],
+  ['what is longer than a phrase is another word', ['a her', 'onry'], []],
+  ['a word in the middle of a piece is found once', ['one', 'a heron here', 'two'], ['heron']],
+])('in pieces %s', async (_, lines, found) => {
+  expect(await findIn('phrases', { phrases: ['heron'] }, ...lines)).toEqual(found)
+})
+
+test('pieces that are long are put together only where they meet', async () => {
+  const far = 'x'.repeat(5_000)
+  const find = (...lines: string[]) => findIn('patterns', { patterns: ['Ax*B'] }, ...lines)
+
+  expect(await findIn('phrases', { phrases: ['heron'] }, `${far} her`, `on ${far} her`, `on ${far}`)).toEqual(
+    ['her', 'on', 'her', 'on'],
+  )
+  expect(await find(`${far} A${'x'.repeat(900)}`, `B${far}`)).toEqual([`A${'x'.repeat(900)}`, 'B'])
+  expect(await find(`${far} A${'x'.repeat(1_000)}`, `B${far}`)).toEqual([])
+  const middle = 'x'.repeat(1_000)
+  expect(await find('A', `${middle} ${middle}`, 'B')).toEqual([])
+})
+
+test('where the middle of a piece is left out, no word begins', async () => {
+  const line = `${'x'.repeat(2_000)}heron `.padEnd(3_000, 'y')
+
+  expect(await findIn('phrases', { phrases: ['heron', 'hero'] }, line, line)).toEqual([])
+  expect(await findIn('phrases', { phrases: ['heron', 'hero'] }, `${line} her`, 'on')).toEqual(['her', 'on'])
+})
+
+test('kinds of both ways to read a text are named once', async () => {
+  const { text, pieces } = linesOf('bob@mail.example', `write to ${card.slice(0, 7)}`, card.slice(7))
+
+  const { kinds } = await verdictOn('pii', {}, { text, pieces })
+
+  expect([...kinds].sort()).toEqual(['credit card number', 'email address'])
+})
+
+test('the same text in other pieces is another message', async () => {
+  const config = { phrases: ['heron'] }
+  const { text, pieces } = linesOf('her', 'on')
+
+  expect((await verdictOn('phrases', config, { text })).kinds).toEqual([])
+  expect((await verdictOn('phrases', config, { text, pieces })).kinds).toEqual(['listed phrase'])
+  expect((await verdictOn('phrases', config, { text })).kinds).toEqual([])
+})
+
+test.each([
+  ['phrases', ['a\nb', 'ab']],
+  ['patterns', ['a\nb', 'ab']],
+  ['pii', ['a\nb', 'ab']],
+  ['invisible-text', ['a\nb']],
+  ['length', ['a\nb']],
+  ['language', ['a\nb']],
+])('of a text with pieces %s reads %j', async (id, expected) => {
+  const asked: string[] = []
+  const one = provider({
+    ...{ id, name: '', kind: 'local', description: '', config: {} },
+    prepare: () => ({ text }) => {
+      asked.push(text)
+      return { kinds: [] }
+    },
+  })
+
+  const guarded = { ...linesOf('a', 'b'), direction: 'inbound', sender: '@a', recipient: '@b' } as const
+  await new LocalChecks([one]).check({ provider: id, config: '{}', guarded })
+
+  expect(asked).toEqual(expected)
+})
+
+test('what is made of a text and of its pieces is kept for the next guardrail, and of no two long texts', () => {
+  let made = 0
+  const make = oncePerText(() => ++made)
+  const ask = (...texts: string[]) => texts.map((text) => make(text))
+
+  expect(ask('a\nb', 'ab', 'a\nb', 'ab')).toEqual([1, 2, 1, 2])
+  expect(ask('c', 'd', 'ab')).toEqual([3, 4, 5])
+  const [long, other] = ['x'.repeat(1_000_000), 'y'.repeat(1_000_000)]
+  expect(ask(long, 'x', long, 'x')).toEqual([6, 7, 6, 7])
+  expect(ask(other, long, other)).toEqual([8, 9, 10])
+})
+
+test('an expression that matches a place objects to the whole text, also in pieces', async () => {
+  const { text, pieces } = linesOf('a', 'b')
+
+  expect(await verdictOn('patterns', { patterns: ['\\b', 'ab'] }, { text, pieces })).toMatchObject({ spans: [] })
+})
+
+test('so many stretches in pieces that all is masked are one', async () => {
+  const { text, pieces } = linesOf(...Array(1_200).fill('on her'))
+
+  expect((await verdictOn('phrases', { phrases: ['heron'] }, { text, pieces })).spans).toEqual([
+    { start: 0, end: text.length },
+  ])
+})
