@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "553409e935c957864a7acee77fb0a063a78255e39bd4ad50238e5b923ddeed60",
+    "hash": "0a72e7534b8b36b68ddbddc7f3ca8a7e47648d9dd595c4aeee7d8b3da6156c19",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -179,7 +179,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `slack_people_person` ON `slack_people` (`user_id`);",
       "CREATE TABLE `snoozes` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`until` integer NOT NULL,\n\t`level` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`, `kind`, `subject`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `snoozes_until` ON `snoozes` (`until`);",
-      "CREATE TABLE `sso_identities` (\n\t`issuer` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`issuer`, `subject`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade\n);",
+      "CREATE TABLE `sso_identities` (\n\t`issuer` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`email` text,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`issuer`, `subject`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade\n);",
       "CREATE INDEX `sso_identities_user` ON `sso_identities` (`user_id`);",
       "CREATE TABLE `sso_providers` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`issuer` text NOT NULL,\n\t`client_id` text NOT NULL,\n\t`encrypted_token` text NOT NULL,\n\t`token_iv` text NOT NULL,\n\t`token_auth_tag` text NOT NULL,\n\t`token_key_id` text NOT NULL,\n\t`domain` text NOT NULL,\n\t`proof` text NOT NULL,\n\t`verified_at` integer,\n\t`missing_since` integer,\n\t`checked_at` integer DEFAULT 0 NOT NULL,\n\t`is_required` integer DEFAULT false NOT NULL,\n\t`role_claim` text DEFAULT '' NOT NULL,\n\t`roles` text NOT NULL,\n\t`email_claim` text DEFAULT '' NOT NULL,\n\t`is_trusted` integer DEFAULT false NOT NULL,\n\t`scopes` text DEFAULT '' NOT NULL,\n\t`draft` text DEFAULT '' NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `sso_providers_account` ON `sso_providers` (`account_id`);",

@@ -1615,5 +1615,7 @@ export const ssoIdentities = sqliteTable('sso_identities', {
   issuer: text('issuer').notNull(),
   subject: text('subject').notNull(),
   userId: text('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
+  /** The address that the issuer told when the identity became one of the user; null if it told none. */
+  email: text('email'),
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.issuer, t.subject] }), index('sso_identities_user').on(t.userId)])

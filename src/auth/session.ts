@@ -80,7 +80,7 @@ export interface Proof {
   confirmedAt?: number | null
   /** The account whose provider has proved it. The session opens no other. */
   onlyAccount?: string | null
-  /** The identity there. As in `Visitor`. */
+  /** The identity there, which must be one of the user still. As in `Visitor`. */
   identity?: Identity | null
 }
 
@@ -216,7 +216,7 @@ export function createSessions(store: Store, origins: string[]) {
     /**
      * Start a session for an authenticated user and end the browser's previous one. Resolves to `Set-Cookie`. Without
      * `hasSecondFactor` it is a half session if the user has a second factor.
-     * Fails with `sign_in_failed` if `passwordHash` is no longer the user's.
+     * Fails with `sign_in_failed` if `passwordHash` or `identity` is no longer the user's.
      */
     async begin(
       request: Request,
@@ -240,9 +240,10 @@ export function createSessions(store: Store, origins: string[]) {
         userAgent: (request.headers.get('user-agent') ?? '').slice(0, maxUserAgentLength),
         address,
       }
-      const { users } = store.global
+      const { sso, users } = store.global
       await store.write([
         ...(passwordHash === undefined ? [] : [users.requirePassword(userId, passwordHash)]),
+        ...(identity === null ? [] : [sso.requireIdentity(userId, identity)]),
         ...await endSession(request),
         store.global.sessions.add(session, at),
       ]).catch((error) => {

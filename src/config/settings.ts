@@ -205,7 +205,9 @@ export const settings = {
     value(
       'comma-separated URIs',
       words(editorRedirects.join(','))
-        .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|file|http):|#/i.test(uri))),
+        .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|file|http):|#/i.test(uri)))
+        // A host that goes on, or any, is that of others.
+        .refine((list) => list.every((uri) => !uri.includes('*') || /^[^*]*[^/*][/=]\*$/.test(uri))),
     ),
   ),
   oauthAgentTtlSeconds: setting(

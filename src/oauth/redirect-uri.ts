@@ -20,9 +20,12 @@ export function isAllowedRedirect(uri: string, allow: readonly string[]): boolea
   return isAllowedKind(withPlainOrigin(uri))
 }
 
-/** Whether a URI continues a beginning with one plain segment, such as the id that an editor gives each server. */
+/**
+ * Whether a URI continues a beginning with one plain segment, such as the id that an editor gives each server. A segment of
+ * dots leads to another path.
+ */
 function isBelow(uri: string, beginning: string): boolean {
-  return uri.startsWith(beginning) && /^[\w.()-]{1,200}$/.test(uri.slice(beginning.length))
+  return uri.startsWith(beginning) && /^(?!\.{1,2}$)[\w.()-]{1,200}$/.test(uri.slice(beginning.length))
 }
 
 function isAllowedKind(uri: string): boolean {

@@ -115,8 +115,6 @@ async function refresh({ store, resourceOf }: OAuthParts, client: Client, form: 
   if (!readScopes(parameter(form, 'scope')).includes(token.scope)) {
     throw new GridError('invalid_scope', `This refresh token is for ${token.scope} only.`)
   }
-  // Our URLs are one audience, so each of them will do.
-  form.getAll('resource').filter(Boolean).forEach(resourceOf)
 
   const pair = await mintPair(deps.config, token.scope, { at, grantExpiresAt: token.grantExpiresAt })
   const exchange = { accountId: token.accountId, hash, refreshId: pair.refresh.id }

@@ -54,6 +54,8 @@ test.each([
   'myapp://callback',
   'vscode://saoudrizwan.claude-dev/mcp-auth/callback/',
   'vscode://saoudrizwan.claude-dev/mcp-auth/callback/a/b',
+  'vscode://saoudrizwan.claude-dev/mcp-auth/callback/.',
+  'vscode://saoudrizwan.claude-dev/mcp-auth/callback/..',
   'vscode://saoudrizwan.claude-dev/mcp-auth/callback/a?code=mine',
   'vscode://evil.extension/mcp-auth/callback/a',
   'cursor://anysphere.cursor-mcp/oauth/callback/',

@@ -159,7 +159,7 @@ export async function seedSite(grid: TestGrid) {
   await acme.store.write([
     sso.save({ ...provider, ...rolesOfClaim }, await acme.store.seal('sso_providers', provider.id, 'a secret')),
     sso.setVerified({ domain: 'corp.example', verifiedAt: grid.clock.now, missingSince: null }, grid.clock.now),
-    ...store.global.sso.addIdentity(olga.id, { issuer: provider.issuer, subject: 'u-1' }, grid.clock.now),
+    ...store.global.sso.addIdentity(olga.id, { issuer: provider.issuer, subject: 'u-1' }, null, grid.clock.now),
     acme.store.change.team.keepOut(rita.id, grid.clock.now),
     ...sso.addSignIn({
       ...{ issuer: provider.issuer, subject: 'u-2', userId: rita.id, at: grid.clock.now, outcome: 'removed' },

@@ -52,7 +52,7 @@ const proofs: { [By in Way['by']]: Proof<By> } = {
     if (removed) {
       throw new SsoRefusal(
         'removed',
-        'You were removed from this account. Its owners see under Settings, Account, that you have signed in, and can ' +
+        'You were removed from this account, or left it as a viewer. Its owners see under Settings, Account, that you have signed in, and can ' +
           'let you in again.',
         removed.userId,
       )

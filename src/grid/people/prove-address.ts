@@ -1,7 +1,7 @@
 /** Proof of an email address by a link that was sent to it. See docs/security.md, "Signing in". */
 import type { SignedInUser } from '../../auth/actor.ts'
 import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
-import type { Identity } from '../../store/global/sso.ts'
+import type { Identity, SsoIdentity } from '../../store/global/sso.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
@@ -37,7 +37,7 @@ export function endAccess({ global }: Store, userId: string, at: number): Statem
 /**
  * The identities of the user, who may be someone else: those that stay, and those that go. Somebody may have prepared an
  * identity for the owner of the address. So only the one stays that began `session`, in which the link is followed, and
- * those of an issuer that vouches for the address.
+ * those of which the issuer has told this address, if it vouches for addresses of the domain.
  */
 export async function sortIdentities(
   store: Store,
@@ -46,8 +46,9 @@ export async function sortIdentities(
 ): Promise<{ kept: Identity[]; removed: Identity[] }> {
   const own = session?.user.id === user.id ? session.identity : undefined
   const vouching = await vouchingIssuers(store, user.email)
-  const isKept = ({ issuer, subject }: Identity) =>
-    (issuer === own?.issuer && subject === own.subject) || vouching.some((known) => isSameIssuer(known, issuer))
+  const isKept = ({ issuer, subject, email }: SsoIdentity) =>
+    (issuer === own?.issuer && subject === own.subject) ||
+    (email === user.email && vouching.some((known) => isSameIssuer(known, issuer)))
   const known = await store.global.sso.identitiesOf(user.id)
   return { kept: known.filter(isKept), removed: known.filter((identity) => !isKept(identity)) }
 }

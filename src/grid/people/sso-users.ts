@@ -14,7 +14,7 @@ import { checkName } from '../accounts/accounts.ts'
 import { recordActivity } from '../activity.ts'
 import { join, prove, SsoRefusal } from './join.ts'
 import { changeUser } from './operator.ts'
-import { addressOf, type ClaimRules, reportOf, roleOf } from './sso-claims.ts'
+import { addressOf, type ClaimRules, reportOf, roleOf, type SaidAddress } from './sso-claims.ts'
 import { setMemberRole } from './team.ts'
 
 /** A provider that signs people in. */
@@ -67,7 +67,7 @@ async function newUser({ global, deps }: Store, provider: Provider, who: OidcUse
       ...{ id, email, name: nameOf(who.claims), passwordHash: null },
       ...{ verifiedAt: isVerified ? at : null, registeredByShownLink: !isVerified },
     }, at),
-    ...global.sso.addIdentity(id, who, at),
+    ...global.sso.addIdentity(id, who, email, at),
   ]
 }
 
@@ -85,22 +85,20 @@ async function enter(store: Store, entrance: Entrance): Promise<string> {
   const { provider, of, who, known, requestId } = entrance
   const system = store.account(of.account, { type: 'system', job: 'sso' })
   const said = addressOf(who, provider.rules)
-  const signInOf = (outcome: NewSignIn['outcome'], userId: string | null) => {
-    const { issuer, subject } = who
-    const report = reportOf(who, said, of)
-    return system.change.sso.addSignIn({ issuer, subject, userId, at: store.deps.now(), outcome, report })
-  }
   const claimed = roleOf(of, who)
   const member = known === undefined ? undefined : await system.read.team.member(known)
   const userId = known ?? newId()
   const role = member?.role ?? claimed ?? 'member'
   const statements = member ? [] : await joining().catch(async (error) => {
-    if (error instanceof SsoRefusal) await system.write(signInOf(error.reason, error.userId))
+    if (error instanceof SsoRefusal) {
+      await system.write(signInOf(system, { of, who, said, outcome: error.reason, userId: error.userId }))
+    }
     throw error
   })
   const account = store.account(of.account, { type: 'user', userId, role, sessionId: '' })
   const call = { tool: 'sign_in_by_provider', arguments: { role }, requestId }
-  await recordActivity(account, call, (account) => account.write([...statements, ...signInOf('ok', userId)]))
+  const signedIn = signInOf(system, { of, who, said, outcome: 'ok', userId })
+  await recordActivity(account, call, (account) => account.write([...statements, ...signedIn]))
   if (member) await followClaim(system, member, claimed, requestId)
   return userId
 
@@ -146,10 +144,11 @@ export async function link(
   if (known !== undefined && known !== user.id) {
     throw new GridError('not_allowed', 'You have signed in there as somebody who is another user here.')
   }
+  const said = addressOf(who, provider.rules)
   const statements = [
     ...await requireMember(store, provider, user.id),
-    ...await proofOfLink(store, provider, user.id, who),
-    ...sso.addIdentity(user.id, who, store.deps.now()),
+    ...await proofOfLink(store, provider, { user: user.id, who, said }),
+    ...sso.addIdentity(user.id, who, said.email ?? null, store.deps.now()),
   ]
   await changeUser(store, user, 'link_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
@@ -164,11 +163,30 @@ export async function requireMember(store: Store, { of, name }: Provider, userId
   )
 }
 
-async function proofOfLink(store: Store, provider: Provider, userId: string, who: OidcUser): Promise<Statement[]> {
-  const { of, rules } = provider
+/** The account remembers the identity as one that has signed in: a removed member does not come back with it. */
+async function proofOfLink(
+  store: Store,
+  { of }: Provider,
+  { user, who, said }: { user: string; who: OidcUser; said: SaidAddress },
+): Promise<Statement[]> {
   if (!of) return []
   const account = store.account(of.account, { type: 'system', job: 'sso' })
-  return await prove(account, userId, { by: 'provider', provider: of, said: addressOf(who, rules), identity: who })
+  return [
+    ...await prove(account, user, { by: 'provider', provider: of, said, identity: who }),
+    ...signInOf(account, { of, who, said, outcome: 'ok', userId: user }),
+  ]
+}
+
+function signInOf(
+  { change, deps }: AccountStore,
+  { of, who, said, outcome, userId }: Pick<NewSignIn, 'outcome' | 'userId'> & {
+    of: SsoProvider
+    who: OidcUser
+    said: SaidAddress
+  },
+): Statement[] {
+  const { issuer, subject } = who
+  return change.sso.addSignIn({ issuer, subject, userId, at: deps.now(), outcome, report: reportOf(who, said, of) })
 }
 
 function nameOf({ name }: Record<string, unknown>): string {

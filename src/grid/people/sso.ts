@@ -160,23 +160,36 @@ async function tryOut(store: Store, id: string, flow: Flow, search: string): Pro
   return { did: 'try', next: flow.next, report: reportOf(who, said, of), refusal }
 }
 
-/** Keep a sign-in for a click of its user. Resolves to a token for the form, and the text that the browser must keep. */
+/**
+ * Keep a sign-in with the provider `id` for a click of its user. Resolves to a token for the form, and the text that the
+ * browser must keep.
+ */
 export async function holdSignIn(
   store: Store,
+  id: string,
   { next, userId, proof }: SignedIn,
 ): Promise<{ token: string; kept: string }> {
   const { token } = mintLinkToken()
-  return { token, kept: await keep(store, token, { held: { next, userId, proof } }) }
+  return { token, kept: await keep(store, token, { provider: id, held: { next, userId, proof } }) }
 }
 
-/** The sign-in that `holdSignIn` keeps. It works once. Fails with `link_expired`. */
-export async function takeSignIn(store: Store, token: string, kept: string | undefined): Promise<SignedIn> {
-  const { held } = await take<{ held?: SignedIn }>(store, token, kept)
-  if (!held) throw ended()
+/**
+ * The sign-in that `holdSignIn` keeps. It works once, while the provider signs people in. Fails with `link_expired` or
+ * `not_found`.
+ */
+export async function takeSignIn(
+  store: Store,
+  id: string,
+  token: string,
+  kept: string | undefined,
+): Promise<SignedIn> {
+  const { provider, held } = await take<{ provider?: string; held?: SignedIn }>(store, token, kept)
+  if (!held || provider !== id) throw ended()
+  await findProvider(store, id)
   return held
 }
 
-/** Remove an identity of the user, who must have confirmed who they are. */
+/** Remove an identity of the user, who must have confirmed who they are. Other sessions that it has begun end. */
 export async function unlinkIdentity(
   store: Store,
   actor: SignedInUser,
@@ -184,7 +197,7 @@ export async function unlinkIdentity(
 ): Promise<void> {
   requireConfirmed(actor, store.deps.now())
   const { user, sessionId } = actor
-  const statements = [store.global.sso.removeIdentity(user.id, identity)]
+  const statements = store.global.sso.removeIdentity(user.id, identity, sessionId, store.deps.now())
   await changeUser(store, user, 'unlink_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
 

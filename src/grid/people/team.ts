@@ -56,7 +56,9 @@ export async function removeMember(account: AccountStore, userId: string): Promi
     await account.write([
       ...caller.precondition,
       ...await removalStatements(account, member),
-      ...(isOther ? [team.keepOut(userId, at), team.endInvitationsFor(member.email, at)] : []),
+      ...(isOther
+        ? [team.keepOut(userId, at), team.endInvitationsFor(member.email, at)]
+        : keepViewerOut(account, member)),
     ])
     return { userId }
   })
@@ -83,7 +85,7 @@ export async function leaveAccount(account: AccountStore): Promise<void> {
   const { userId } = callingUser(account.actor)
   await retryOnConflict(async () => {
     const member = await findMember(account, userId)
-    await account.write(await removalStatements(account, member))
+    await account.write([...await removalStatements(account, member), ...keepViewerOut(account, member)])
   })
 }
 
@@ -136,6 +138,11 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
     ...account.change.threads.forgetUser(member.userId),
     ...await revokeLostRights(account, member.userId, undefined),
   ]
+}
+
+/** Who comes back with the provider of the account is a member. So a viewer, whom a person made one, stays out. */
+function keepViewerOut({ change, deps }: AccountStore, { userId, role, roleByClaim }: AccountMember): Statement[] {
+  return role === 'viewer' && !roleByClaim ? [change.team.keepOut(userId, deps.now())] : []
 }
 
 /** Fails if no owner would be left; the statements check it again. `to` is undefined for a removal. */

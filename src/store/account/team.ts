@@ -87,12 +87,13 @@ const keepOut = statement(`
 const letIn = statement(`DELETE FROM removed_members WHERE account_id = :account AND user_id = :user RETURNING user_id`)
 const removal = query<{ userId: string; removedAt: number }>(`
   SELECT user_id, removed_at FROM removed_members WHERE account_id = :account AND user_id = :user`)
-// A removed member may have changed their address or unlinked the identity, and come as a new user.
+// A removed member may have changed their address, unlinked the identity or got another one, and come as a new user.
 const isRemoval = `removed_members.account_id = :account AND (
     removed_members.user_id = :user OR removed_members.email = :email
-    OR removed_members.user_id = (
-      SELECT sso_sign_ins.user_id FROM sso_sign_ins
-      WHERE sso_sign_ins.account_id = :account AND sso_sign_ins.issuer = :issuer AND sso_sign_ins.subject = :subject))`
+    OR removed_members.user_id IN (
+      SELECT sso_sign_ins.user_id FROM sso_sign_ins WHERE sso_sign_ins.account_id = :account
+        AND (sso_sign_ins.issuer = :issuer AND sso_sign_ins.subject = :subject
+          OR sso_sign_ins.report ->> 'email' = :email AND sso_sign_ins.report ->> 'isVerified')))`
 const removalOf = query<{ userId: string; removedAt: number }>(
   `SELECT user_id, removed_at FROM removed_members WHERE ${isRemoval} LIMIT 1`,
 )

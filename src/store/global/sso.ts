@@ -17,7 +17,7 @@ type Row = typeof ssoProviders.$inferSelect
 export type SsoProvider = Omit<Row, 'accountId'> & { account: string }
 /** Who somebody is at a provider. */
 export type Identity = Pick<typeof ssoIdentities.$inferSelect, 'issuer' | 'subject'>
-export type SsoIdentity = Pick<typeof ssoIdentities.$inferSelect, 'issuer' | 'subject' | 'createdAt'>
+export type SsoIdentity = Pick<typeof ssoIdentities.$inferSelect, 'issuer' | 'subject' | 'email' | 'createdAt'>
 
 export const ssoProviderColumns = `account_id AS account, id, name, issuer, client_id, ${sealedColumns}, domain, proof,
   verified_at, missing_since, checked_at, is_required, role_claim, roles, email_claim, is_trusted, scopes, draft`
@@ -52,15 +52,21 @@ const toCheck = crossAccountQuery<{ account: string }>(
 const userOf = query<{ userId: string }>(`
   SELECT user_id FROM sso_identities WHERE issuer = :issuer AND subject = :subject`)
 const identitiesOf = query<SsoIdentity>(`
-  SELECT issuer, subject, created_at FROM sso_identities WHERE user_id = :user ORDER BY created_at`)
+  SELECT issuer, subject, email, created_at FROM sso_identities WHERE user_id = :user ORDER BY created_at`)
 
 const addIdentity = statement(`
-  INSERT INTO sso_identities (issuer, subject, user_id, created_at) VALUES (:issuer, :subject, :user, :at)
+  INSERT INTO sso_identities (issuer, subject, user_id, email, created_at)
+  VALUES (:issuer, :subject, :user, :email, :at)
   ON CONFLICT DO NOTHING`)
 const requireIdentity = precondition(`EXISTS (
   SELECT 1 FROM sso_identities WHERE issuer = :issuer AND subject = :subject AND user_id = :user)`)
 const removeIdentity = statement(`
   DELETE FROM sso_identities WHERE issuer = :issuer AND subject = :subject AND user_id = :user`)
+const beganBy = 'user_id = :user AND sso_issuer = :issuer AND sso_subject = :subject'
+const endSessionsOf = statement(`
+  UPDATE sessions SET ended_at = :at WHERE ${beganBy} AND id <> :except AND ended_at IS NULL`)
+const forgetIdentity = statement(`
+  UPDATE sessions SET sso_issuer = NULL, sso_subject = NULL WHERE ${beganBy} AND id = :except`)
 const removeIdentities = statement(`
   DELETE FROM sso_identities
   WHERE user_id = :user AND issuer || ' ' || subject NOT IN (SELECT value FROM json_each(:kept))`)
@@ -78,13 +84,23 @@ export const sso = (db: Db) => ({
   toCheck: (until: number, limit: number) => db.all(toCheck, { until, limit }),
   userOf: async (issuer: string, subject: string) => (await db.one(userOf, { issuer, subject }))?.userId,
   identitiesOf: (user: string) => db.all(identitiesOf, { user }),
-  /** Fails the unit if the identity is that of another user. */
-  addIdentity: (user: string, { issuer, subject }: { issuer: string; subject: string }, at: number): Statement[] => [
-    db.bind(addIdentity, { user, issuer, subject, at }),
+  /** `email` is the address that the issuer tells. Fails the unit if the identity is that of another user. */
+  addIdentity: (user: string, { issuer, subject }: Identity, email: string | null, at: number): Statement[] => [
+    db.bind(addIdentity, { user, issuer, subject, email, at }),
     db.bind(requireIdentity, { user, issuer, subject }),
   ],
-  removeIdentity: (user: string, { issuer, subject }: { issuer: string; subject: string }): Statement =>
-    db.bind(removeIdentity, { user, issuer, subject }),
+  /** Fails the unit unless the identity is one of the user. */
+  requireIdentity: (user: string, { issuer, subject }: Identity): Statement =>
+    db.bind(requireIdentity, { user, issuer, subject }),
+  /** With the sessions that it has begun, except one, which goes on without it. */
+  removeIdentity: (user: string, { issuer, subject }: Identity, except: string, at: number): Statement[] => {
+    const identity = { user, issuer, subject }
+    return [
+      db.bind(removeIdentity, identity),
+      db.bind(endSessionsOf, { ...identity, except, at }),
+      db.bind(forgetIdentity, { ...identity, except }),
+    ]
+  },
   removeIdentities: (user: string, kept: readonly Identity[] = []): Statement =>
     db.bind(removeIdentities, {
       user,

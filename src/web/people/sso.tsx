@@ -79,7 +79,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
     const { next, userId, proof } = finished
     const current = visitor?.user ?? await sessions.halfVisitor(request)
     if (current && current.id !== userId) {
-      const held = await holdSignIn(store, finished)
+      const held = await holdSignIn(store, id, finished)
       const page = await replacePage(visit, {
         id,
         token: held.token,
@@ -91,8 +91,9 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
     return { redirectTo: localPath(next), cookie: await sessions.begin(request, userId, address, proof) }
   })
   get('/sso/:provider/replace', () => ({ redirectTo: '/' }))
-  post('/sso/:provider/replace', async ({ request, form, address }) => {
-    const { next, userId, proof } = await takeSignIn(store, form.get('token') ?? '', cookieOf(request, cookie))
+  post('/sso/:provider/replace', async ({ request, form, address, param }) => {
+    const [id, token] = [param('provider'), form.get('token') ?? '']
+    const { next, userId, proof } = await takeSignIn(store, id, token, cookieOf(request, cookie))
     return { redirectTo: localPath(next), cookie: await sessions.begin(request, userId, address, proof) }
   })
 

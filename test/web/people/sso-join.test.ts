@@ -166,6 +166,43 @@ test('a removed member does not come back as another user: not by unlinking, nor
   expect(await world.userOf('ina@corp.example')).toBeUndefined()
 })
 
+test('nor by an identity that was linked and never used, nor by a new one with the same address', async () => {
+  const id = await world.setUp()
+  const ina = await person(grid, { email: 'ina@private.example', role: 'member' })
+  Object.assign(server.claims, { sub: 'u-ina', email: 'ina@corp.example' })
+  await world.linked(await signedIn(grid, ina), id)
+  await grid.store.write([grid.store.global.sso.removeIdentities(ina.id)])
+  await remove(ina.id)
+  expect((await come(id)).page.text).toContain('You were removed')
+
+  expect((await come(id, { sub: 'u-other' })).page.text).toContain('You were removed')
+  expect(await world.userOf('ina@corp.example')).toBeUndefined()
+})
+
+test('an address that a removed member only claims keeps nobody else out', async () => {
+  const id = await world.setUp()
+  await come(id)
+  await remove((await world.userOf('una@corp.example'))!.id)
+  expect((await come(id, { email: 'ina@corp.example', email_verified: false })).page.text).toContain('is verified')
+
+  await come(id, { sub: 'u-ina', email_verified: true })
+
+  expect(await member('ina@corp.example')).toMatchObject({ role: 'member' })
+})
+
+test('a viewer does not become a member by leaving and coming back', async () => {
+  const id = await world.setUp()
+  const { one } = await come(id)
+  const una = (await member('una@corp.example'))!
+  const team = `/accounts/${grid.acme.id}/settings/team`
+  await postWithToken(await asOwner(), `${team}/members/${una.userId}/role`, { role: 'viewer' })
+  expect(await member(una.email)).toMatchObject({ role: 'viewer' })
+  await postWithToken(one, `${team}/leave`)
+
+  expect((await come(id)).page.text).toContain('left it as a viewer')
+  expect(await member(una.email)).toBeUndefined()
+})
+
 test('who leaves by themselves comes back with the provider', async () => {
   const id = await world.setUp()
   const { one } = await come(id)

@@ -218,7 +218,7 @@ test('in any other session it goes, and the page says so with a way to link it a
   const { one, link, user } = await unproved()
   // Another identity that somebody has prepared.
   const prepared = { issuer: server.issuer, subject: 'prepared' }
-  await grid.store.write(grid.store.global.sso.addIdentity(user.id, prepared, 1))
+  await grid.store.write(grid.store.global.sso.addIdentity(user.id, prepared, null, 1))
   const elsewhere = browser(grid)
   const told = await elsewhere.submit(link, {})
 
@@ -228,7 +228,7 @@ test('in any other session it goes, and the page says so with a way to link it a
   expect((await one.open('/new-account')).at).toContain('/sign-in')
   await elsewhere.send(told, {}, '/sso/grid/link')
   const session = { user, sessionId: 's', identity: prepared }
-  await grid.store.write(grid.store.global.sso.addIdentity(user.id, prepared, 1))
+  await grid.store.write(grid.store.global.sso.addIdentity(user.id, prepared, null, 1))
   expect((await sortIdentities(grid.store, { ...user, id: world.owner.id }, session)).kept).toEqual([])
 })
 
@@ -249,6 +249,18 @@ test('an issuer that vouches for the address keeps its identity; the operator sa
   server.claims.email_verified = false
   await come('grid')
   expect(await world.userOf('una@corp.example')).toMatchObject({ registeredByShownLink: false })
+})
+
+test('an identity of a colleague, to whom the issuer gives another address, goes', async () => {
+  await world.close()
+  await begin({ OIDC_TRUSTED_DOMAINS: 'corp.example' })
+  const una = await person(grid, { email: 'una@corp.example', isVerified: false })
+  await rows(grid, 'UPDATE users SET registered_by_shown_link = 1 WHERE id = ?', [una.id])
+  Object.assign(server.claims, { sub: 'mallory', email: 'mallory@corp.example' })
+  await world.linked(await signedIn(grid, una), 'grid')
+
+  const { kept, removed } = await sortIdentities(grid.store, una, undefined)
+  expect([kept, removed.map(({ subject }) => subject)]).toEqual([[], ['mallory']])
 })
 
 test('a user whose address is not verified is told so where an account is made, and verifies it there', async () => {

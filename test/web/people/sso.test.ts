@@ -152,6 +152,42 @@ test('a callback ends the session of another user only after a click, in this br
   expect((await signInBy(server, half, 'grid')).text).toContain('You are signed in as olga@acme.example')
 })
 
+test('a sign-in that waits for the click ends with its identity, and with its provider', async () => {
+  const id = await setUp()
+  await signInBy(server, browser(grid), id)
+  const una = (await userOf('una@corp.example'))!
+  const one = await signedIn(grid, owner)
+  const identity = { issuer: server.issuer, subject: 'u-1' }
+  const asked = await signInBy(server, one, 'grid')
+  await grid.store.write(grid.store.global.sso.removeIdentity(una.id, identity, '', grid.clock.now))
+  expect((await one.send(asked, {}, '/sso/grid/replace')).status).toBe(401)
+  expect((await one.open('/new-account')).text).toContain(owner.email)
+
+  await grid.store.write(grid.store.global.sso.addIdentity(una.id, identity, null, grid.clock.now))
+  const again = await signInBy(server, one, id)
+  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/remove`)
+  expect((await one.send(again, {}, `/sso/${id}/replace`)).status).toBe(404)
+  expect((await one.open('/new-account')).text).toContain(owner.email)
+})
+
+test('unlinking an identity ends the sessions that it has begun, and the own one goes on', async () => {
+  const one = browser(grid)
+  await signInBy(server, one, 'grid')
+  const other = browser(grid)
+  await signInBy(server, other, 'grid')
+  const una = (await userOf('una@corp.example'))!
+  await grid.setPassword(una.email, password)
+  await grid.store.write([membership(grid.store, grid.acme.id, una.id, 'member', grid.clock.now)])
+  await one.submit('/confirm', { password })
+
+  const security = `/accounts/${grid.acme.id}/settings/security`
+  await one.submit(security, {}, `${security}/unlink`)
+
+  expect((await other.open('/new-account')).at).toContain('/sign-in')
+  expect((await one.submit('/confirm', { password })).status).toBe(200)
+  expect((await one.open(security)).text).toContain('Nothing is linked')
+})
+
 test('an ID token or a proof from more than five minutes ahead signs in no one', async () => {
   for (const [ahead, isRefused] of [[4 * minute, false], [6 * minute, true]] as const) {
     grid.clock.now = Date.now() - ahead
