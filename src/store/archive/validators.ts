@@ -182,6 +182,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     hops: count,
     shared_with: optional(line),
     edited: flag,
+    via: optional(oneOf('slack')),
     body,
     a2a: optional(jsonObject),
     held: flag,

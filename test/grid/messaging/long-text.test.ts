@@ -84,7 +84,6 @@ test('files come after the long text, and a text of the most characters stays as
   await send(long)
   await send('🙂'.repeat(10_000))
 
-  // Both together are longer than an answer.
   const [[first], [second]] = [await read(), await read()]
   expect(first.parts).toMatchObject([{ kind: 'text', bytes: long.length }, { data: { n: 1 } }])
   expect(first).not.toHaveProperty('via')
