@@ -11,6 +11,7 @@ import {
   type ProviderTools,
   RefusedConfig,
   runCheck,
+  serviceOf,
   type Verdict,
 } from './provider.ts'
 import { azurePromptShields } from './remote/azure-prompt-shields.ts'
@@ -95,6 +96,11 @@ export class GuardrailChecks {
 
   has(id: string): boolean {
     return this.#providers.has(id)
+  }
+
+  /** The service that gets the texts which a guardrail checks; undefined if there is none. Throws without its address. */
+  serviceOf({ provider, config }: LocalConfig): URL | undefined {
+    return serviceOf(this.#providerOf(provider), JSON.parse(config))
   }
 
   #providerOf(id: string): Provider {

@@ -116,6 +116,13 @@ function baseOf(given: string): string {
   return pathname.endsWith('/') ? pathname : `${pathname}/`
 }
 
+/** Whether requests to an interface stay below an address, whatever its server makes of an encoded slash or of dots. */
+function isBelow({ url, tenant = '' }: { url: string; tenant?: string }, given: string): boolean {
+  const base = baseOf(given)
+  const path = `${new URL(url).pathname}/`
+  return path.startsWith(base) && !/%2f|%5c/i.test(path.slice(base.length)) && !/^\.+$|[/\\]/.test(tenant)
+}
+
 async function fetchJson(stream: SafeStream, url: string, token: string | undefined): Promise<unknown> {
   const response = await stream(url, {
     method: 'GET',
@@ -176,7 +183,7 @@ async function cardOf(read: unknown, { given, readFrom, isElsewhere, stream }: F
         : 'It has no endpoint for A2A 1.0 (JSON-RPC or HTTP+JSON) or 0.3 (JSON-RPC).',
     )
   }
-  if (isElsewhere && !asGiven && !`${new URL(best.url).pathname}/`.startsWith(baseOf(given))) {
+  if (isElsewhere && !asGiven && !isBelow(best, given)) {
     throw new RemoteRefusal(
       `The card at ${readFrom} names the endpoint ${best.url}, which is not below ${given}. ` +
         `If that is the agent, give ${best.url} as its address. ${useGiven}`,

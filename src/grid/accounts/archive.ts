@@ -109,8 +109,20 @@ export async function importRows(
 ): Promise<void> {
   const { imports } = store.global
   const at = store.deps.now()
-  const statements = rows.flatMap(([table, row]) => imports.row(account, table, row, at))
+  const statements = rows.flatMap(([table, row]) => imports.row(account, table, withHost(store, table, row), at))
   await store.write([imports.requireBegun(account, list), ...statements])
+}
+
+/** The host of a guardrail follows from its configuration: by it, people consent that their texts are sent there. */
+function withHost({ deps: { guardrailChecks } }: Store, table: string, row: ArchiveRow): ArchiveRow {
+  if (table !== 'guardrails') return row
+  try {
+    const service = guardrailChecks.serviceOf({ provider: String(row.provider), config: String(row.config) })
+    if (service === undefined || /^https?:$/.test(service.protocol)) return { ...row, host: service?.host ?? null }
+  } catch {
+    // Said below.
+  }
+  throw new GridError('invalid_input', 'The archive has a guardrail without the address of its service.')
 }
 
 export interface ImportEnd {

@@ -27,6 +27,11 @@ export function countedUnread(agent = ':agent'): string {
   return `min(${unreadOf(agent)}, ${maxCountedUnread})`
 }
 
+/** The details of a message as an agent was given them. A delivery with a text of its own has its own details, or none. */
+export function givenDetails(delivery = 'deliveries'): string {
+  return `iif(${delivery}.body IS NULL, messages.a2a, ${delivery}.a2a)`
+}
+
 /** A condition on unread `deliveries`: readers may have them at `:at`. The worker expires the others a moment later. */
 export const isInTime = '(deliveries.expires_at IS NULL OR deliveries.expires_at > :at)'
 
@@ -78,7 +83,7 @@ const fields: Record<keyof InboxMessage, string> = {
   body: 'coalesce(deliveries.body, messages.body)',
   replyToMessageId: 'messages.reply_to_message_id',
   conversationId: 'messages.conversation_id',
-  a2a: 'coalesce(deliveries.a2a, messages.a2a)',
+  a2a: givenDetails(),
   taskId: 'deliveries.task_id',
   awaitsAnswer: `deliveries.task_id IS NOT NULL AND EXISTS (SELECT 1 FROM tasks
     WHERE tasks.account_id = deliveries.sender_account_id AND tasks.id = deliveries.task_id
@@ -112,7 +117,7 @@ export const answerBytes = `
       + coalesce(octet_length(details) * (1 + (details GLOB '*[' || char(8232, 8233) || ']*'
         OR instr(details, '"raw"') > 0)), 0) AS bytes
   FROM (
-    SELECT candidates.seq, candidates.chars, deliveries.task_id, coalesce(deliveries.a2a, messages.a2a) AS details,
+    SELECT candidates.seq, candidates.chars, deliveries.task_id, ${givenDetails()} AS details,
       concat(coalesce(deliveries.body, messages.body), messages.conversation_id, messages.shared_with,
         iif(row_number() OVER (PARTITION BY messages.from_alias ORDER BY candidates.seq) = 1,
           agents.description || ${skillNamesAsJson(maxSenderSkills)}, '')) AS texts

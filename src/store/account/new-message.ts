@@ -2,6 +2,7 @@
 import type { messages } from '../../../db/schema.ts'
 import type { HeldFinding, NewHeld } from './new-held.ts'
 import { type AccountDb, query, type Statement, traffic } from '../sql.ts'
+import { givenDetails } from './inbox-message.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
@@ -135,11 +136,11 @@ type PartRow = { a2a: string | null } & { [Field in keyof StoredPart]: StoredPar
 const partColumns = 'parts.id, parts.media_type, parts.encoding, parts.content, parts.bytes'
 const joinPart = `LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
   AND parts.id = :id`
-// A redacted delivery has its own details as a whole. The parts of the message hold what was redacted.
+// A redacted delivery has its own details as a whole, or none. The parts of the message hold what was redacted.
 const received = query<PartRow>(`
-  SELECT coalesce(deliveries.a2a, messages.a2a) AS a2a, ${partColumns} FROM deliveries
+  SELECT ${givenDetails()} AS a2a, ${partColumns} FROM deliveries
   JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
-  ${joinPart} AND deliveries.a2a IS NULL
+  ${joinPart} AND deliveries.body IS NULL
   WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :message
     AND deliveries.state NOT IN ('parked', 'expired')
   LIMIT 1`)

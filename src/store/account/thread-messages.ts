@@ -1,6 +1,7 @@
 /** Messages in the threads of the account, what became of them, and chains. */
 import type { agents, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountDb, query } from '../sql.ts'
+import { givenDetails } from './inbox-message.ts'
 
 /** A message of a thread as it is stored; flags are 0 or 1. */
 export interface PlacedMessage {
@@ -84,7 +85,7 @@ const bySeqs = query<PlacedMessage>(`
   SELECT ${
   columns(
     'coalesce(changed.body, messages.body)',
-    'coalesce(changed.a2a, messages.a2a)',
+    givenDetails('changed'),
     'messages.flagged OR coalesce(changed.flagged, 0)',
     0,
     'changed.agent_id',
@@ -96,7 +97,7 @@ const bySeqs = query<PlacedMessage>(`
   SELECT ${
   columns(
     'coalesce(deliveries.body, messages.body)',
-    'coalesce(deliveries.a2a, messages.a2a)',
+    givenDetails(),
     'messages.flagged OR deliveries.flagged',
     1,
   )

@@ -4,7 +4,8 @@ import { followLog } from '../../../src/worker/threads.ts'
 import { endpointOf, postA2a, request, send03 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { guard, secret } from '../../support/guarded.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
 
@@ -57,6 +58,24 @@ test.each(doors)('guardrails see the end of a long text over %s, and mask it in 
   const [{ message, parts, flagged }] = await read()
   expect([message, flagged]).toEqual([beginning, true])
   expect(await wholeOf(parts[0].part_id)).toBe(`${long} [redacted].`)
+})
+
+test('a member gets nothing of a long post but the short copy that its guardrail left', async () => {
+  const { remote, guardrailChecks } = testProviders()
+  grid = await testGrid({ guardrailChecks })
+  // Without stretches, all is masked.
+  remote.check = () => ({ kinds: ['secret'] })
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact', provider: 'webhook' })
+  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  const { text: sent } = await callTool(grid, grid.alice.key, 'send_message', { to: '#ops', message: long })
+
+  const [post] = await read()
+  expect(post).toMatchObject({ message: '[redacted]', flagged: true })
+  expect(post).not.toHaveProperty('parts')
+  for (const key of ['0', 'details', 'rest']) {
+    const { code } = await callTool(grid, grid.bob.key, 'read_part', { part_id: `${sent.message_id}.${key}` })
+    expect([key, code]).toEqual([key, 'part_not_found'])
+  }
 })
 
 test('files come after the long text, and a text of the most characters stays as it is', async () => {

@@ -95,6 +95,20 @@ test('a card at the root of the host is asked for without the token, and counts 
   expect((await find('/agents/on')).problem).toContain('is not below')
 })
 
+test.each([
+  ['an encoded slash', 'JSONRPC', '/agents/one/..%2ftwo', undefined],
+  ['an encoded backslash', 'JSONRPC', '/agents/one/..%5Ctwo', undefined],
+  ['a tenant of dots', 'HTTP+JSON', '/agents/one', '..'],
+  ['a tenant with a slash', 'HTTP+JSON', '/agents/one', '../two'],
+])('%s in a card at the root of the host does not lead out of the path', async (_, protocolBinding, path, tenant) => {
+  const { find } = await serving((origin) => {
+    const one = { url: origin + path, protocolBinding, protocolVersion: '1.0', ...tenant && { tenant } }
+    return { [wellKnown]: card10('', '', { supportedInterfaces: [one] }) }
+  })
+
+  expect((await find('/agents/one')).problem).toContain('is not below')
+})
+
 test('a refusal lists what was tried, with what came of it', async () => {
   const { find, origin } = await serving(() => ({ [`/a${wellKnown}`]: 401 }))
 

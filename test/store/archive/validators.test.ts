@@ -150,6 +150,24 @@ test('a reserved alias is named with --rename, and comes with another one', asyn
   expect(keys.map((key) => key.alias)).toContain('harmless')
 })
 
+test('the host of a guardrail is that of its configuration, whatever the archive says', async () => {
+  const hostile = await changed((lines) =>
+    lines.map((line) => {
+      if (!line.startsWith('["guardrails",')) return line
+      const [table, row] = JSON.parse(line)
+      const config = JSON.stringify({ url: 'https://evil.example/check' })
+      return JSON.stringify([table, { ...row, provider: 'webhook', config, host: null }])
+    })
+  )
+  const target = await emptyGrid()
+  await importInto(target.store, hostile)
+
+  const found = await rows(target as TestGrid, 'SELECT DISTINCT host FROM guardrails WHERE account_id = ?', [
+    world.owner.id,
+  ])
+  expect(found).toEqual([{ host: 'evil.example' }])
+})
+
 test('what the import prints has nothing that a terminal obeys', async () => {
   const hostile = await replaced(
     /(\["guardrails",\{.*?"name":")[^"]*(".*?"host":)(null|"[^"]*")/,
