@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { authorizeQuery, codeFor, issuer, type OAuthGrid, oauthGrid } from '../support/oauth.ts'
 import type { WildClient, WildConsent, WildRequest } from './wild.ts'
 
-const files = readdirSync(import.meta.dirname!).filter((file) => !file.startsWith('wild.'))
+const files = readdirSync(import.meta.dirname!).filter((file) => file.endsWith('.ts') && !file.startsWith('wild.'))
 const clients: WildClient[] = await Promise.all(
   files.map(async (file) => (await import(join(import.meta.dirname!, file))).default as WildClient),
 )
