@@ -9,7 +9,7 @@ import { a2aHttpJson, a2aPathError } from './a2a/http-json.ts'
 import { pushAttempt } from './a2a/push.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
-import { createCallLog, createEdge, servedOrigins } from './edge.ts'
+import { askedOrigin, createCallLog, createEdge, programOrigins, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { requestPath } from './lib/http/request-path.ts'
@@ -20,7 +20,7 @@ import { documentProbe } from './oauth/client-document.ts'
 import { createClients } from './oauth/clients.ts'
 import { authorizeDecision } from './oauth/decision.ts'
 import { oauthEndpoint } from './oauth/form.ts'
-import { protectedResources, resourceReader, serverMetadata, serverMetadataPaths } from './oauth/metadata.ts'
+import { issuerAt, protectedResources, resourceReader, serverMetadata, serverMetadataPaths } from './oauth/metadata.ts'
 import { registerClient } from './oauth/register.ts'
 import { revokeEndpoint, tokenEndpoint } from './oauth/token.ts'
 import type { AppEnv, Handler } from './request-context.ts'
@@ -47,23 +47,26 @@ type Route = [method: string, paths: string | readonly string[], handler: Handle
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
   const { config, overload } = deps
-  const origins = servedOrigins(config)
+  const origins = programOrigins(config)
+  const asked = askedOrigin(config)
+  /** The edge refuses requests to other hosts. */
+  const originOf = (request: Request) => asked(request) ?? config.baseUrl
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
   const authenticate = createAuthenticator(store)
   const withCallLimits = createCallLimits(deps)
   const authenticateCall = withCallLimits(authenticate)
   const authenticateKey = withCallLimits(keysOnly(authenticate))
-  const cards = new Cards(store, authenticateKey)
-  const people = createSessions(store, origins)
+  const cards = new Cards(store, authenticateKey, originOf)
+  const people = createSessions(store, servedOrigins(config))
   const attention = new AttentionCounts(deps)
-  const resources = protectedResources(origins, config.appUrl)
+  const resources = protectedResources(originOf)
   const oauth = { store, clients: createClients(store), resourceOf: resourceReader(origins) }
   const asRoute = (route: RestRoute): Route => {
     const handler = handlerOf(route, store, { call: authenticateCall, key: authenticateKey })
     return [route.method, route.path.replace(/{(\w+)}/g, ':$1'), handler]
   }
-  const authorize = { ...oauth, sessions: people }
+  const authorize = { ...oauth, sessions: people, issuerAt: (host?: string) => issuerAt(host, origins, config) }
 
   const a2aRpc = a2aGrid(authenticateKey, deps, cards)
   const grid = mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)
@@ -82,7 +85,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ...restRoutes.filter((route) => route.isOpenToPages).map(asRoute),
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
-    ['GET', serverMetadataPaths, serverMetadata(config, origins, documentProbe(deps).canFetch)],
+    ['GET', serverMetadataPaths, serverMetadata(config, originOf, documentProbe(deps).canFetch)],
     ['POST', '/oauth/token', oauthEndpoint(tokenEndpoint(oauth))],
     ['POST', '/oauth/register', oauthEndpoint(registerClient(store))],
     ['POST', '/oauth/revoke', oauthEndpoint(revokeEndpoint(oauth))],
@@ -95,7 +98,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/llms.txt', llmsText(config)],
     ['GET', '/join.md', joinText(config)],
     ...restRoutes.filter((route) => !route.isOpenToPages).map(asRoute),
-    ['GET', '/oauth/authorize', authorizePage(authorize)],
+    ['GET', ['/oauth/authorize', '/oauth/authorize/:host'], authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],
     ['GET', serviceWorker.path, (c) => serviceWorker.answer(c.req.raw)],

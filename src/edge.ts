@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
 import { CallTrace } from './lib/call-trace.ts'
+import { isForPrograms } from './lib/http/request-path.ts'
 import type { ResponseHeaders } from './lib/http/response-headers.ts'
 import { TokenBuckets } from './lib/limits/call-limits.ts'
 import { minute, second } from './lib/time.ts'
@@ -18,15 +19,37 @@ const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
 /** Supervisors ask them at the address of the process, such as the address of a pod. */
 const probes = ['/healthz', '/readyz', '/metrics']
 
-/** The origins of this grid. They come only from the settings, never from a request. */
-export function servedOrigins(config: Config): string[] {
-  const origins = [config.baseUrl, config.appUrl].flatMap((origin) => {
+/** The origins that serve pages and programs. They come only from the settings, never from a request. */
+export function servedOrigins({ baseUrl, appUrl }: Config): string[] {
+  return allSpellings([baseUrl, appUrl])
+}
+
+/** The origins that serve programs: those of pages, and those of `EXTRA_BASE_URLS`. */
+export function programOrigins({ baseUrl, appUrl, extraBaseUrls }: Config): string[] {
+  return allSpellings([baseUrl, appUrl, ...extraBaseUrls])
+}
+
+/** Each loopback address has three names. */
+function allSpellings(origins: readonly string[]): string[] {
+  const spelled = origins.flatMap((origin) => {
     const url = new URL(origin)
     if (!loopbackHosts.includes(url.hostname)) return [origin]
     const port = url.port ? `:${url.port}` : ''
     return loopbackHosts.map((host) => `${url.protocol}//${host}${port}`)
   })
-  return [...new Set(origins)]
+  return [...new Set(spelled)]
+}
+
+/**
+ * Returns the function that finds the origin that a request asked, by its Host; undefined if it is not served. Behind a
+ * TLS proxy the URL of the request has another scheme.
+ */
+export function askedOrigin(config: Config): (request: Request) => string | undefined {
+  const byHost = new Map<string, string>()
+  for (const origin of programOrigins(config)) {
+    for (const host of hostHeaders(origin)) if (!byHost.has(host)) byHost.set(host, origin)
+  }
+  return (request) => byHost.get(hostOf(request))
 }
 
 /**
@@ -82,20 +105,17 @@ export function createEdge(
   responseHeaders: ResponseHeaders,
 ): MiddlewareHandler<AppEnv> {
   const origins = servedOrigins(config)
-  const hosts = new Set(origins.flatMap(hostHeaders))
+  const originOf = askedOrigin(config)
   const isAllowedOrigin = originFilter(config)
 
   return async function edge(c, next) {
     const request = c.req.raw
-    const host = hostOf(request)
-    if (!hosts.has(host) && !probes.includes(c.req.path)) {
-      if (host === '') throw new GridError('invalid_request', 'The request has no Host header.')
-      throw new GridError(
-        'unknown_host',
-        `${host.slice(0, maxEcho).replace(/[^\w.:[\]-]/g, '?')} is not served here, only ${
-          origins.join(', ')
-        }. Set BASE_URL and APP_URL to the public addresses.`,
-      )
+    if (!probes.includes(c.req.path)) {
+      const asked = originOf(request)
+      if (asked === undefined) throw unknownHost(hostOf(request))
+      if (!origins.includes(asked) && !isForPrograms(c.req.path)) {
+        throw new GridError('unknown_host', `${asked} serves programs alone. Pages are at ${config.appUrl}.`)
+      }
     }
     const origin = request.headers.get('origin')
     if (origin !== null && !isAllowedOrigin(origin)) {
@@ -113,6 +133,17 @@ export function createEdge(
     // Hono answers HEAD with the handler of GET and drops the body, which may hold a place or a file.
     if (request.method === 'HEAD') await c.res.body?.cancel()
     responseHeaders.finish(c.res, c.get('trace').requestId)
+  }
+
+  /** The addresses of `EXTRA_BASE_URLS` are not for everyone to know. */
+  function unknownHost(host: string): GridError {
+    if (host === '') return new GridError('invalid_request', 'The request has no Host header.')
+    return new GridError(
+      'unknown_host',
+      `${host.slice(0, maxEcho).replace(/[^\w.:[\]-]/g, '?')} is not served here, only ${
+        origins.join(', ')
+      }. Set BASE_URL and APP_URL to the public addresses, or add this one to EXTRA_BASE_URLS.`,
+    )
   }
 }
 
@@ -136,7 +167,7 @@ function hostHeaders(origin: string): string[] {
  * prevents DNS rebinding.
  */
 function originFilter(config: Config): (origin: string) => boolean {
-  const listed = [...servedOrigins(config), ...config.allowedOrigins]
+  const listed = [...programOrigins(config), ...config.allowedOrigins]
   if (loopbackHosts.includes(new URL(config.baseUrl).hostname)) {
     return (origin) =>
       listed.includes(origin) || (URL.canParse(origin) && loopbackHosts.includes(new URL(origin).hostname))

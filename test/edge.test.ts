@@ -73,6 +73,25 @@ describe('Host', () => {
     }
   })
 
+  test('a further address serves programs, and no page or form', async () => {
+    await open({ env: { ...hosts, EXTRA_BASE_URLS: 'http://grid.internal:8787/, http://localhost:9999' } })
+    const forPrograms = /^\/(?:mcp|a2a|api|\.well-known|oauth\/(?!authorize)|healthz|readyz)/
+    const seen = new Set<boolean>()
+    for (const Host of ['grid.internal:8787', '127.0.0.1:9999']) {
+      for (const { method, path } of routesOf(grid)) {
+        const { status } = await grid.request(path, { method, headers: { Host } })
+        seen.add(status === 421)
+        expect([method, path, status === 421]).toEqual([method, path, !forPrograms.test(path)])
+      }
+    }
+    expect([...seen].sort()).toEqual([false, true])
+
+    const refused = await grid.request('/sign-in', { headers: { Host: 'grid.internal:8787' } })
+    expect((await refused.json()).error.message).toBe(
+      'http://grid.internal:8787 serves programs alone. Pages are at https://app.grid.example.',
+    )
+  })
+
   test('forwarded host headers are ignored', async () => {
     const headers = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' }
 
@@ -138,8 +157,16 @@ describe('Origin', () => {
     const response = await grid.request('/api/v1/me', { headers: { Host: 'agent-grid:8787' } })
 
     expect((await response.json()).error.message).toBe(
-      'agent-grid:8787 is not served here, only https://api.grid.example, https://app.grid.example. Set BASE_URL and APP_URL to the public addresses.',
+      'agent-grid:8787 is not served here, only https://api.grid.example, https://app.grid.example. Set BASE_URL and APP_URL to the public addresses, or add this one to EXTRA_BASE_URLS.',
     )
+  })
+
+  test('the 421 does not list further addresses', async () => {
+    await open({ env: { ...hosts, EXTRA_BASE_URLS: 'http://grid.internal:8787' } })
+    const response = await grid.request('/api/v1/me', { headers: { Host: 'other.example' } })
+
+    expect(response.status).toBe(421)
+    expect(await response.text()).not.toContain('internal')
   })
 
   test('the origin of the web application may call the API of a loopback grid', async () => {

@@ -52,7 +52,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       headers['A2A-Version'] = codec.version
       if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
-      const result = await run({ ...admitted, cards, codec, method, params: rpcRequest.params })
+      const result = await run({ ...admitted, cards: cards.ofCall(request), codec, method, params: rpcRequest.params })
       return result instanceof EventStream
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })

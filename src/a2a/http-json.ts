@@ -73,7 +73,13 @@ function operation(
       const given = request.method === 'POST' ? await readBody(bodies, request, limitsOf(aliases)) : queryOf(request)
       const inPath = names.map((name) => [name, hasVerb ? c.req.param(name)?.replace(/:\w+$/, '') : c.req.param(name)])
       const params = { ...given, ...Object.fromEntries(inPath) }
-      const result = await findMethod(method).run({ ...admitted, cards, codec: codec10, method, params })
+      const result = await findMethod(method).run({
+        ...admitted,
+        cards: cards.ofCall(request),
+        codec: codec10,
+        method,
+        params,
+      })
       if (!(result instanceof EventStream)) return new Response(JSON.stringify(result), { headers })
       const { 'Content-Type': _, ...others } = headers
       return streamResponse(result, admitted.connection, others, (result) => result)

@@ -57,8 +57,8 @@ export function pushAttempt(store: Store): LineAttempt {
     if (scheme === null) return undefined
     if (credentials !== undefined) return `${scheme} ${credentials}`
     if (scheme.toLowerCase() !== 'bearer') return undefined
-    const { sign } = await signer.keys()
-    if (!sign) throw new GridError('unavailable', 'This grid has no key to sign with.')
+    const { signAt } = await signer.keys()
+    if (!signAt) throw new GridError('unavailable', 'This grid has no key to sign with.')
     const claims = JSON.stringify({
       iss: baseUrl,
       aud: new URL(url).origin,
@@ -68,6 +68,7 @@ export function pushAttempt(store: Store): LineAttempt {
       taskId,
       request_body_sha256: createHash('sha256').update(body).digest('hex'),
     })
+    const sign = await signAt(baseUrl)
     const { protected: header, signature } = await sign(claims, 'JWT')
     return `${scheme} ${header}.${Buffer.from(claims).toString('base64url')}.${signature}`
   }

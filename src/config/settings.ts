@@ -16,6 +16,7 @@ import {
   origins,
   proxy,
   publicAddress,
+  publicAddresses,
   type Value,
   value,
   wholeNumber,
@@ -68,6 +69,11 @@ export const settings = {
     fallback: 'http://localhost:PORT',
   }),
   appUrl: setting('APP_URL', 'Public address of the web application.', publicAddress, { fallback: 'BASE_URL' }),
+  extraBaseUrls: setting(
+    'EXTRA_BASE_URLS',
+    'Further addresses at which programs reach the grid: MCP, A2A, REST, OAuth and cards. Pages are at APP_URL alone.',
+    publicAddresses,
+  ),
   databaseUrl: setting(
     'DATABASE_URL',
     'The database: a local file for one process, or libsql-server or Turso for several.',

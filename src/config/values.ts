@@ -65,6 +65,11 @@ export const publicAddress: Value<string | undefined> = value(
   origin.optional(),
 )
 
+export const publicAddresses: Value<string[]> = value(
+  'comma-separated http or https addresses without a path',
+  words('').pipe(z.array(origin)),
+)
+
 /** The origin of pages in an editor or a browser extension, such as `vscode-webview://1a2b`. */
 const appOrigin = z.string().regex(/^(?!https?:|file:|data:|javascript:)[a-z][a-z0-9+.-]*:\/\/[\w.-]*$/)
 

@@ -9,22 +9,24 @@ import { aliasPattern, normaliseAlias } from '../lib/names.ts'
 import { type AccountPicker, loadAccountPicker } from './account-picker.ts'
 import {
   type AuthorizationRequest,
-  type ClientRedirect,
   errorAddress,
   readAuthorizationRequest,
   readClientRedirect,
   seeOther,
 } from './authorize-request.ts'
 import { isDocumentUrl } from './client-document.ts'
-import type { OAuthParts } from './clients.ts'
+import type { Client, OAuthParts } from './clients.ts'
 import { authorizationErrorPage, consentPage } from './consent-page.tsx'
 import { parameter } from './form.ts'
+import { authorizePath } from './metadata.ts'
 import { type ConsentChoices, consentCookies, savePendingRequest } from './pending-request.ts'
 import type { Handler } from '../request-context.ts'
 
 /** Dependencies of the authorization endpoint. */
 export interface AuthorizeParts extends OAuthParts {
   sessions: Sessions
+  /** The issuer that the host in the path names. Fails with `not_found`. */
+  issuerAt(host: string | undefined): string
 }
 
 /** Query parameters of the consent page itself, in addition to those of the client. */
@@ -35,7 +37,7 @@ export const chosenParameter = 'chosen'
 export function authorizePage(parts: AuthorizeParts): Handler {
   return async function authorizePage(c) {
     try {
-      return await authorize(parts, c.req.raw)
+      return await authorize(parts, c.req.raw, parts.issuerAt(c.req.param('host')))
     } catch (error) {
       const known = c.get('trace').refusal(error)
       return await authorizationErrorPage(known, known.code === 'invalid_client' ? { status: 400 } : {})
@@ -43,7 +45,7 @@ export function authorizePage(parts: AuthorizeParts): Handler {
   }
 }
 
-async function authorize(parts: AuthorizeParts, request: Request): Promise<Response> {
+async function authorize(parts: AuthorizeParts, request: Request, issuer: string): Promise<Response> {
   const { pathname, searchParams: query, search } = new URL(request.url)
   const visitor = await parts.sessions.visitor(request)
   const signInFirst = () => seeOther(`/sign-in?next=${encodeURIComponent(pathname + search)}`)
@@ -58,9 +60,9 @@ async function authorize(parts: AuthorizeParts, request: Request): Promise<Respo
     authorization = readAuthorizationRequest(query, redirect, parts)
   } catch (error) {
     if (!(error instanceof GridError)) throw error
-    return await reportToClient(parts, redirect, error, visitor)
+    return await reportToClient(parts, errorAddress(redirect, error, issuer), redirect.client, error, visitor)
   }
-  return await showConsentPage(parts, request, query, authorization, visitor)
+  return await showConsentPage(parts, request, query, authorization, visitor, issuer)
 }
 
 /**
@@ -69,12 +71,12 @@ async function authorize(parts: AuthorizeParts, request: Request): Promise<Respo
  */
 async function reportToClient(
   { store: { global, deps } }: AuthorizeParts,
-  redirect: ClientRedirect,
+  returnTo: string,
+  client: Client,
   error: GridError,
   { user }: Visitor,
 ): Promise<Response> {
-  const returnTo = errorAddress(redirect, error, deps.config.appUrl)
-  const isApproved = await global.oauth.grants.hasApproved(user.id, redirect.client.id, deps.now())
+  const isApproved = await global.oauth.grants.hasApproved(user.id, client.id, deps.now())
   return isApproved ? seeOther(returnTo) : await authorizationErrorPage(error, { returnTo })
 }
 
@@ -84,11 +86,12 @@ async function showConsentPage(
   query: URLSearchParams,
   authorization: AuthorizationRequest,
   visitor: Visitor,
+  issuer: string,
 ): Promise<Response> {
   const { client, redirectUri, scopes } = authorization
   const search = query.get(searchParameter) ?? ''
   const picker = openedBy(visitor, await loadAccountPicker(store, visitor.user.id, scopes, search, hintedAlias(query)))
-  const handle = await savePendingRequest(store, authorization, visitor, choicesOf(picker, query))
+  const handle = await savePendingRequest(store, authorization, visitor, choicesOf(picker, query, issuer))
 
   const response = await consentPage({
     client: { name: client.name, domain: client.domain },
@@ -98,6 +101,7 @@ async function showConsentPage(
     handle: handle.token,
     picker,
     chosen: query.get(chosenParameter) ?? undefined,
+    path: authorizePath(issuer, store.deps.config),
     searchFields: clientParameters(query),
   })
   for (const cookie of consentCookies(request, handle, store.deps.config)) {
@@ -125,12 +129,17 @@ function hintedAlias(query: URLSearchParams): string | undefined {
   return aliasPattern.test(alias) ? alias : undefined
 }
 
-function choicesOf({ admins, agents, newAgentAccounts }: AccountPicker, query: URLSearchParams): ConsentChoices {
+function choicesOf(
+  { admins, agents, newAgentAccounts }: AccountPicker,
+  query: URLSearchParams,
+  issuer: string,
+): ConsentChoices {
   const entries = [...admins, ...agents].map(({ pick, accountId, agentId }) => ({ pick, accountId, agentId }))
   return {
     entries,
     makeIn: newAgentAccounts.map(({ accountId }) => accountId),
     query: `${new URLSearchParams(clientParameters(query))}`,
+    issuer,
   }
 }
 

@@ -25,6 +25,8 @@ interface ConsentView {
   picker: AccountPicker
   /** The `pick` of the entry that is preselected. */
   chosen: string | undefined
+  /** The path of this page. */
+  path: string
   /** The client's query parameters, which the search form sends again. */
   searchFields: [string, string][]
 }
@@ -163,15 +165,13 @@ function whyEmpty(scopes: OAuthScope[]): string {
     : `This program asks to act as an agent, and ${noAgent}.`
 }
 
-function Search({ view: { picker, searchFields } }: ViewProps) {
+function Search({ view: { picker, path, searchFields } }: ViewProps) {
   return (
-    <form method='get' action='/oauth/authorize' role='search' class='line'>
+    <form method='get' action={path} role='search' class='line'>
       {searchFields.map(([name, value]) => <input type='hidden' name={name} value={value} />)}
       <TextInput name='find' label='Find an agent or account' type='search' value={picker.search} maxLength={100} />
       <SubmitButton kind='plain'>Search</SubmitButton>
-      {picker.search !== '' && (
-        <ButtonLink href={`/oauth/authorize?${new URLSearchParams(searchFields)}`}>Show all</ButtonLink>
-      )}
+      {picker.search !== '' && <ButtonLink href={`${path}?${new URLSearchParams(searchFields)}`}>Show all</ButtonLink>}
     </form>
   )
 }

@@ -17,6 +17,7 @@ import { errorAddress, seeOther } from './authorize-request.ts'
 import { type AuthorizeParts, chosenParameter, searchParameter } from './authorize.ts'
 import { authorizationErrorPage } from './consent-page.tsx'
 import { parameter, readOAuthForm } from './form.ts'
+import { authorizePath } from './metadata.ts'
 import {
   type ConsentChoices,
   endConsentCookie,
@@ -77,11 +78,11 @@ async function allow(
   try {
     await createGrant(parts, pending, entry, code.hash, requestId)
   } catch (error) {
-    if (error instanceof GridError && error.code === 'confirmation_required') return confirmFirst(pending)
+    if (error instanceof GridError && error.code === 'confirmation_required') return confirmFirst(parts, pending)
     if (error instanceof GridError && error.code === 'access_denied') return await deny(parts, pending, error)
     throw error
   }
-  const location = withParameters(redirectUri, { code: code.token, state, iss: parts.store.deps.config.appUrl })
+  const location = withParameters(redirectUri, { code: code.token, state, iss: pending.choices.issuer })
   return clearConsentCookie(parts, proof, seeOther(location))
 }
 
@@ -124,8 +125,8 @@ async function createGrant(
 }
 
 /** To the page where users prove who they are, and then back to a new consent page. */
-function confirmFirst({ choices }: PendingRequest): Response {
-  return seeOther(`/confirm?next=${encodeURIComponent(`/oauth/authorize?${choices.query}`)}`)
+function confirmFirst(parts: AuthorizeParts, { choices }: PendingRequest): Response {
+  return seeOther(`/confirm?next=${encodeURIComponent(pageAgain(parts, choices, choices.query))}`)
 }
 
 /** Whether the user may currently authorize a client for this entry. `grants.add` checks it again in SQL. */
@@ -140,7 +141,7 @@ async function deny(parts: AuthorizeParts, pending: PendingRequest, error: GridE
   const { global, write, deps } = parts.store
   const [completed] = await write([global.oauth.requests.complete(pending.proof, null, deps.now())])
   if (completed.length === 0) throw requestNotPending()
-  return clearConsentCookie(parts, pending.proof, seeOther(errorAddress(pending, error, deps.config.appUrl)))
+  return clearConsentCookie(parts, pending.proof, seeOther(errorAddress(pending, error, pending.choices.issuer)))
 }
 
 /** The chosen entry. Only entries that the page showed are accepted. Fails with `invalid_request`. */
@@ -164,11 +165,12 @@ function accessLost(): GridError {
  * again with this agent selected. Fails like `createAgent`, and with `invalid_request` or `access_denied`.
  */
 async function createAgentDuringConsent(
-  { store: { global }, sessions }: AuthorizeParts,
+  parts: AuthorizeParts,
   { visitor, choices }: PendingRequest,
   form: URLSearchParams,
   requestId: string,
 ): Promise<Response> {
+  const { store: { global }, sessions } = parts
   const accountId = parameter(form, 'account')
   if (accountId === undefined || !choices.makeIn.includes(accountId)) {
     throw new GridError('invalid_request', 'Choose one of the accounts on the page.')
@@ -184,5 +186,10 @@ async function createAgentDuringConsent(
   const query = new URLSearchParams(choices.query)
   query.set(searchParameter, agent.alias)
   query.set(chosenParameter, `agent:${agent.id}`)
-  return seeOther(`/oauth/authorize?${query}`)
+  return seeOther(pageAgain(parts, choices, query))
+}
+
+/** The address of the consent page with this query. */
+function pageAgain({ store }: AuthorizeParts, { issuer }: ConsentChoices, query: string | URLSearchParams): string {
+  return `${authorizePath(issuer, store.deps.config)}?${query}`
 }

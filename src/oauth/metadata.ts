@@ -9,17 +9,14 @@ const prefix = '/.well-known/oauth-protected-resource'
 /** The paths of the MCP endpoint. Each of them is a resource on each served origin. */
 const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
 
-/**
- * The metadata documents of the resources. Their URLs come from the configuration, because behind a TLS proxy the
- * request does not contain the URL that the client uses. `issuer` is the authorization server.
- */
-export function protectedResources(servedOrigins: string[], issuer: string) {
-  /** The edge has already rejected requests to other hosts. */
-  function originOf(request: Request): string {
-    const host = (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
-    return servedOrigins.find((origin) => new URL(origin).host === host) ?? servedOrigins[0]
-  }
+/** The origin of this grid that a request asked. */
+type OriginOf = (request: Request) => string
 
+/**
+ * The metadata documents of the resources. Each origin is its own authorization server: a client may reach the grid by
+ * this name alone.
+ */
+export function protectedResources(originOf: OriginOf) {
   return {
     /** The URL of the requested resource's metadata: `resource_metadata` in a challenge. @see RFC 9728 §5.1 */
     metadataUrl(request: Request): string {
@@ -29,9 +26,10 @@ export function protectedResources(servedOrigins: string[], issuer: string) {
     metadata(c: AppContext): Response {
       const path = c.req.path.slice(prefix.length) || resourcePaths[0]
       if (!resourcePaths.includes(path)) throw new GridError('not_found', 'This resource does not exist.')
+      const origin = originOf(c.req.raw)
       return Response.json({
-        resource: `${originOf(c.req.raw)}${path}`,
-        authorization_servers: [issuer],
+        resource: `${origin}${path}`,
+        authorization_servers: [origin],
         bearer_methods_supported: ['header'],
         resource_name: 'agent-grid',
       })
@@ -39,8 +37,8 @@ export function protectedResources(servedOrigins: string[], issuer: string) {
   }
 }
 
-function resourceUrls(servedOrigins: readonly string[]): string[] {
-  return servedOrigins.flatMap((origin) => resourcePaths.map((path) => `${origin}${path}`))
+function resourceUrls(origins: readonly string[]): string[] {
+  return origins.flatMap((origin) => resourcePaths.map((path) => `${origin}${path}`))
 }
 
 /**
@@ -48,8 +46,8 @@ function resourceUrls(servedOrigins: readonly string[]): string[] {
  * and an origin alone is its first resource: all our URLs are one audience. Undefined is the first URL. It fails with
  * `invalid_target`. @see RFC 8707 §2
  */
-export function resourceReader(servedOrigins: readonly string[]): (requested: string | undefined) => string {
-  const urls = resourceUrls(servedOrigins)
+export function resourceReader(origins: readonly string[]): (requested: string | undefined) => string {
+  const urls = resourceUrls(origins)
   return function resourceOf(requested) {
     if (requested === undefined) return urls[0]
     const url = URL.parse(requested)
@@ -67,21 +65,33 @@ const serverPrefix = '/.well-known/oauth-authorization-server'
 export const serverMetadataPaths = ['', ...resourcePaths].map((path) => `${serverPrefix}${path}`)
 
 /**
- * Serves the metadata of the authorization server, the same on every host. `canFetchDocuments` says whether to advertise
- * client metadata documents: clients that see them advertised do not register. @see RFC 8414 §2
+ * The page of a person's consent. It is on `APP_URL`, and its path names another issuer: many clients put `?` behind the
+ * address, so it can have no query.
  */
-export function serverMetadata(
-  { appUrl: issuer, oauthDcr }: Config,
-  servedOrigins: readonly string[],
-  canFetchDocuments: () => boolean,
-): Handler {
+export function authorizePath(issuer: string, { appUrl }: Pick<Config, 'appUrl'>): string {
+  return issuer === appUrl ? '/oauth/authorize' : `/oauth/authorize/${encodeURIComponent(new URL(issuer).host)}`
+}
+
+/** The issuer that the host in the path of that page names. Fails with `not_found`. */
+export function issuerAt(host: string | undefined, origins: readonly string[], { appUrl }: Config): string {
+  const issuer = host === undefined ? appUrl : origins.find((origin) => new URL(origin).host === host)
+  if (issuer === undefined) throw new GridError('not_found', 'This address names no host of the grid.')
+  return issuer
+}
+
+/**
+ * Serves the metadata of the authorization server, whose issuer is the origin that was asked. `canFetchDocuments` says
+ * whether to advertise client metadata documents: clients that see them advertised do not register. @see RFC 8414 §2, §3.3
+ */
+export function serverMetadata(config: Config, originOf: OriginOf, canFetchDocuments: () => boolean): Handler {
   const authMethods = ['none', 'client_secret_post', 'client_secret_basic']
-  return function serverMetadata() {
+  return function serverMetadata(c) {
+    const issuer = originOf(c.req.raw)
     return Response.json({
       issuer,
-      authorization_endpoint: `${issuer}/oauth/authorize`,
+      authorization_endpoint: `${config.appUrl}${authorizePath(issuer, config)}`,
       token_endpoint: `${issuer}/oauth/token`,
-      ...(oauthDcr === 'on' && { registration_endpoint: `${issuer}/oauth/register` }),
+      ...(config.oauthDcr === 'on' && { registration_endpoint: `${issuer}/oauth/register` }),
       revocation_endpoint: `${issuer}/oauth/revoke`,
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
@@ -92,7 +102,7 @@ export function serverMetadata(
       scopes_supported: ['agent:use', 'admin', 'offline_access'],
       authorization_response_iss_parameter_supported: true,
       ...(canFetchDocuments() && { client_id_metadata_document_supported: true }),
-      protected_resources: resourceUrls(servedOrigins),
+      protected_resources: resourceUrls([issuer]),
     })
   }
 }

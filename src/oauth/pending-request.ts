@@ -17,6 +17,8 @@ export interface ConsentChoices {
   makeIn: string[]
   /** The query of the authorization request, to show the page again. */
   query: string
+  /** The issuer whose metadata the client read. */
+  issuer: string
 }
 
 /** A stored request whose consent page the user is answering. */

@@ -136,7 +136,7 @@ test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes by it
   await rows(grid, 'UPDATE oauth_grants SET revoked_at = 1 WHERE account_id = ?', [grid.acme.id])
   delete authProvider.kept.url
   await expect(second.client.listTools()).rejects.toThrow('Unauthorized')
-  expect(authProvider.kept.url.pathname).toBe('/oauth/authorize')
+  expect(authProvider.kept.url.pathname).toBe('/oauth/authorize/api.grid.example')
   await second.client.close()
 })
 

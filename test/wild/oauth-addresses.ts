@@ -57,7 +57,7 @@ const client: WildClient = {
       does: 'reads the metadata of the server',
       method: 'GET',
       path: '/.well-known/oauth-authorization-server/',
-      expect: { status: 200, body: { issuer: 'https://grid.example' } },
+      expect: { status: 200, body: { issuer: 'https://api.grid.example' } },
     },
     {
       does: 'registers',

@@ -29,12 +29,12 @@ export interface CardSkill {
 /** The shared endpoint takes text only. */
 const agentModes = ['text/plain', 'application/json', 'application/octet-stream']
 
-/** URLs come from the configuration, never from a request. */
-export function gridCard(config: Config): Card10 {
+/** `origin` is the one that was asked, of those in the configuration. URIs of extensions are the same everywhere. */
+export function gridCard(config: Config, origin: string): Card10 {
   return card(declaredExtensions(config, 'grid'), {
     name: 'agent-grid',
     description: 'A messaging grid for agents. A message is delivered to the inbox of the agent it names.',
-    supportedInterfaces: interfacesAt(`${config.baseUrl}/a2a/v1/grid`),
+    supportedInterfaces: interfacesAt(`${origin}/a2a/v1/grid`),
     modes: ['text/plain'],
     skills: [{
       id: 'deliver',
@@ -46,11 +46,11 @@ export function gridCard(config: Config): Card10 {
 }
 
 /** It names only the endpoint of the agent: at the shared endpoint, clients that ignore a tenant would reach no agent. */
-export function agentCard(config: Config, { alias, description, skills }: CardAgent): Card10 {
+export function agentCard(config: Config, origin: string, { alias, description, skills }: CardAgent): Card10 {
   return card(declaredExtensions(config, 'agent'), {
     name: alias,
     description: description || `The agent @${alias} of this grid.`,
-    supportedInterfaces: interfacesAt(agentUrl(config.baseUrl, alias)),
+    supportedInterfaces: interfacesAt(agentUrl(origin, alias)),
     modes: agentModes,
     skills: skills.length > 0 ? skills.map(skillOf) : [{
       id: 'message',

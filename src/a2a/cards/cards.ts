@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { agentCard, type Card10, type CardSkill, extendedCard, gridCard, hybridCard } from './card.ts'
 import { signCard, Signer } from './signing.ts'
-import type { A2aVersion } from '../codec.ts'
+import type { MethodCall } from '../method-call.ts'
 import { authenticateAgent, challenge, requestsVersion10 } from '../request.ts'
 import type { AuthenticateCall } from '../../auth/bearer.ts'
 import { findCardAgent } from '../../grid/cards.ts'
@@ -52,17 +52,23 @@ interface SignedCard {
 export class Cards {
   readonly #store: Store
   readonly #authenticateCall: AuthenticateCall
+  readonly #originOf: (request: Request) => string
   readonly #signer: Signer
   readonly #kept = new RecentMap<string, SignedCard>(keptBytes)
 
-  constructor(store: Store, authenticateCall: AuthenticateCall) {
+  /** `originOf`: the origin of the grid that a request asked, which its card names. */
+  constructor(store: Store, authenticateCall: AuthenticateCall, originOf: (request: Request) => string) {
     this.#store = store
     this.#authenticateCall = authenticateCall
+    this.#originOf = originOf
     this.#signer = new Signer(store)
   }
 
   /** The card of the shared endpoint, for everyone. */
-  readonly root: Handler = (c) => this.#serve(c.req.raw, gridCard(this.#store.deps.config), true)
+  readonly root: Handler = (c) => {
+    const request = c.req.raw
+    return this.#serve(request, gridCard(this.#store.deps.config, this.#originOf(request)), true)
+  }
 
   /** The card of an agent: for everyone if it is public, otherwise for agents of its account. */
   readonly agent: Handler = (c) =>
@@ -71,13 +77,15 @@ export class Cards {
       const hasKey = request.headers.has('authorization')
       const openAccount = hasKey ? async () => (await authenticateAgent(this.#authenticateCall, c)).account : undefined
       const agent = await findCardAgent(this.#store, c.req.param('alias')!, openAccount)
-      return await this.#serve(request, agentCard(this.#store.deps.config, agent), agent.isPublic)
+      const card = agentCard(this.#store.deps.config, this.#originOf(request), agent)
+      return await this.#serve(request, card, agent.isPublic)
     })
 
   readonly extended: Handler = (c) =>
     this.#answer(c, async () => {
       const { account } = await authenticateAgent(this.#authenticateCall, c)
-      return await this.#serve(c.req.raw, await this.#extendedCard(account, c.req.param('alias') ?? ''), false)
+      const request = c.req.raw
+      return await this.#serve(request, await this.#extendedCard(request, account, c.req.param('alias') ?? ''), false)
     })
 
   /** The public keys that verify the signatures. */
@@ -92,21 +100,28 @@ export class Cards {
     })
   }
 
-  /** The result of the operation. Without an alias, the card is that of the shared endpoint. Fails with `agent_not_found`. */
-  async extendedCard(account: AccountStore, version: A2aVersion, alias = ''): Promise<unknown> {
-    const card = await this.#extendedCard(account, alias)
-    return JSON.parse((await this.#sign(card, version === '1.0')).text)
+  /** The operation of a call. Without an alias, the card is that of the shared endpoint. Fails with `agent_not_found`. */
+  ofCall(request: Request): MethodCall['cards'] {
+    return {
+      extendedCard: async (account, version, alias = '') => {
+        const card = await this.#extendedCard(request, account, alias)
+        return JSON.parse((await this.#sign(request, card, version === '1.0')).text)
+      },
+    }
   }
 
-  async #extendedCard(account: AccountStore, alias: string): Promise<Card10> {
+  async #extendedCard(request: Request, account: AccountStore, alias: string): Promise<Card10> {
     const { config } = this.#store.deps
-    if (alias === '') return extendedCard(gridCard(config), await reachableAgents(account))
-    return extendedCard(agentCard(config, await findCardAgent(this.#store, alias, () => Promise.resolve(account))))
+    const origin = this.#originOf(request)
+    if (alias === '') return extendedCard(gridCard(config, origin), await reachableAgents(account))
+    return extendedCard(
+      agentCard(config, origin, await findCardAgent(this.#store, alias, () => Promise.resolve(account))),
+    )
   }
 
   async #serve(request: Request, card: Card10, isPublic: boolean): Promise<Response> {
     const is10 = requestsVersion10(request) || requestPath(request).endsWith(path10)
-    const { text, etag, since } = await this.#sign(card, is10)
+    const { text, etag, since } = await this.#sign(request, card, is10)
     const headers = {
       'Content-Type': 'application/json',
       'Cache-Control': isPublic ? 'public, max-age=300' : 'private, no-cache',
@@ -120,13 +135,13 @@ export class Cards {
   }
 
   /** Signatures differ each time, so the ETag is made from the other members. */
-  async #sign(card10: Card10, is10: boolean): Promise<SignedCard> {
+  async #sign(request: Request, card10: Card10, is10: boolean): Promise<SignedCard> {
     const card = is10 ? card10 : hybridCard(card10)
-    const { kid, sign } = await this.#signer.keys()
+    const { kid, signAt } = await this.#signer.keys()
     const name = createHash('sha256').update(`${kid} ${JSON.stringify(card)}`).digest('base64url').slice(0, 22)
     const kept = this.#kept.get(name)
     if (kept) return kept
-    const signatures = sign && await signCard(card, card10, sign)
+    const signatures = signAt && await signCard(card, card10, await signAt(this.#originOf(request)))
     // They come last: a suite of A2A searches the text for certain words before others, and signatures may spell them.
     const text = JSON.stringify({ ...card, ...(signatures && { signatures }) })
     const signed = { text, etag: `W/"${name}"`, since: this.#store.deps.now() }

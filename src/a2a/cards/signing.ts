@@ -12,7 +12,8 @@ const knownMs = minute
 interface Keys {
   /** The `kid` of the key that signs; undefined if cards are not signed. */
   kid?: string
-  sign?: Sign
+  /** Signs as the grid at one of its origins, where verifiers find the key. */
+  signAt?(origin: string): Promise<Sign>
   /** @see RFC 7517 §5 */
   set: { keys: JWK[] }
 }
@@ -41,8 +42,8 @@ export class Signer {
     const { current, published } = await readSigningKeys(this.#store)
     const set = { keys: published }
     if (!current) return { set }
-    const jku = `${this.#store.deps.config.baseUrl}${keySetPath}`
-    return { kid: current.id, sign: await createSigner(current.privateKey, { kid: current.id, jku }), set }
+    const { id: kid, privateKey } = current
+    return { kid, signAt: (origin) => createSigner(privateKey, { kid, jku: `${origin}${keySetPath}` }), set }
   }
 }
 

@@ -4,6 +4,11 @@ import { getPath } from 'hono/utils/url'
 /** What programs call. Their users write addresses by hand, and often end them with a slash. */
 const ofPrograms = /^\/(?:mcp|a2a|api|oauth|\.well-known|healthz|readyz|metrics)(?:\/|$)/
 
+/** Whether programs call a path. The page of a person's consent is none of these. */
+export function isForPrograms(path: string): boolean {
+  return ofPrograms.test(path) && !/^\/oauth\/authorize(?:\/|$)/.test(path)
+}
+
 /** The path without one slash at its end, for the paths of programs. `//` and `%2F` are no such slash. */
 export function requestPath(request: Request): string {
   const path = getPath(request)

@@ -173,3 +173,25 @@ function inPython(json: string): string {
     unit < '\x7f' ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   ).join('')
 }
+
+test('a card names the host that was asked, and so do its signatures', async () => {
+  grid = await testGrid({
+    env: { BASE_URL: 'https://grid.example', EXTRA_BASE_URLS: 'http://grid.internal:8787, http://localhost:9999' },
+  })
+  const { key } = grid.alice
+  for (const origin of ['https://grid.example', 'http://grid.internal:8787', 'http://[::1]:9999']) {
+    for (const path of ['/.well-known/agent-card.json', '/a2a/v1/agents/bob/', '/a2a/v1/grid/v1/card']) {
+      const card = await cardAt(`${origin}${path}`, '1.0', key) as unknown as AgentCard
+      expect(card.supportedInterfaces.every(({ url }) => url.startsWith(`${origin}/a2a/v1/`))).toBe(true)
+      await verifyCard(card as unknown as ServedCard, async (kid, jku) => {
+        expect(jku).toBe(`${origin}/.well-known/jwks.json`)
+        return keyIn({ keys: await publishedKeys() }, kid)
+      })
+    }
+    const answer = await grid.post(`${origin}/a2a/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'GetExtendedAgentCard' }, {
+      Authorization: `Bearer ${key}`,
+      'A2A-Version': '1.0',
+    })
+    expect((await answer.json()).result.supportedInterfaces[0].url).toBe(`${origin}/a2a/v1/grid`)
+  }
+})
