@@ -1,8 +1,9 @@
 /** The issuers of OpenID Connect: which texts mean the same one, and whose word about addresses may count. */
 
 const google = 'accounts.google.com'
-const publicHosts = `appleid.apple.com login.yahoo.com www.facebook.com www.linkedin.com gitlab.com slack.com
-  login.salesforce.com id.twitch.tv oauth.telegram.org`.trim().split(/\s+/)
+const publicHosts = `appleid.apple.com login.yahoo.com api.login.yahoo.com www.facebook.com www.linkedin.com github.com
+  gitlab.com codeberg.org huggingface.co discord.com slack.com access.line.me www.dropbox.com orcid.org
+  login.salesforce.com test.salesforce.com id.twitch.tv oauth.telegram.org`.trim().split(/\s+/)
 const microsoft = /^(login\.microsoftonline\.(com|us)|login\.partner\.microsoftonline\.cn|sts\.windows\.net)$/
 /** Any organization, any person, or both. The last one is the tenant of all private persons. */
 const manyTenants = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']

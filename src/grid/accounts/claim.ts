@@ -14,6 +14,7 @@ import type { Statement } from '../../store/sql.ts'
 import type { Claim, ClaimableAgent, ClaimOffer } from '../../store/global/claims.ts'
 import type { Store } from '../../store/store.ts'
 import { activityRow, recordActivity, type RecordedCall } from '../activity.ts'
+import { refuseTooManyAgents, requireAgentLimit } from '../agents/agents.ts'
 import { refuseTooManySkills, requireSkillLimit } from '../agents/skills.ts'
 import type { Proved } from '../people/email-links.ts'
 import { claimEmail } from '../people/email-templates.ts'
@@ -155,8 +156,8 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
  * the provisional account.
  *
  * Fails with `link_expired` or `not_found`, as the source of the claim says, with `not_allowed`, `invalid_input` (also
- * if the other account would have too many skills), `write_conflict`, or `claim_changed` if agents were added or deleted
- * since.
+ * if the other account would have too many skills), `agent_limit_reached`, `write_conflict`, or `claim_changed` if agents
+ * were added or deleted since.
  */
 export async function claimAccount(
   store: Store,
@@ -204,8 +205,10 @@ async function moveStatements(
   const added = await refuseTooManySkills(into, skills, {
     advice: 'Delete some of them first, or keep the agents in an account of their own.',
   })
+  if (moved.length > 0) await refuseTooManyAgents(into, moved.length)
   return [
     ...await store.global.claims.move(claim, { to, moved, keysSince: claim.at - day }),
+    ...(moved.length > 0 ? requireAgentLimit(into) : []),
     ...(added > 0 ? [requireSkillLimit(into)] : []),
     into.change.activity.add(activityRow(into.actor, call, 'ok', claim.at)),
   ]

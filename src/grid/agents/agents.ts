@@ -150,13 +150,14 @@ export async function refuseTakenAlias(
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
 }
 
-/** Fails with `agent_limit_reached`. */
-export async function refuseTooManyAgents(account: AccountStore): Promise<void> {
+/** Fails with `agent_limit_reached` if the account may not have `added` more agents. */
+export async function refuseTooManyAgents(account: AccountStore, added = 1): Promise<void> {
   const { agents: max } = await limitsOf(account)
-  if (max === 0 || await account.read.agents.programs() < max) return
+  const now = await account.read.agents.programs()
+  if (max === 0 || now + added <= max) return
   throw new GridError(
     'agent_limit_reached',
-    `The account has ${max.toLocaleString('en')} agents, and no more are allowed. Delete one first.`,
+    `The account has ${now.toLocaleString('en')} agents, and may have ${max.toLocaleString('en')}. Delete some first.`,
   )
 }
 

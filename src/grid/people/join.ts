@@ -82,15 +82,16 @@ const proofs: { [By in Way['by']]: Proof<By> } = {
 
 /**
  * Statements that make the user a member of the account, once they have proved what the way demands. Every path that makes
- * a member takes them. Fails with `not_allowed`.
+ * a member takes them. They fail their unit if the account is deleted. Fails with `not_allowed`.
  */
 export async function join(
   account: AccountStore,
   { id, role, isByClaim = false }: { id: string; role: Role; isByClaim?: boolean },
   way: Way,
 ): Promise<Statement[]> {
-  const { sso, team } = account.change
+  const { removal, sso, team } = account.change
   return [
+    removal.requireKept(),
     ...await prove(account, id, way),
     team.addMember(id, role, account.deps.now(), isByClaim),
     team.letIn(id),

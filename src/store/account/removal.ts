@@ -42,7 +42,8 @@ const requireUnclaimed = precondition(`EXISTS (
 const requireDeleted = precondition(`EXISTS (
   SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at <= :until AND accounts.state <> 'removing')`)
 const requireKept = precondition(`EXISTS (
-  SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at IS NULL)`)
+  SELECT 1 FROM accounts
+  WHERE accounts.id = :account AND accounts.deleted_at IS NULL AND accounts.state NOT IN ('removing', 'removed'))`)
 
 const requireRestorable = precondition(`EXISTS (
   SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at > :after AND accounts.state <> 'removing')`)
@@ -79,6 +80,8 @@ export const removal = {
     liveAgents: async () => (await account.all(live)).map(({ id }) => id),
   }),
   changes: (account: AccountDb) => ({
+    /** Fails the unit if the account is deleted when it runs. */
+    requireKept: (): Statement => account.bind(requireKept, {}),
     /** Delete the account at `at`: until it is removed, `restore` brings all of it back. */
     delete: (at: number): Statement[] => [
       account.bind(requireKept, {}),

@@ -69,7 +69,7 @@ const invitationByToken = crossAccountQuery<
   JOIN accounts ON accounts.id = invitations.account_id
   LEFT JOIN users ON users.id = invitations.invited_by
   WHERE invitations.token_hash = :hash AND invitations.accepted_at IS NULL AND invitations.ended_at IS NULL
-    AND invitations.expires_at > :now`,
+    AND invitations.expires_at > :now AND accounts.deleted_at IS NULL`,
   { isLinkShown: boolean },
 )
 export const invitations = (db: Db) => ({

@@ -23,9 +23,11 @@ export const ssoProviderColumns = `account_id AS account, id, name, issuer, clie
   verified_at, missing_since, checked_at, is_required, role_claim, roles, email_claim, is_trusted, scopes, draft`
 export const ssoProviderDecoders = { isRequired: boolean, roles: json, isTrusted: boolean }
 
+const signsIn = `verified_at IS NOT NULL AND draft = ''
+  AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = sso_providers.account_id AND accounts.deleted_at IS NOT NULL)`
 const provider = crossAccountQuery<SsoProvider>(
   'provider of single sign-on',
-  `SELECT ${ssoProviderColumns} FROM sso_providers WHERE id = :id AND verified_at IS NOT NULL AND draft = ''`,
+  `SELECT ${ssoProviderColumns} FROM sso_providers WHERE id = :id AND ${signsIn}`,
   ssoProviderDecoders,
 )
 const byIdAnyway = crossAccountQuery<SsoProvider>(
@@ -36,12 +38,12 @@ const byIdAnyway = crossAccountQuery<SsoProvider>(
 const ofDomain = crossAccountQuery<Pick<SsoProvider, 'id' | 'name' | 'issuer' | 'isTrusted' | 'domain'>>(
   'provider of single sign-on',
   `SELECT id, name, issuer, is_trusted, domain FROM sso_providers
-  WHERE domain = :domain AND verified_at IS NOT NULL AND draft = ''`,
+  WHERE domain = :domain AND ${signsIn}`,
   { isTrusted: boolean },
 )
 const anyVerified = crossAccountQuery<{ domain: string }>(
   'provider of single sign-on',
-  `SELECT domain FROM sso_providers WHERE domain > '' AND verified_at IS NOT NULL AND draft = '' LIMIT 1`,
+  `SELECT domain FROM sso_providers WHERE domain > '' AND ${signsIn} LIMIT 1`,
 )
 const toCheck = crossAccountQuery<{ account: string }>(
   'domains to be checked',

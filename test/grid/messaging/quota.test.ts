@@ -130,7 +130,7 @@ onEachDatabase((open) => {
     const { code, message } = await create('dave')
 
     expect(code).toBe('agent_limit_reached')
-    expect(message).toBe('The account has 3 agents, and no more are allowed. Delete one first.')
+    expect(message).toBe('The account has 3 agents, and may have 3. Delete some first.')
     await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'carol' })
     expect(await create('dave')).toMatchObject({ api_key: expect.any(String) })
   })

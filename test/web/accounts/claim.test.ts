@@ -1,5 +1,6 @@
 /** Claiming agents that signed up, by their link or as offered. See docs/security.md, "Signup and claims". */
 import { beforeEach, expect, test } from 'vitest'
+import { setLimits } from '../../../src/grid/accounts/limits.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { setAgentSkills } from '../../../src/grid/agents/skills.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -130,6 +131,23 @@ test('a move never makes the account exceed its skills, and says what to do', as
   const done = await claim(person, one.path, {}, { 'bean-one': 'discard' })
   expect(done.at).toContain(`/accounts/${grid.acme.id}`)
   expect(await count()).toBe(1_000)
+})
+
+test('nor its agents, also if others are created at the same time', async () => {
+  await grid.setPassword(ann, password)
+  await setLimits(grid.acme.store, { agents: 3 })
+  const one = await signUp('bean-one', ann)
+  await signUp('bean-two', ann)
+  const person = browser(grid)
+  await person.submit(await emailLinkPath(one.path), {})
+
+  const refused = await claim(person, one.path)
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('has 2 agents, and may have 3')])
+  await Promise.all([
+    claim(person, one.path, {}, { 'bean-one': 'discard' }),
+    createAgent(grid.acme.store, { alias: 'carol' }).catch(() => undefined),
+  ])
+  expect(await grid.acme.store.read.agents.programs()).toBe(3)
 })
 
 test('the claim link alone is not enough, because the agent has it too', async () => {

@@ -4,7 +4,7 @@ import { join } from '../../../src/grid/people/join.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import type { TestGrid } from '../../support/grid.ts'
-import { linkOut, type OidcServer, signInBy } from '../../support/oidc.ts'
+import { beginAt, linkOut, type OidcServer, signInBy } from '../../support/oidc.ts'
 import { emailedPath, type Person, person, signedIn } from '../../support/people.ts'
 import { activityOf, postWithToken } from '../../support/roles.ts'
 import { settings, type SsoGrid, ssoGrid } from '../../support/sso.ts'
@@ -113,6 +113,8 @@ test.each([
   'https://login.microsoftonline.com/organizations/v2.0',
   'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
   'https://gitlab.com',
+  'https://api.login.yahoo.com',
+  'https://huggingface.co',
 ])('the owner cannot say so of %s, where strangers have users', async (issuer) => {
   const given = { ...world.given(), issuer, isTrusted: 'on' }
 
@@ -237,6 +239,20 @@ test('a removal ends invitations of the address, and only a later invitation let
 
   expect(await member(una.email)).toMatchObject({ role: 'member' })
   expect(await rows(grid, 'SELECT * FROM removed_members WHERE account_id = ?', [grid.acme.id])).toEqual([])
+})
+
+test('nobody joins a deleted account: not with its provider, nor by an invitation, nor at the moment of its end', async () => {
+  const id = await world.setUp()
+  const ina = await person(grid, { email: 'ina@outside.example' })
+  const team = `/accounts/${grid.acme.id}/settings/team/invitations`
+  await postWithToken(await asOwner(), team, { email: ina.email, role: 'member' })
+  const invitation = emailedPath(grid)
+  await grid.acme.store.write(grid.acme.store.change.removal.delete(grid.clock.now))
+
+  expect(await beginAt(browser(grid), id)).toContain('There is no such single sign-on')
+  expect((await (await signedIn(grid, ina)).open(invitation)).text).toContain('was used or withdrawn')
+  await expect(grid.acme.store.write(await join(grid.acme.store, { id: ina.id, role: 'member' }, { by: 'operator' })))
+    .rejects.toMatchObject({ code: 'write_conflict' })
 })
 
 test('each way in proves an address within its unit', async () => {
