@@ -35,7 +35,7 @@ export interface ListenOptions {
 type CallerOf = (request: UncheckedRequest) => string
 
 /** Callers take turns for these paths apart from all else: a supervisor must hear that a busy process is alive. */
-const healthPaths = ['/healthz', '/readyz', '/metrics']
+const healthPaths = /^\/(?:healthz|readyz|metrics)\/?(?:\?|$)/
 
 /** A request as a server received it, and its connection. */
 export interface ReceivedRequest extends Connection, UncheckedRequest {
@@ -68,7 +68,7 @@ export function createDispatcher(
 }
 
 function isHealthCheck({ method, path }: ReceivedRequest): boolean {
-  return healthPaths.includes(path ?? '') && (method === 'GET' || method === 'HEAD')
+  return healthPaths.test(path ?? '') && (method === 'GET' || method === 'HEAD')
 }
 
 /** The answer on a connection that is closed. */

@@ -210,6 +210,18 @@ test('a message that is retracted while its words are cut does not come into the
   expect(await found(grid.bob, 'word')).toEqual(['a lasting word'])
 })
 
+test.each(['{"parts":["x"]}', '{"parts":5}', '{"parts":null}', '{'])(
+  'a long message whose details are damaged, %s, does not keep others from the index',
+  async (a2a) => {
+    const { id } = await say(grid.alice, 'bob', 'broken '.repeat(2_000))
+    await rows(grid, 'UPDATE messages SET a2a = ? WHERE account_id = ? AND id = ?', [a2a, grid.acme.id, id])
+    await say(grid.bob, 'alice', 'a later word')
+
+    expect(await found(grid.alice, 'later')).toEqual(['a later word'])
+    expect(await found(grid.alice, 'broken')).toHaveLength(1)
+  },
+)
+
 test('posts are found by the members of the time, and filters choose sender, recipient and time', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', description: '', members: ['alice', 'bob'] })
   await say(grid.alice, 'bob', 'word one')

@@ -6,7 +6,7 @@ import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { type Delivered, deliverHeld } from './deliver-held.ts'
+import { type Delivered, deliverHeld, givenOf } from './deliver-held.ts'
 import { endHeld } from './end-held.ts'
 import { findHeld, type FoundHeld } from './held.ts'
 
@@ -46,7 +46,8 @@ export async function approve(
     const found = await decidable(account, choice)
     const by = await decider(account)
     const at = account.deps.now()
-    const edited = text !== undefined && text !== found.held.body
+    // The beginning of a long text is an edit: the rest of it is not wanted.
+    const edited = text !== undefined && text !== givenOf(found.content).text
     try {
       const decided = { ...by, state: 'approved' as const, reason: null, edited, at }
       return await deliverHeld(account, found, decided, edited ? text : undefined)

@@ -53,6 +53,11 @@ export async function deliverHeld(
   return await commit({ account, from, found, decided, recipient, before: outgoing.message, message, step })
 }
 
+/** The text and the details as they were given to the send. */
+export function givenOf({ body, a2a, parts }: HeldContent): ReturnType<typeof asGiven> {
+  return asGiven(body, a2a === null ? undefined : wholeDetails(a2a, parts))
+}
+
 /** The message as it would be sent now. */
 function outgoingOf(
   ends: Pick<OutgoingMessage, 'account' | 'sender' | 'recipient'>,
@@ -60,9 +65,9 @@ function outgoingOf(
   { at }: Decided,
   text: string | undefined,
 ): OutgoingMessage {
-  const { body, a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
+  const { a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
   const { hops, flagged, sanitized, sharedWith, via, type, recipient } = content
-  const given = asGiven(body, a2a === null ? undefined : wholeDetails(a2a, parts))
+  const given = givenOf(content)
   const isEdited = text !== undefined
   const cleaned = isEdited ? checkText(text).text : given.text
   const details = isEdited && given.details ? withText(given.details, a2a, cleaned) : given.details

@@ -63,7 +63,16 @@ const json = (what: string, holds: (value: unknown) => boolean) =>
   })
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const jsonObject = json('an object as JSON', isObject)
+const isTextOrNull = (value: unknown) => value === null || typeof value === 'string'
+const areTexts = (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string')
+const isListOf = (holds: (value: unknown) => boolean) => (value: unknown) =>
+  value === undefined || (Array.isArray(value) && value.every(holds))
+const details = json(
+  'the details of a message',
+  (value) =>
+    isObject(value) && [value.parts, value.more].every(isListOf(isObject)) &&
+    isListOf((choice) => typeof choice === 'string')(value.choices),
+)
 const jsonList = json('a list as JSON', Array.isArray)
 const jsonIds = json(
   'a list of ids as JSON',
@@ -81,15 +90,37 @@ const turnLimits = json(
 )
 const holdingRule = json(
   'a rule',
-  (value) => isObject(value) && typeof value.name === 'string' && Array.isArray(value.deciders),
+  (value) =>
+    isObject(value) && isTextOrNull(value.id) && typeof value.name === 'string' && areTexts(value.deciders) &&
+    ['boolean', 'undefined'].includes(typeof value.isRisky),
+)
+const findings = json(
+  'a list of findings',
+  (value) =>
+    Array.isArray(value) &&
+    value.every((one) => isObject(one) && typeof one.guardrail === 'string' && areTexts(one.kinds)),
 )
 
 const directions = oneOf('inbound', 'outbound', 'both')
 const actions = oneOf('block', 'hold', 'redact', 'flag')
 const outcomes = oneOf('blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed')
-const taskState = oneOf(
+const taskStates = [
   ...['submitted', 'working', 'input-required', 'auth-required', 'completed', 'canceled', 'failed', 'rejected'],
+]
+const taskState = oneOf(...taskStates)
+/** The worker needs it of all accounts when the time to decide is over. */
+const heldDelivery = json(
+  'what a held message needs to be delivered',
+  (value) =>
+    isObject(value) && isTextOrNull(value.taskId) && isTextOrNull(value.contextId) &&
+    typeof value.isInTaskAlone === 'boolean' && (value.expiresAt === null || Number.isSafeInteger(value.expiresAt)) &&
+    (value.step === undefined || isHeldStep(value.step)),
 )
+const isHeldStep = (step: unknown): boolean =>
+  isObject(step) && (step.state == null || taskStates.includes(String(step.state))) &&
+  (step.chunk === undefined || isObject(step.chunk) && typeof step.chunk.artifactId === 'string' &&
+      typeof step.chunk.append === 'boolean' && typeof step.chunk.lastChunk === 'boolean' &&
+      isTextOrNull(step.chunk.name))
 
 /** By table and column. Every column of `tables.ts` has one. */
 export const validators: Readonly<Record<string, Readonly<Record<string, Validator>>>> = {
@@ -184,7 +215,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     edited: flag,
     via: optional(oneOf('slack')),
     body,
-    a2a: optional(jsonObject),
+    a2a: optional(details),
     held: flag,
   },
   parts: {
@@ -203,8 +234,8 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     task_id: optional(id),
     state: oneOf('held', 'approved', 'refused', 'expired', 'retracted', 'joined'),
     rule: holdingRule,
-    findings: jsonList,
-    later: jsonObject,
+    findings,
+    later: heldDelivery,
     sent_at: past,
     held_at: past,
     expires_at: time,
@@ -228,7 +259,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     task_id: optional(id),
     expires_at: optional(time),
     body: optional(body),
-    a2a: optional(jsonObject),
+    a2a: optional(details),
   },
   lease_releases: { agent_id: id, message_id: id, n: count, leased_at: past, released_at: past },
   uploads: {
@@ -289,8 +320,8 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     guardrail_name: name,
     direction: oneOf('inbound', 'outbound'),
     action: outcomes,
-    kinds: text(10_000),
-    agent_ids: text(50_000),
+    kinds: json('a list of texts as JSON', areTexts),
+    agent_ids: jsonIds,
     sender_alias: alias,
     recipient,
     message_id: optional(id),

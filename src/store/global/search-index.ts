@@ -41,13 +41,15 @@ const next = crossAccountQuery<NewText>(
   ORDER BY messages.seq LIMIT :limit`,
 )
 
+// What is damaged has no text: it must not stop the index of all accounts.
+const part = `iif(one.type = 'object', one.value, '{}')`
 const whole = crossAccountQuery<{ text: string | null }>(
   'texts of new messages',
   `
-  SELECT group_concat(coalesce(parts.content, one.value ->> 'text'), char(10)) AS text
-  FROM messages CROSS JOIN json_each(messages.a2a, '$.parts') AS one
+  SELECT group_concat(coalesce(parts.content, ${part} ->> 'text'), char(10)) AS text
+  FROM messages CROSS JOIN json_each(iif(json_valid(messages.a2a), messages.a2a, '{}'), '$.parts') AS one
   LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
-    AND parts.id = one.value ->> 'part_id' AND one.value ->> 'kind' = 'text'
+    AND parts.id = ${part} ->> 'part_id' AND ${part} ->> 'kind' = 'text'
   WHERE messages.seq = :seq`,
 )
 

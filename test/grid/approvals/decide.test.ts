@@ -225,3 +225,14 @@ test('a person who writes is told that the message waits', async () => {
 
   expect(html).toContain('waits for the approval')
 })
+
+test('an edit that leaves the beginning of a long text as it is delivers nothing more', async () => {
+  await send(`${'x'.repeat(10_000)} and the end`)
+  const { body } = await waiting(ann)
+  await approveOne(ann, body)
+
+  const [message] = await read(grid.bob)
+  expect(message).toMatchObject({ message: body, edited: true })
+  expect(message).not.toHaveProperty('parts')
+  expect(await rows(grid, 'SELECT id FROM parts WHERE account_id = ?', [grid.acme.id])).toEqual([])
+})

@@ -60,6 +60,14 @@ test('ids, times, aliases and addresses are as the product makes them', () => {
     .toEqual([])
   expect(accepted(['javascript:alert(1)', 'data:text/html,x', 'file:///etc', 'x'], named(/_url$/))).toEqual([])
   expect(accepts('guardrails', 'config', '{"url":"javascript:alert(1)"}')).toBe(false)
+  const later = { taskId: null, isInTaskAlone: false, expiresAt: null, contextId: null }
+  const changes = [{ taskId: 5 }, { isInTaskAlone: 1 }, { expiresAt: 'x' }, { step: 7 }, { step: { state: 'x' } }]
+  expect(accepts('held_messages', 'later', JSON.stringify({ ...later, step: { state: null } }))).toBe(true)
+  expect(accepted(['{}', ...changes.map((change) => JSON.stringify({ ...later, ...change }))], named(/^later$/)))
+    .toEqual([])
+  expect(accepted(['{"name":"x","deciders":[{}],"id":null}', '{"deciders":[]}'], named(/^rule$/))).toEqual([])
+  expect(accepted(['[null]', '[{"guardrail":"x"}]'], named(/^findings$/))).toEqual([])
+  expect(accepted(['{"parts":5}', '{"parts":["x"]}', '{"more":[null]}', '{"choices":[1]}'], named(/^a2a$/))).toEqual([])
   expect(
     accepted(['{', '[1', '"x"', '['.repeat(100)], named(/^(config|a2a|rule|later|findings|deciders|turn_limits)$/)),
   )
