@@ -40,7 +40,15 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
       id: 'codex',
       title: 'Codex',
       where: '~/.codex/config.toml',
-      text: `[mcp_servers.${name}]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${key}" }`,
+      text: `[mcp_servers.${name}]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${key}" }\n` +
+        // With a model that it does not know, Codex shows 12 KB of an answer, and the rest of the messages would be lost.
+        `\n[mcp_servers.${name}.tools.read_messages]\noutput_token_limit = 10000`,
+    },
+    {
+      id: 'gemini',
+      title: 'Gemini CLI',
+      where: 'In a terminal',
+      text: `gemini mcp add --scope user --transport http ${name} ${url} \\\n  --header "Authorization: Bearer ${key}"`,
     },
     {
       id: 'cursor',
@@ -66,7 +74,7 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
     {
       id: 'mcp',
       title: 'Any other MCP client',
-      where: 'The format of most clients; some call the type streamable-http',
+      where: 'The format of most clients; some call the type streamable-http. Never choose sse',
       text: json(mcpConfig(baseUrl, key, name)),
     },
   ]
