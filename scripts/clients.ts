@@ -2,6 +2,7 @@
  * `npm run clients`: the whole way of a newcomer, from the clone to the first reply, with curl and with MCP clients from
  * npm, each with an agent key, and with OAuth as an agent and as an admin.
  */
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -11,7 +12,7 @@ import { hasBrowser } from '../test/support/chromium.ts'
 import { fakeXdgOpen } from '../test/support/fake-xdg-open.ts'
 import { gridPath } from '../test/support/mcp.ts'
 import { createClientHome, Steps } from './clients/client-process.ts'
-import type { ToolCall } from './clients/fake-model.ts'
+import type { Next, ToolCall } from './clients/fake-model.ts'
 import { type McpClient, mcpClients } from './clients/mcp-clients.ts'
 import { answerTo, type NewcomersGrid, startAsNewcomer } from './clients/newcomer.ts'
 import { installPackages } from './run-program.ts'
@@ -26,36 +27,70 @@ interface Way {
   name: string
   /** The entry on the consent page; undefined: with the key of @alice. */
   entry?: string
-  calls(client: string): ToolCall[]
-  /** What is wrong with what the model was shown of the last answer; undefined if nothing is. */
-  fault(shown: string, client: string): string | undefined
+  /** It depends on the model. */
+  isOfModels?: true
+  /** Before the client begins. */
+  prepare?(grid: NewcomersGrid): Promise<void>
+  next(client: string): Next
+  /** What came of it. Fails with the fault of what the model was shown. */
+  outcome(shown: string[], client: string): string
 }
 
 const greeting = (way: string, client: string) => `a greeting from ${client} with ${way}`
 
+const inOrder = (calls: ToolCall[]): Next => (shown) => calls[shown.length]
+
 /** @alice writes to @bob, who answers, and reads the answer. */
-function conversation(name: string): Pick<Way, 'calls' | 'fault'> {
+function conversation(name: string): Pick<Way, 'next' | 'outcome'> {
   return {
-    calls: (client) => [
-      { tool: 'send_message', arguments: { to: '@bob', message: greeting(name, client) } },
-      { tool: 'read_messages', arguments: { wait_seconds: 30 } },
-    ],
-    fault(shown, client) {
-      if (!shown.includes(answerTo(greeting(name, client)))) return 'the reply was not shown'
-      // In the second part of the answer.
-      return shown.includes('cursor') ? undefined : 'only the first part of the read was shown'
+    next: (client) =>
+      inOrder([
+        { tool: 'send_message', arguments: { to: '@bob', message: greeting(name, client) } },
+        { tool: 'read_messages', arguments: { wait_seconds: 30 } },
+      ]),
+    outcome(shown, client) {
+      if (!shown.at(-1)?.includes(answerTo(greeting(name, client)))) throw new Error('the reply was not shown')
+      return 'first reply read'
+    },
+  }
+}
+
+/** @bob has written 50 messages of 1,600 characters, each with a random word. @alice reads as often as `has_more` says. */
+function longMessages(): Way {
+  let words: string[] = []
+  return {
+    name: '50 long messages',
+    isOfModels: true,
+    prepare(grid) {
+      words = Array.from({ length: 50 }, () => `word-${randomUUID()}`)
+      return grid.sendToAlice(words.map((word) => `${'x'.repeat(800)} ${word} `.padEnd(1_600, 'y')))
+    },
+    next: () => (shown) =>
+      shown.length === 0 || /has_more\W+true/.test(shown.at(-1)!)
+        ? { tool: 'read_messages', arguments: {} }
+        : undefined,
+    outcome(shown) {
+      const all = shown.join('\n')
+      const times = words.map((word) => all.split(word).length - 1)
+      const lengths = `${shown.length} reads of ${shown.map(({ length }) => length).join(', ')} characters`
+      if (times.every((count) => count === 1)) return `each shown once, in ${lengths}`
+      throw new Error(`${times.filter((count) => count === 1).length} of 50 shown once, in ${lengths}`)
     },
   }
 }
 
 const ways: Way[] = [
   { name: 'a key', ...conversation('a key') },
+  longMessages(),
   { name: 'OAuth', entry: '@alice', ...conversation('OAuth') },
   {
     name: 'OAuth as @admin',
     entry: '@admin (Acme)',
-    calls: () => [{ tool: 'admin_list_agents', arguments: {} }],
-    fault: (shown) => shown.includes('@bob') ? undefined : 'the agents were not shown',
+    next: () => inOrder([{ tool: 'admin_list_agents', arguments: {} }]),
+    outcome(shown) {
+      if (!shown.at(-1)?.includes('@bob')) throw new Error('the agents were not shown')
+      return 'tools called'
+    },
   },
 ]
 
@@ -113,12 +148,14 @@ async function testClient(grid: NewcomersGrid, name: string, root: string): Prom
   }
   const rows: Row[] = []
   for (const way of ways) {
-    const steps = new Steps()
-    const outcome = await testWay(grid, name, client, join(root, name), way, steps).catch((error) => {
-      console.error(error)
-      return `FAILED: ${String(error.message).slice(0, 100)}`
-    })
-    rows.push(rowOf(name, way.name, steps, outcome))
+    for (const model of way.isOfModels ? client.models ?? [undefined] : [undefined]) {
+      const steps = new Steps()
+      const outcome = await testWay(grid, name, client, join(root, name), way, model, steps).catch((error) => {
+        console.error(error)
+        return `FAILED: ${String(error.message).slice(0, 100)}`
+      })
+      rows.push(rowOf(name, model === undefined ? way.name : `${way.name}, ${model}`, steps, outcome))
+    }
   }
   return rows
 }
@@ -129,6 +166,7 @@ async function testWay(
   client: McpClient,
   folder: string,
   way: Way,
+  model: string | undefined,
   steps: Steps,
 ): Promise<string> {
   const home = mkdtempSync(join(folder, 'home-'))
@@ -145,14 +183,19 @@ async function testWay(
       baseUrl: grid.url,
       url: new URL(gridPath, grid.url).href,
       key: way.entry === undefined ? grid.key : undefined,
+      model,
       steps,
       visit,
     }
     await client.connect(session)
-    const shown = await client.call(session, way.calls(name))
-    const fault = way.fault(shown.at(-1)!, name)
-    if (fault) throw new Error(`${fault}: ${JSON.stringify(shown)}`)
-    return way.entry?.startsWith('@admin') ? 'tools called' : 'first reply read, both parts shown'
+    await way.prepare?.(grid)
+    const shown = await client.call(session, way.next(name))
+    try {
+      return way.outcome(shown, name)
+    } catch (error) {
+      console.error(shown)
+      throw error
+    }
   } finally {
     await xdgOpen.close()
     rmSync(home, { recursive: true, force: true, maxRetries: 5 })

@@ -19,6 +19,10 @@ export interface ClientHome {
 
 export interface RunOptions {
   env?: Record<string, string>
+  /** What the person types once the output has this question. */
+  answer?: { to: RegExp; keys: string }
+  /** It is killed once its output has this, which counts as success. */
+  until?: RegExp
   /** Called with all output so far, whenever there is more. */
   onOutput?(output: string): void
 }
@@ -40,13 +44,22 @@ export function createClientHome(folder: string, binFolder: string): ClientHome 
     folder,
     link: (name, program) => symlinkSync(program, join(binFolder, name)),
     start,
-    run: (command, words, { env: extraEnv = {}, onOutput } = {}) => {
-      const stdio = ['ignore', 'pipe', 'pipe'] as const
-      const limits = { timeout: 3 * minute, killSignal: 'SIGKILL' as const }
-      return ended(
-        spawn(command, words, { cwd: folder, env: { ...env, ...extraEnv }, stdio: [...stdio], ...limits }),
-        onOutput,
-      )
+    run: async (command, words, { env: extraEnv = {}, answer, until, onOutput } = {}) => {
+      const child = spawn(command, words, {
+        ...{ cwd: folder, env: { ...env, ...extraEnv }, timeout: 3 * minute, killSignal: 'SIGKILL' },
+        stdio: [answer ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+      })
+      const isReached = (output: string) => until?.test(output) ?? false
+      let isAnswered = false
+      const result = await ended(child, (output) => {
+        onOutput?.(output)
+        if (answer?.to.test(output) && !isAnswered) {
+          isAnswered = true
+          child.stdin!.write(answer.keys)
+        }
+        if (isReached(output)) child.kill()
+      })
+      return isReached(result.output) ? { ...result, code: 0 } : result
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A fake model with Anthropic's Messages API and OpenAI's Responses API. It makes the planned tool calls one after the
- * other, keeps what it is shown of each answer, and then says that it is done, or what it is told to say.
+ * A fake model with Anthropic's Messages API, OpenAI's Responses API and Google's Gemini API. It makes one tool call after
+ * the other, keeps what it is shown of each answer, and then says that it is done, or what it is told to say.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -11,17 +11,20 @@ export interface ToolCall {
   arguments: Record<string, unknown>
 }
 
+/** The next call of a model that was shown these answers, in order. Without one it is done. */
+export type Next = (shown: readonly string[]) => ToolCall | undefined
+
 export interface FakeModel {
-  /** Without `/v1`. */
+  /** Without `/v1` or `/v1beta`. */
   url: string
-  /** The texts of the answer to each call, in order, as the client passed them on. */
+  /** The texts of the answer to each call, in order, as the client passed them on last. */
   shown(): string[]
   close(): Promise<void>
 }
 
 export type Text = string | { text?: string }[]
 
-/** A request in one of the two APIs. */
+/** A request in one of the APIs. */
 export interface ModelRequest {
   stream?: boolean
   tools?: OfferedTool[]
@@ -31,13 +34,17 @@ export interface ModelRequest {
     content: string | { type: string; text?: string; tool_use_id?: string; content?: Text }[]
   }[]
   /** OpenAI. */
-  input?: { type: string; role?: string; content?: Text; call_id?: string; output?: Text }[]
+  input?: { type: string; role?: string; content?: Text; call_id?: string; output?: Text; tools?: OfferedTool[] }[]
+  /** Google. */
+  contents?: { role?: string; parts?: { text?: string; functionResponse?: { response?: object } }[] }[]
 }
 
-/** OpenAI's tools of an MCP server may be in a namespace. */
+/** OpenAI's tools of an MCP server may be in a namespace; Google's are in lists. */
 interface OfferedTool {
+  type?: string
   name?: string
   tools?: OfferedTool[]
+  functionDeclarations?: OfferedTool[]
 }
 
 /** A tool call that a model makes now, with the name that the client gave the tool. */
@@ -51,34 +58,41 @@ export interface NextCall {
 /** What the model says when it makes no call, to a conversation with these texts of its user. */
 export type Say = (texts: string[]) => string | Promise<string>
 
-/** Start a model that makes these calls. Clients add a prefix to tool names. */
-export async function startFakeModel(calls: readonly ToolCall[], say: Say = () => 'Done.'): Promise<FakeModel> {
-  const shown = new Map<string, string>()
+/** Start a model. Clients add a prefix to tool names. */
+export async function startFakeModel(next: Next, say: Say = () => 'Done.'): Promise<FakeModel> {
+  const shown: string[] = []
   const server = await serveModel(async (body) => {
-    for (const [id, answer] of answersIn(body)) shown.set(id, answer)
-    const call = nextCall(calls, body)
+    const answers = answersIn(body)
+    answers.forEach((answer, n) => shown[n] = answer)
+    const call = nextCall(next, answers, body)
     return { call, said: call ? '' : await say(userTexts(body)) }
   })
-  return { ...server, shown: () => calls.map((_, n) => shown.get(callId(n)) ?? '') }
+  return { ...server, shown: () => shown }
 }
 
-/** Serve both APIs. `act` says what the model does; `client` is the path in front of `/v1`. */
+/** The path of a client, and the API. @see https://ai.google.dev/api/generate-content */
+const apiPath =
+  /^(?:\/([\w.-]+))?(?:\/v1\/(?=m|r)|\/v1beta\/models\/[\w.-]+:)(messages|responses|(?:stream)?[gG]enerateContent)(?:\?|$)/
+
+/** Serve all APIs. `act` says what the model does; `client` is the path in front of `/v1` or `/v1beta`. */
 export async function serveModel(
   act: (body: ModelRequest, client: string) => Promise<{ call: NextCall | undefined; said: string }>,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request.setEncoding('utf8')) text += chunk
-    const [, client = '', api] = request.url!.match(/^(?:\/([\w.-]+))?\/v1\/(messages|responses)(?:\?|$)/) ?? []
+    const [, client = '', api] = request.url!.match(apiPath) ?? []
     if (api === undefined) return response.writeHead(404).end('{}')
     const body: ModelRequest = JSON.parse(text)
     const { call, said } = await act(body, client)
-    if (api === 'messages' && !body.stream) {
-      const message = anthropicMessage([blockOf(call, said)], call)
-      return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(message))
+    const json = (value: unknown) => response.setHeader('Content-Type', 'application/json').end(JSON.stringify(value))
+    const events = (text: string) => response.setHeader('Content-Type', 'text/event-stream').end(text)
+    if (api === 'responses') return events(openAiEvents(call, said))
+    if (api === 'messages') {
+      return body.stream ? events(anthropicEvents(call, said)) : json(anthropicMessage([blockOf(call, said)], call))
     }
-    const events = api === 'messages' ? anthropicEvents(call, said) : openAiEvents(call, said)
-    response.setHeader('Content-Type', 'text/event-stream').end(events)
+    const answer = geminiAnswer(call, said)
+    return api.startsWith('stream') ? events(`data: ${JSON.stringify(answer)}\n\n`) : json(answer)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -90,44 +104,70 @@ export async function serveModel(
   }
 }
 
-const callId = (n: number) => `call_${n}`
+/** The beginning of the id of a search for tools. */
+const searchId = 'search_'
 
-/** The call that the conversation has no answer to; undefined if none is left, or the request offers no such tool. */
-function nextCall(calls: readonly ToolCall[], request: ModelRequest): NextCall | undefined {
-  const n = answersIn(request).size
-  const call = calls[n]
-  const found = call && toolsIn(request).find(({ name }) => name === call.tool || name.endsWith(`_${call.tool}`))
-  return found && { ...found, id: callId(n), arguments: call.arguments }
+/** The next call; undefined if none is left, or the request offers no such tool. */
+function nextCall(next: Next, answers: readonly string[], request: ModelRequest): NextCall | undefined {
+  const call = next(answers)
+  if (!call) return undefined
+  const offered = toolsIn(request)
+  const find = (wanted: string) => offered.find(({ name }) => name === wanted || name.endsWith(`_${wanted}`))
+  const found = find(call.tool)
+  if (found) return { ...found, id: `call_${answers.length}`, arguments: call.arguments }
+  // Claude Code and Codex load the tools of MCP servers when their model searches for them.
+  const id = `${searchId}${answers.length}`
+  if (request.input?.some(({ call_id }) => call_id === id)) return undefined
+  if (resultsIn(request).some(({ tool_use_id }) => tool_use_id === id)) return undefined
+  const search = find('ToolSearch') ?? find('tool_search')
+  const query = search?.name === 'tool_search'
+    ? `${call.tool} agent-grid`
+    : `select:mcp__grid__${call.tool},mcp__agent-grid__${call.tool}`
+  return search && { ...search, id, arguments: { query } }
 }
 
-/** The tools that a request offers. */
-export function toolsIn({ tools: offered = [] }: ModelRequest): Pick<NextCall, 'name' | 'namespace'>[] {
-  return offered.flatMap(({ name, tools }): Pick<NextCall, 'name' | 'namespace'>[] =>
-    tools ? tools.map((tool) => ({ name: tool.name!, namespace: name })) : name ? [{ name }] : []
-  )
+/** The tools that a request offers, with those that were found by a search. */
+export function toolsIn({ tools = [], input = [] }: ModelRequest): Pick<NextCall, 'name' | 'namespace'>[] {
+  const offered = [...tools, ...input.flatMap(({ type, tools = [] }) => type === 'tool_search_output' ? tools : [])]
+  return offered.flatMap(({ type, name, tools, functionDeclarations }): Pick<NextCall, 'name' | 'namespace'>[] => {
+    if (type === 'tool_search') return [{ name: type }]
+    if (functionDeclarations) return toolsIn({ tools: functionDeclarations })
+    return tools ? tools.map((tool) => ({ name: tool.name!, namespace: name })) : name ? [{ name }] : []
+  })
 }
 
 /** What the user of the client, or the program that runs it, wrote. */
-function userTexts({ messages = [], input = [] }: ModelRequest): string[] {
+function userTexts({ messages = [], input = [], contents = [] }: ModelRequest): string[] {
   const anthropic = messages.filter(({ role }) => role === 'user').map(({ content }) =>
     typeof content === 'string' ? content : textOf(content.filter(({ type }) => type === 'text'))
   )
   const openAi = input.filter(({ role }) => role === 'user').map(({ content }) => textOf(content))
-  return [...anthropic, ...openAi].filter((text) => text !== '')
+  const google = contents.filter(({ role }) => role === 'user').map(({ parts }) => textOf(parts))
+  return [...anthropic, ...openAi, ...google].filter((text) => text !== '')
 }
 
 export function textOf(text: Text | undefined): string {
   return typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
 }
 
-/** The text of each answer in the conversation, by the id of its call. */
-function answersIn({ messages = [], input = [] }: ModelRequest): Map<string, string> {
-  const anthropic = messages.flatMap(({ content }) => typeof content === 'string' ? [] : content)
-    .filter(({ type }) => type === 'tool_result')
-    .map(({ tool_use_id, content }) => [tool_use_id!, textOf(content)] as const)
+/** The text of each answer in the conversation, in order, without those of searches for tools. */
+function answersIn(request: ModelRequest): string[] {
+  const { input = [], contents = [] } = request
+  const anthropic = resultsIn(request).map(({ tool_use_id, content }) => [tool_use_id!, textOf(content)] as const)
   const openAi = input.filter(({ type }) => type === 'function_call_output')
     .map(({ call_id, output }) => [call_id!, textOf(output)] as const)
-  return new Map([...anthropic, ...openAi])
+  const google = contents.flatMap(({ parts = [] }) => parts)
+    .flatMap(({ functionResponse }) =>
+      functionResponse ? [Object.values(functionResponse.response ?? {}).join('\n')] : []
+    )
+  const byId = new Map([...anthropic, ...openAi])
+  return [...[...byId].filter(([id]) => !id.startsWith(searchId)).map(([, answer]) => answer), ...google]
+}
+
+/** Anthropic's. */
+function resultsIn({ messages = [] }: ModelRequest) {
+  return messages.flatMap(({ content }) => typeof content === 'string' ? [] : content)
+    .filter(({ type }) => type === 'tool_result')
 }
 
 function blockOf(call: NextCall | undefined, said: string) {
@@ -172,7 +212,15 @@ function anthropicEvents(call: NextCall | undefined, text: string): string {
 /** The same in OpenAI's API. */
 function openAiEvents(call: NextCall | undefined, text: string): string {
   const usage = { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null }
-  const item = call
+  const item = call?.name === 'tool_search'
+    ? {
+      type: 'tool_search_call',
+      call_id: call.id,
+      execution: 'client',
+      status: 'completed',
+      arguments: call.arguments,
+    }
+    : call
     ? {
       type: 'function_call',
       id: `item_${call.id}`,
@@ -187,6 +235,16 @@ function openAiEvents(call: NextCall | undefined, text: string): string {
     { type: 'response.output_item.done', output_index: 0, item },
     { type: 'response.completed', response: { id: 'resp_1', usage: { ...usage, total_tokens: 2 } } },
   ])
+}
+
+/** The same in Google's API. */
+function geminiAnswer(call: NextCall | undefined, text: string) {
+  const part = call ? { functionCall: { id: call.id, name: call.name, args: call.arguments } } : { text }
+  const tokens = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }
+  return {
+    candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: tokens,
+  }
 }
 
 function eventStream(events: ({ type: string } & Record<string, unknown>)[]): string {

@@ -9,7 +9,7 @@ import { snippets } from '../../src/lib/client-snippets.ts'
 import { rpcOver } from '../../test/support/stdio-rpc.ts'
 import type { Result } from '../run-program.ts'
 import type { ClientHome, RunOptions, Steps } from './client-process.ts'
-import { type FakeModel, startFakeModel, type ToolCall } from './fake-model.ts'
+import { type FakeModel, type Next, startFakeModel } from './fake-model.ts'
 
 /** A client in an empty home folder, and how it is to be connected. */
 interface Session {
@@ -21,6 +21,8 @@ interface Session {
   url: string
   /** An agent key; undefined for a login with OAuth. */
   key: string | undefined
+  /** One of the client's `models`. */
+  model?: string
   steps: Steps
   /** The person opens an authorization URL and allows it. */
   visit(url: string): void
@@ -29,10 +31,12 @@ interface Session {
 export interface McpClient {
   /** npm installs only the parts for this platform. */
   packages: string[]
+  /** Names of models, if it cuts answers by the model. */
+  models?: readonly string[]
   /** Configures the client, and logs in without a key. */
   connect(session: Session): Promise<void>
   /** Makes the calls in one conversation. Resolves to what the model, or the program, is shown of each answer. */
-  call(session: Session, calls: readonly ToolCall[]): Promise<string[]>
+  call(session: Session, next: Next): Promise<string[]>
 }
 
 const platform = `${process.platform}-${process.arch}`
@@ -50,25 +54,26 @@ export const mcpClients: Record<string, McpClient> = {
         async () => expectSuccess(await home.run('script', ['-qfec', 'claude mcp login grid', '/dev/null'])),
       )
     },
-    async call({ home, steps }, calls) {
+    async call({ home, steps }, next) {
       await steps.take(
         'claude mcp list',
         async () => expectOutput(await home.run('claude', ['mcp', 'list']), /grid.*Connected/),
       )
-      return await askModel(steps, calls, (model) => {
+      return await askModel(steps, next, (model) => {
         const env = {
           ANTHROPIC_BASE_URL: model.url,
           ANTHROPIC_API_KEY: 'none',
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         }
-        const allowed = calls.flatMap(({ tool }) => [`mcp__grid__${tool}`, `mcp__agent-grid__${tool}`])
-        return home.run('claude', ['--print', task(calls), '--allowedTools', ...allowed], { env })
+        return home.run('claude', ['--print', task, '--allowedTools', 'mcp__grid', 'mcp__agent-grid'], { env })
       })
     },
   },
 
   codex: {
     packages: ['@openai/codex'],
+    // One that it does not know, and one that it knows.
+    models: ['model', 'gpt-5.5'],
     async connect({ home, modules, baseUrl, url, key, steps, visit }) {
       home.link('codex', join(modules, '.bin/codex'))
       const onOutput = (output: string) => authorizeUrlsIn(output).forEach(visit)
@@ -79,18 +84,18 @@ export const mcpClients: Record<string, McpClient> = {
         return Promise.resolve()
       })
     },
-    call: ({ home, steps }, calls) =>
-      askModel(steps, calls, (model) => {
+    call: ({ home, model: name = 'model', steps }, next) =>
+      askModel(steps, next, (model) => {
         const provider = {
           name: 'fake',
           base_url: `${model.url}/v1`,
           wire_api: 'responses',
           supports_websockets: false,
         }
-        const settings = { model: 'model', model_provider: 'fake', ...prefixed('model_providers.fake', provider) }
+        const settings = { model: name, model_provider: 'fake', ...prefixed('model_providers.fake', provider) }
         const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`])
         const unattended = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox']
-        return home.run('codex', ['exec', ...unattended, ...options, task(calls)])
+        return home.run('codex', ['exec', ...unattended, ...options, task])
       }),
   },
 
@@ -108,14 +113,42 @@ export const mcpClients: Record<string, McpClient> = {
       })
       if (key === undefined) await paste(home, steps, 'opencode mcp auth grid')
     },
-    async call({ home, steps }, calls) {
+    async call({ home, steps }, next) {
       const file = join(home.folder, 'opencode.json')
-      return await askModel(steps, calls, (model) => {
+      return await askModel(steps, next, (model) => {
         const options = { baseURL: `${model.url}/v1`, apiKey: 'none' }
         const provider = { fake: { npm: '@ai-sdk/anthropic', options, models: { model: { tool_call: true } } } }
         const config = { ...JSON.parse(readFileSync(file, 'utf8')), autoupdate: false, provider }
         writeFileSync(file, JSON.stringify(config))
-        return home.run('opencode', ['run', '--model', 'fake/model', task(calls)])
+        return home.run('opencode', ['run', '--model', 'fake/model', task])
+      })
+    },
+  },
+
+  gemini: {
+    packages: ['@google/gemini-cli'],
+    async connect({ home, modules, url, baseUrl, key, steps }) {
+      home.link('gemini', join(modules, '.bin/gemini'))
+      mkdirSync(join(home.folder, '.gemini'))
+      const auth = { selectedType: 'gemini-api-key' }
+      writeFileSync(join(home.folder, '.gemini/settings.json'), JSON.stringify({ security: { auth } }))
+      if (key !== undefined) return await paste(home, steps, snippet('gemini', baseUrl, key), { env: geminiEnv() })
+      await paste(home, steps, `gemini mcp add --scope user --transport http grid ${url}`, { env: geminiEnv() })
+      // It logs in only on a terminal, where it stays.
+      await steps.take('/mcp auth grid, choose and allow in the browser', async () => {
+        const command = "stty rows 50 cols 200; gemini --prompt-interactive '/mcp auth grid'"
+        const result = await home.run('script', ['-qfec', command, '/dev/null'], {
+          env: geminiEnv(),
+          answer: { to: /Do you want to continue/, keys: '\r' },
+          until: /Successfully authenticated/,
+        })
+        expectOutput(result, /Successfully authenticated/)
+      })
+    },
+    async call({ home, steps }, next) {
+      return await askModel(steps, next, (model) => {
+        const words = ['--model', 'gemini-2.5-flash', '--approval-mode', 'yolo', '--prompt', task]
+        return home.run('gemini', words, { env: geminiEnv(model.url) })
       })
     },
   },
@@ -129,9 +162,10 @@ export const mcpClients: Record<string, McpClient> = {
         () => inspect(session, ['--method', 'tools/list']),
       )
     },
-    async call(session, calls) {
-      const shown = []
-      for (const { tool, arguments: args } of calls) {
+    async call(session, next) {
+      const shown: string[] = []
+      for (let call = next(shown); call; call = next(shown)) {
+        const { tool, arguments: args } = call
         const toolArgs = Object.entries(args).flatMap(([name, value]) => ['--tool-arg', `${name}=${value}`])
         const words = ['--method', 'tools/call', '--tool-name', tool, ...toolArgs]
         shown.push(await session.steps.take(`call ${tool}`, () => inspect(session, words)))
@@ -150,7 +184,7 @@ export const mcpClients: Record<string, McpClient> = {
         `write "mcp-remote URL${key === undefined ? '' : ' --header …'}" into the configuration of a client`,
         () => Promise.resolve(),
       ),
-    async call({ home, modules, url, key, steps, visit }, calls) {
+    async call({ home, modules, url, key, steps, visit }, next) {
       const header = key === undefined ? [] : ['--header', `Authorization:Bearer ${key}`]
       const options = ['--transport', 'http-only', '--allow-http', '--auth-timeout', '120', ...header]
       const child = home.start(join(modules, '.bin/mcp-remote'), [url, String(await freePort()), ...options])
@@ -164,8 +198,9 @@ export const mcpClients: Record<string, McpClient> = {
           child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`)
           await request('tools/list', {})
         })
-        const shown = []
-        for (const { tool, arguments: args } of calls) {
+        const shown: string[] = []
+        for (let call = next(shown); call; call = next(shown)) {
+          const { tool, arguments: args } = call
           const answer = await steps.take(`call ${tool}`, () => request('tools/call', { name: tool, arguments: args }))
           shown.push((answer as { content: { text: string }[] }).content.map(({ text }) => text).join('\n'))
         }
@@ -175,6 +210,11 @@ export const mcpClients: Record<string, McpClient> = {
       }
     },
   },
+}
+
+/** A user of Gemini CLI who has logged in, and trusts the folder. Without `modelUrl` no model is asked. */
+function geminiEnv(modelUrl = 'http://127.0.0.1:9') {
+  return { GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: modelUrl, GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 }
 
 /** The snippet that `create-agent` and the page of an agent show. */
@@ -199,25 +239,19 @@ async function inspect({ home, modules, url, key, visit }: Session, words: strin
   return result.output
 }
 
-async function askModel(
-  steps: Steps,
-  calls: readonly ToolCall[],
-  run: (model: FakeModel) => Promise<Result>,
-): Promise<string[]> {
-  const model = await startFakeModel(calls)
+const task = 'Use the tools of the grid.'
+
+async function askModel(steps: Steps, next: Next, run: (model: FakeModel) => Promise<Result>): Promise<string[]> {
+  const model = await startFakeModel(next)
   try {
     const ask = async () => expectSuccess(await run(model))
-    await steps.take(`ask it to ${task(calls)}`, ask)
+    await steps.take('ask it to use the grid', ask)
     // On a busy machine a client may ask its model before it has listed the tools.
     if (!model.shown().some(Boolean)) await steps.take('ask it again, because it had not listed the tools', ask)
     return model.shown()
   } finally {
     await model.close()
   }
-}
-
-function task(calls: readonly ToolCall[]): string {
-  return `call ${calls.map(({ tool }) => tool).join(' and ')}`
 }
 
 function prefixed(prefix: string, values: Record<string, unknown>): Record<string, unknown> {

@@ -19,6 +19,8 @@ export interface NewcomersGrid {
   steps: { curl: Steps; account: Steps }
   /** The key of @alice, whom the clients act as. */
   key: string
+  /** @bob writes to her. */
+  sendToAlice(messages: string[]): Promise<void>
   /** The owner allows a program to act as an entry of the consent page. */
   allow(url: string, entry: string): Promise<string>
   close(): Promise<void>
@@ -48,7 +50,7 @@ export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
   try {
     await curl.take('paste the tour with curl, to the first reply', async () => {
       const read = await run('bash', '-euo', 'pipefail', '-c', tour(clone, url))
-      if (!read.includes('"message\\":\\"42\\"')) throw new Error(`The tour did not end with the reply: ${read}`)
+      if (!read.includes('"text":"42"')) throw new Error(`The tour did not end with the reply: ${read}`)
     })
 
     const account = new Steps()
@@ -69,6 +71,12 @@ export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
       url,
       steps: { curl, account },
       key: alice.api_key,
+      async sendToAlice(messages) {
+        for (const message of messages) {
+          const { error } = await callTool(url, bob.api_key, 'send_message', { to: '@alice', message })
+          if (error) throw new Error(`@bob could not send: ${error.message}`)
+        }
+      },
       allow: (authorizeUrl, entry) => approveInBrowser(browser, authorizeUrl, { email: '', password: '', entry }),
       async close() {
         await chromium.close()

@@ -148,7 +148,7 @@ async function tryClient(
 
 /** A model that says how many prompts it has seen in the conversation, and what the last one was about. */
 function startScript(script: { prompts: string[]; isHeld: boolean }): Promise<FakeModel> {
-  return startFakeModel([], async (texts) => {
+  return startFakeModel(() => undefined, async (texts) => {
     const prompts = texts.filter(isPrompt)
     if (prompts.length === 0) return 'A title'
     script.prompts.push(prompts.at(-1)!)

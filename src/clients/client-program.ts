@@ -45,6 +45,8 @@ interface ServerEntry {
   /** What a person should know about its time limit. */
   limit?: string
   value(url: string, headers: { headers?: { Authorization: string } }): Json
+  /** What is written where its user has set nothing. */
+  options?: readonly Entry[]
 }
 
 /** Either entries, or a file of its own. */

@@ -127,7 +127,10 @@ function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
   const tools: WantedEntries = {
     path: server.file(own, folder),
     format: server.format ?? 'json',
-    entries: leavesOf(table, serverEntry(name, url, hasKey ? authorization : undefined)),
+    entries: [
+      ...leavesOf(table, serverEntry(name, url, hasKey ? authorization : undefined)),
+      ...(server.options ?? []).map((entry) => ({ ...entry, isOptional: true as const })),
+    ],
     table,
     ...(hasKey && server.key !== 'file' && { hasKey }),
   }

@@ -22,6 +22,17 @@ export const conversationTools: readonly string[] = [
   'update_task',
 ]
 
+/** The tools whose answers may be longer than 10 KB. */
+const longTools = [
+  'read_messages',
+  'send_message',
+  'search_messages',
+  'read_part',
+  'list_agents',
+  'list_channels',
+  'list_skills',
+]
+
 /** For most hooks, in seconds. */
 const hookSeconds = 5
 /** As long as a session may be idle, in seconds. */
@@ -89,6 +100,12 @@ export const programs: Record<ClientName, ClientProgram> = {
       key: 'user',
       format: 'toml',
       value: (url, { headers }) => ({ url, ...(headers && { http_headers: headers }) }),
+      // With a model that it does not know, Codex shows 12 KB of an answer and cuts the middle.
+      options: longTools.map((tool) => ({
+        container: ['mcp_servers', serverName, 'tools', tool],
+        name: 'output_token_limit',
+        value: 10_000,
+      })),
     },
     hooks: {
       file: (folder) => join(folder, 'hooks.json'),

@@ -15,7 +15,9 @@ export interface Snippet {
 /** The snippets of all clients. `baseUrl` is the URL of the grid; `key` is an agent key or a placeholder. */
 export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Snippet[] {
   return [
-    ...mcpSnippets({ baseUrl, key, name: serverName }),
+    ...mcpSnippets({ baseUrl, key, name: serverName }).map((snippet) =>
+      snippet.id === 'codex' ? { ...snippet, text: `${snippet.text}\n\n${codexLimit}` } : snippet
+    ),
     {
       id: 'a2a',
       title: 'A2A',
@@ -24,6 +26,9 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
     },
   ]
 }
+
+/** With a model that it does not know, Codex shows 12 KB of an answer, and the messages in the middle would be lost. */
+const codexLimit = `[mcp_servers.${serverName}.tools.read_messages]\noutput_token_limit = 10000`
 
 /** The snippets of all MCP clients, with an agent key or an admin key. `name` is that of the server at the client. */
 export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: string; name: string }): Snippet[] {
@@ -41,6 +46,12 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
       title: 'Codex',
       where: '~/.codex/config.toml',
       text: `[mcp_servers.${name}]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${key}" }`,
+    },
+    {
+      id: 'gemini',
+      title: 'Gemini CLI',
+      where: 'In a terminal',
+      text: `gemini mcp add --scope user --transport http ${name} ${url} \\\n  --header "Authorization: Bearer ${key}"`,
     },
     {
       id: 'cursor',
@@ -66,7 +77,7 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
     {
       id: 'mcp',
       title: 'Any other MCP client',
-      where: 'The format of most clients; some call the type streamable-http',
+      where: 'The format of most clients; some call the type streamable-http. It is never sse',
       text: json(mcpConfig(baseUrl, key, name)),
     },
   ]

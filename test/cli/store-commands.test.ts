@@ -43,10 +43,21 @@ test('create-agent and new-key print what to paste into each client', async () =
     })
   }
   const text = command('create-agent').print(created)
-  for (const client of ['Claude Code', 'Codex', 'Cursor', 'VS Code', 'opencode', 'Any other MCP client', 'A2A']) {
+  for (
+    const client of [
+      'Claude Code',
+      'Codex',
+      'Gemini CLI',
+      'Cursor',
+      'VS Code',
+      'opencode',
+      'Any other MCP client',
+      'A2A',
+    ]
+  ) {
     expect(text).toContain(`\n${client} (`)
   }
-  expect(text.split(`Bearer ${created.api_key}`)).toHaveLength(8)
+  expect(text.split(`Bearer ${created.api_key}`)).toHaveLength(9)
   expect((await mcp(grid, created.api_key as string, 'tools/list')).status).toBe(401)
   expect((await mcp(grid, renewed.api_key as string, 'tools/list')).status).toBe(200)
 })

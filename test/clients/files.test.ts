@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chownSync, linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
+import { parse as parseToml } from 'smol-toml'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { clientNames, conversationTools } from '../../src/clients/programs.ts'
 import { removeConnection, saveConnection } from '../../src/clients/connections.ts'
@@ -226,4 +227,25 @@ test('a comment stays with its value, and a trailing comma with the file that ha
   disconnectFiles(gemini)
   expect(home.read('.claude/settings.json')).toBe('// mine\n{\n  "model": "opus" // big\n}\n')
   expect(home.read('.gemini/settings.json')).toBe('// mine\n{\n  "a": 1,\n}\n')
+})
+
+test('Codex shows long answers whole, also to a model that it does not know, unless its user has set a limit', () => {
+  home.write('.codex/config.toml', '')
+  const first = connectFiles('codex', { allowedTools })
+  const lines = home.read('.codex/config.toml').split('\n').filter((line) => !line.startsWith('tools.read_messages'))
+  const text = lines.join('\n').replace(/(read_part\.output_token_limit = )10000/, '$1500')
+  const own = '\n[mcp_servers.agent-grid.tools.read_messages]\napproval_mode = "prompt"\n'
+  home.write('.codex/config.toml', { text: text + own, mode: 0o600 })
+
+  const second = connectFiles('codex', { allowedTools }, first)
+
+  // deno-lint-ignore no-explicit-any -- the test checks it
+  const { mcp_servers: servers } = parseToml(home.read('.codex/config.toml')) as any
+  const { read_messages, search_messages, read_part } = servers['agent-grid'].tools
+  expect([read_messages, search_messages, read_part]).toEqual([
+    { approval_mode: 'prompt', output_token_limit: 10_000 },
+    { output_token_limit: 10_000 },
+    { approval_mode: 'approve', output_token_limit: 500 },
+  ])
+  expect(second.files.map(stateOfFile)).toEqual(['there', 'there', 'there'])
 })

@@ -1,5 +1,5 @@
 /** Files of clients as people have them, before they connect: a row for each fault that an edit could have. */
-import { type ClientName, clientNames, conversationTools } from '../../src/clients/programs.ts'
+import { type ClientName, clientNames } from '../../src/clients/programs.ts'
 import type { Home, HomeFile } from '../support/home.ts'
 
 export interface StartingState {
@@ -157,8 +157,12 @@ export const startingStates: StartingState[] = [
     meanwhile: (home) => {
       const [, url] = home.read(codexFile).match(/url = ("[^"]*")/)!
       const [, key] = home.read(codexFile).match(/Authorization = ("[^"]*")/)!
-      const tools = conversationTools.map((tool) => `\n${table}.tools.${tool}]\napproval_mode = "approve"\n`)
-      const tables = `\n${table}]\nurl = ${url}\n\n${table}.http_headers]\nAuthorization = ${key}\n${tools.join('')}`
+      const tools = new Map<string, string>()
+      for (const [, tool, line] of home.read(codexFile).matchAll(/^tools\.(\w+)\.(.*\n)/gm)) {
+        tools.set(tool, `${tools.get(tool) ?? `\n${table}.tools.${tool}]\n`}${line}`)
+      }
+      const ofTools = [...tools.values()].join('')
+      const tables = `\n${table}]\nurl = ${url}\n\n${table}.http_headers]\nAuthorization = ${key}\n${ofTools}`
       const text = `${toml}${tables}\n[mcp_servers.third]\ncommand = "z"\n`
       home.write(codexFile, { text, mode: 0o600 })
     },

@@ -31,12 +31,13 @@ export function readToml(path: string, text: string): Json {
   }
 }
 
-/** Put a key below the head of its table, or below a new one at the end of the file. */
+/** Put a key below the nearest head in its table, or below a new one at the end of the file. */
 export function putKey(_path: string, text: string, { container, name, value }: Entry, table: string[]): Put {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const statements = statementsOf(text)
-  const head = statements.find(({ path, isHead }) => isHead && dotted(path) === dotted(table))
-  const key = [...container.slice(table.length), name!]
+  const heads = statements.filter(({ path, isHead }) => isHead && isBelow(container, path) && isBelow(path, table))
+  const head = heads.toSorted((a, b) => b.path.length - a.path.length).at(0)
+  const key = [...container.slice((head?.path ?? table).length), name!]
   const line = `${dotted(key)} = ${JSON.stringify(value)}`
   if (head === undefined) {
     const gap = text === '' || text === '\ufeff' ? '' : text.endsWith('\n') ? eol : eol + eol

@@ -84,6 +84,12 @@ function signInSnippets(baseUrl: string): Snippet[] {
     },
     { id: 'codex', title: 'Codex', where: inTerminal, text: `codex mcp add ${serverName} --url ${url}` },
     {
+      id: 'gemini',
+      title: 'Gemini CLI',
+      where: `In a terminal; then start gemini and type /mcp auth ${serverName}. In a private network use a key`,
+      text: `gemini mcp add --scope user --transport http ${serverName} ${url}`,
+    },
+    {
       id: 'cursor',
       title: 'Cursor',
       where: '~/.cursor/mcp.json; then Connect in its settings',
@@ -101,7 +107,12 @@ function signInSnippets(baseUrl: string): Snippet[] {
       where: `opencode.json; then: opencode mcp auth ${serverName}`,
       text: json({ $schema: 'https://opencode.ai/config.json', mcp: { [serverName]: { type: 'remote', url } } }),
     },
-    { id: 'mcp', title: 'Any other MCP client', where: 'The address; leave out any key or header', text: url },
+    {
+      id: 'mcp',
+      title: 'Any other MCP client',
+      where: 'The address; leave out any key or header. The transport is http, never sse',
+      text: url,
+    },
   ]
 }
 
