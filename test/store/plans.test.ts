@@ -174,7 +174,9 @@ async function fill(client: Client): Promise<void> {
       numbers(2_000)
     } SELECT ${account}, ${agent}, 'key ' || i, 'hash', ${account}, 'message ' || i, i FROM n`,
     `INSERT INTO users (id, email, created_at) ${numbers(20)} SELECT 'user ' || i, 'user ' || i, i FROM n`,
-    `INSERT INTO memberships ${numbers(20)} SELECT 'account ' || i, 'user ' || i, 'owner', i FROM n`,
+    `INSERT INTO memberships (account_id, user_id, role, created_at) ${
+      numbers(20)
+    } SELECT 'account ' || i, 'user ' || i, 'owner', i FROM n`,
     `INSERT INTO oauth_grants (account_id, id, user_id, client_id, client_name, scope, resource, redirect_uri, code_hash,
       code_challenge, code_expires_at, code_used_at, created_at, expires_at) ${numbers(1_000)}
       SELECT ${account}, 'grant ' || i, 'user ' || (i % 20), 'c', 'c', 'admin', 'r', 'u', 'code ' || i, 'x', i, i, i, i FROM n`,
