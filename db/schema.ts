@@ -1113,7 +1113,10 @@ export const usage = sqliteTable('usage', {
 /** How often the last sender of a conversation changed. See docs/delivery.md, "Conversations that run away". */
 export const conversationTurns = sqliteTable('conversation_turns', {
   accountId: text('account_id').notNull().references(() => accounts.id),
-  /** The sorted aliases of a pair, the `#name` of a channel, or an id of a conversation. */
+  /**
+   * The sorted aliases of a pair, behind `#name` if they count as members of a channel; or an id of a conversation. `#name`
+   * alone has the last sender in a channel, and as `agents` the members that are paused there.
+   */
   key: text('key').notNull(),
   sender: text('sender').notNull(),
   answered: text('answered'),

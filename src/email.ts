@@ -18,7 +18,6 @@ export interface EmailSenderOptions {
   retryAfterMs?: readonly number[]
 }
 
-const senderName = 'agent-grid'
 const maxQueued = 1_000
 const maxTextLength = 20_000
 const startDelayMs = 50
@@ -57,7 +56,7 @@ function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailS
       const { email } = next
       try {
         transport ??= connect(config.smtpUrl!)
-        await (await transport).sendMail(envelope(email, config.mailFrom!))
+        await (await transport).sendMail(envelope(email, config.mailFrom))
         log.info('Email sent', { kind: email.kind, tries: next.attempts + 1 })
       } catch (error) {
         retryOrDrop(next, error)
@@ -127,10 +126,10 @@ function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
   return undefined
 }
 
-function envelope({ to, subject, text, unsubscribe }: OutgoingEmail, from: string) {
+function envelope({ to, subject, text, unsubscribe }: OutgoingEmail, from: Config['mailFrom']) {
   return {
-    from: { name: senderName, address: from },
-    // An object with a checked address. The library would parse a string again.
+    // Objects with checked addresses. The library would parse a string again.
+    from,
     to: { name: '', address: to },
     subject,
     text,

@@ -31,7 +31,7 @@ test('an issuer where strangers have users never vouches for addresses', () => {
 test('an email server needs a sender address', () => {
   const env = { SMTP_URL: 'smtps://ann:hush@mail.example:465', MAIL_FROM: 'grid@grid.example' }
 
-  expect(readConfig(env)).toMatchObject({ smtpUrl: env.SMTP_URL, mailFrom: env.MAIL_FROM })
+  expect(readConfig(env)).toMatchObject({ smtpUrl: env.SMTP_URL, mailFrom: { address: env.MAIL_FROM } })
   expect(() => readConfig({ SMTP_URL: env.SMTP_URL })).toThrow(/^MAIL_FROM is missing/)
 })
 
@@ -42,7 +42,8 @@ test.each([
   ['EGRESS_PROXY', 'socks5://ann:hush@proxy.example'],
   ['EGRESS_PROXY', 'http://ann:hush@proxy.example/x'],
   ['EGRESS_PROXY', 'http://ann:50%hush@proxy.example'],
-  ['MAIL_FROM', 'Grid <grid@grid.example>'],
+  ['MAIL_FROM', 'Grid <grid@grid.example>, Ann <ann@grid.example>'],
+  ['MAIL_FROM', 'Gr\nBcc: x <grid@grid.example>'],
   ['BLOCKED_TARGETS', 'example.com'],
 ])('%s=%s is refused, and its password is not printed', (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} must be`))
@@ -52,7 +53,8 @@ test.each([
 test.each([
   ['SMTP_URL', 'smtp://ann:p#ss@mail.example:25', '%23'],
   ['SMTP_URL', 'smtp://ann:p/ss@mail.example:25', '%2F'],
-  ['MAIL_FROM', 'Grid <grid@grid.example>', 'such as grid@example.com'],
+  ['MAIL_FROM', 'Grid grid@grid.example', 'Grid <grid@example.com>'],
+  ['MAIL_FROM', 'grid@intranet', 'such as grid@example.com'],
 ])('%s=%s is refused with the form that it takes', (name, value, form) => {
   expect(() => readConfig({ [name]: value })).toThrow(form)
 })
@@ -70,7 +72,9 @@ test.each<[string, string, string, unknown]>([
   ]],
   ['A2A_PLAIN_RECEIPTS', '1', 'a2aPlainReceipts', true],
   ['EGRESS_PROXY', 'http://ann:hush@proxy.example:3128', 'egressProxy', 'http://ann:hush@proxy.example:3128'],
-  ['MAIL_FROM', ' Grid@Grid.example ', 'mailFrom', 'grid@grid.example'],
+  ['MAIL_FROM', ' Grid@Grid.example ', 'mailFrom', { name: 'agent-grid', address: 'grid@grid.example' }],
+  ['MAIL_FROM', 'Grid of Acmé <Grid@Grid.example>', 'mailFrom', { name: 'Grid of Acmé', address: 'grid@grid.example' }],
+  ['MAIL_FROM', '"Acme, Inc." <grid@grid.example>', 'mailFrom', { name: 'Acme, Inc.', address: 'grid@grid.example' }],
   ['OAUTH_CIMD_HOSTS', 'Claude.ai, vscode.dev', 'oauthCimdHosts', ['claude.ai', 'vscode.dev']],
   ['OAUTH_AGENT_TTL', '5m', 'oauthAgentTtlSeconds', 300],
   ['OAUTH_AGENT_TTL', '24h', 'oauthAgentTtlSeconds', 86_400],

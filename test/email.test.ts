@@ -33,7 +33,7 @@ describe('with an SMTP server', () => {
     expect(sender.isConfigured).toBe(true)
     expect(server.received).toEqual([{ from: 'grid@grid.example', to: ['ann@acme.example'], raw: expect.any(String) }])
     const { raw } = server.received[0]
-    expect(raw).toContain('From: "agent-grid" <grid@grid.example>\r\n')
+    expect(raw).toContain('From: =?UTF-8?Q?Grid_of_Acm=C3=A9?= <grid@grid.example>\r\n')
     expect(raw).toContain('To: ann@acme.example\r\n')
     expect(raw).toContain('Subject: Your sign-in link\r\n')
     expect(raw).toContain('Auto-Submitted: auto-generated\r\n')
@@ -213,7 +213,7 @@ function open({ url, ...options }: Partial<EmailSenderOptions> & { url?: string 
   const smtpUrl = url ?? ('retryAfterMs' in options ? server.url : undefined)
   const write = (line: string) => void logs.push(line)
   return createEmailSender({
-    config: { smtpUrl, mailFrom: 'grid@grid.example' },
+    config: { smtpUrl, mailFrom: { name: 'Grid of Acmé', address: 'grid@grid.example' } },
     log: createLog('debug', write),
     printLink: createLinkLog('debug', write),
     ...options,

@@ -201,6 +201,11 @@ await owner.store.write([
   ...owner.store.change.held.decide('a decision of acme', { ...decision, at: grid.clock.now }),
 ])
 const [pause] = await owner.store.read.turns.paused()
+await owner.store.write([{
+  sql: `INSERT INTO conversation_turns (account_id, key, sender, turns, since, agents)
+    VALUES (?, ?, 'alice', 1, ?, '["alice", "bob"]')`,
+  args: [owner.id, `${pause.key} @alice @bob`, grid.clock.now],
+}])
 const [logged] = await owner.store.read.activity.list({ limit: 1 })
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
 
@@ -308,6 +313,7 @@ const texts: Record<string, string[]> = {
   named: [pause.key],
   keys: list([pause.key, foreign['channel id']]),
   answered: messages,
+  answeredFrom: names,
   rule: [rule.id],
   held: ['a held message of acme', 'a held chunk of acme', 'a decision of acme'],
   decidedBy: [user],
@@ -350,6 +356,7 @@ const others: Record<string, InValue[]> = {
     length: [day],
   },
   ...{ unusedSince: [later], neverUsedSince: [later], oldSince: [later], least: [1], level: [1] },
+  ...{ above: [0], turns: [1], counted: [1] },
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ megabytesPerDay: [0], retentionDays: [0] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },

@@ -256,7 +256,11 @@ export const settings = {
     { isSecret: true },
   ),
   /** Defined if `smtpUrl` is. */
-  mailFrom: setting('MAIL_FROM', 'Sender address of emails. Required with SMTP_URL.', emailAddress),
+  mailFrom: setting(
+    'MAIL_FROM',
+    'Sender of emails, with the name agent-grid unless it has another. Required with SMTP_URL.',
+    emailAddress('agent-grid'),
+  ),
   mailsPerHour: setting('MAILS_PER_HOUR', 'Emails per hour in total.', wholeNumber(1, 100_000, 500)),
   allowPrivateTargets: setting(
     'ALLOW_PRIVATE_TARGETS',

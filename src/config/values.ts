@@ -94,11 +94,25 @@ export const keyRing: Value<string | undefined> = value(
   z.string().refine(isKeyRing).optional(),
 )
 
-/** An email address without a name, parsed to lower case. */
-export const emailAddress: Value<string | undefined> = value(
-  'a plain email address such as grid@example.com, without a name',
-  z.string().transform((text) => text.trim().toLowerCase()).refine(isPlainAddress).optional(),
-)
+export interface NamedAddress {
+  name: string
+  address: string
+}
+
+/** An email address, parsed to lower case, perhaps with a name. `name` is the one without. */
+export function emailAddress(name: string): Value<NamedAddress | undefined> {
+  return value(
+    'an email address such as grid@example.com or Grid <grid@example.com>',
+    z.string().transform((text) => namedAddress(text.trim(), name))
+      .refine(({ name, address }) => isPlainAddress(address) && /^[^\p{C}<>"]{1,100}$/u.test(name)).optional(),
+  )
+}
+
+function namedAddress(text: string, name: string): NamedAddress {
+  const [, quoted, bare, address] = text.match(/^(?:"([^"]*)"|([^"<]*?))\s*<([^<>]*)>$/) ?? []
+  if (address === undefined) return { name, address: text.toLowerCase() }
+  return { name: quoted || bare || name, address: address.trim().toLowerCase() }
+}
 
 /** The URL of an email server. No query is allowed: the email library would read options from it. */
 export const emailServer: Value<string | undefined> = value(

@@ -146,6 +146,8 @@ export interface OutgoingMessage {
   readonly draft: Draft
 }
 
+type StoredNote = Partial<SentMessage> | undefined | void
+
 /** One concern of a send: what it adds to the unit of the message, and why it refuses the message. */
 export interface SendPart {
   /** They fail the whole unit unless they hold. */
@@ -157,5 +159,5 @@ export interface SendPart {
   /** Called if nothing was stored. Fails if it was because of a condition of this part. */
   refuse?(): Promise<unknown>
   /** Called after the commit, with the rows of `statements`. Returns what the sender is told. */
-  stored?(rows: UnitRows): Partial<SentMessage> | undefined | void | Promise<void>
+  stored?(rows: UnitRows): StoredNote | Promise<StoredNote>
 }

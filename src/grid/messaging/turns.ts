@@ -3,8 +3,15 @@ import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
-import type { Conversation, CountedConversation, PlacedConversation } from '../../store/account/turns.ts'
+import type {
+  Conversation,
+  CountedConversation,
+  MemberTurn,
+  PlacedConversation,
+  Turn,
+} from '../../store/account/turns.ts'
 import type { Statement } from '../../store/sql.ts'
+import { hour } from '../../lib/time.ts'
 import { activityRow } from '../activity.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { authorize } from '../authorize.ts'
@@ -27,7 +34,8 @@ export async function turnPart(
   const { turns } = account.change
   const key = keyOf(alias, label)
   if (type === 'human' || sender.program !== undefined) {
-    return { statements: [turns.begin(conversationId === null ? [key] : [key, keyOfId(conversationId)])] }
+    const statements = [turns.begin(conversationId === null ? [key] : [key, keyOfId(conversationId)])]
+    return { statements: isChannel(label) ? [...statements, turns.beginMembers(key)] : statements }
   }
   // What is in a task alone is in no inbox, so it is not answered without being asked for.
   if (type !== 'agent' || isInTaskAlone) return {}
@@ -39,17 +47,34 @@ export async function turnPart(
   const answered = replyFrom === null || replyFrom === alias ? null : replyToMessageId
   const known = await account.read.turns.of(key, named)
   const isTurn = (of: Conversation) => of.sender !== alias || (answered !== null && answered !== of.answered)
-  const paused = known.find((of) => of.pausedAt !== null && isTurn(of))
+  const paused = known.find((of) => pauses(of, alias) && isTurn(of))
   if (paused) throw await pausedError(account, label, paused)
 
-  const statements: Statement[] = []
-  const turn = { id, from, alias, answered, at, agents: inbox ? [alias, label.slice(1)].sort() : [alias] }
+  const turn: Turn = { id, from, alias, answered, at }
   const begins = (key: string) => known.every((of) => of.key !== key || isTurn(of))
+  if (isChannel(label) && begins(key)) {
+    return {
+      statements: turns.countMembers(key, answered === null ? null : replyFrom, turn),
+      stored: async ([rows]) => {
+        if (rows.length === 0) return undefined
+        const { key: pair, agents, turns, told } = rows[0]
+        const last = { key: String(pair), agents: JSON.parse(String(agents)), turns: Number(turns) }
+        // The message is stored; the next turn tries again.
+        await pauseGroup(account, key, last, at)
+          .catch((error) => account.deps.log.warn('A conversation could not be paused', { error }))
+        return Number(told) > 0 ? { turns: Number(told) } : undefined
+      },
+    }
+  }
+  const statements: Statement[] = []
+  const agents = inbox ? [alias, label.slice(1)].sort() : [alias]
   // Under its id it counts only if it is no turn of its pair or channel.
   const counted = begins(key) ? key : named !== null && begins(named) ? named : undefined
-  if (counted !== undefined) statements.push(turns.count(counted, turn, inbox))
+  if (counted !== undefined) statements.push(turns.count(counted, agents, turn, inbox))
   // The account of the recipient has limits of its own.
-  if (inbox?.home !== undefined) statements.push(turns.countThere(key, turn, { ...inbox, home: inbox.home }))
+  if (inbox?.home !== undefined) {
+    statements.push(turns.countThere(key, agents, turn, { ...inbox, home: inbox.home }))
+  }
   return {
     statements,
     stored: ([rows]) => {
@@ -57,6 +82,38 @@ export async function turnPart(
       return told > 0 ? { turns: told } : undefined
     },
   }
+}
+
+/**
+ * Pause the members of a channel that answer each other, once they have reached the limit together: those whom pairs of
+ * more than a tenth of the limit connect. Posts that answer nobody spread over many pairs, and a loop over few.
+ */
+async function pauseGroup(
+  account: AccountStore,
+  channel: string,
+  last: Omit<MemberTurn, 'told'>,
+  at: number,
+): Promise<void> {
+  const { read, change } = account
+  const { perHour } = await read.turns.limits()
+  if (perHour === 0 || last.turns <= perHour / 10) return
+  const pairs = await read.turns.members(channel, at - hour, Math.floor(perHour / 10))
+  const group = new Set(last.agents)
+  let among = pairs
+  for (let size = 0; size < group.size;) {
+    size = group.size
+    among = pairs.filter(({ agents }) => agents.some((alias) => group.has(alias)))
+    for (const { agents } of among) agents.forEach((alias) => group.add(alias))
+  }
+  const turns = among.reduce((sum, { turns }) => sum + turns, 0)
+  if (turns < perHour) return
+  const since = Math.min(...among.map(({ since }) => since))
+  await account.write(change.turns.pauseMembers(channel, { agents: [...group].sort(), turns, since, last, at }))
+}
+
+/** Whether a conversation is paused for a sender. In a channel only those are paused that answered each other. */
+function pauses({ key, agents, pausedAt }: Conversation, sender: string): boolean {
+  return pausedAt !== null && (!isChannel(key) || agents.includes(sender))
 }
 
 /** Fails with `conversation_paused`, for a message that was counted as a turn when it was held. */
@@ -69,7 +126,7 @@ export async function refusePaused(
   if (type !== 'agent' || program !== undefined || isInTaskAlone) return
   const name = inbox?.home === undefined ? contextId ?? conversationId : null
   const known = await account.read.turns.of(keyOf(alias, label), name === null ? null : keyOfId(name))
-  const paused = known.find(({ pausedAt }) => pausedAt !== null)
+  const paused = known.find((of) => pauses(of, alias))
   if (paused) throw await pausedError(account, label, paused)
 }
 
@@ -90,14 +147,16 @@ async function refuseBeyondHops(
   )
 }
 
-async function pausedError(account: AccountStore, label: string, { agents }: Conversation): Promise<GridError> {
+async function pausedError(account: AccountStore, label: string, { key, agents }: Conversation): Promise<GridError> {
   const { perHour } = await account.read.turns.limits()
   const named = agents.slice(0, maxNamed).map((alias) => `@${alias}`).join(', ')
   const who = agents.length > maxNamed ? `${named} and ${agents.length - maxNamed} more` : named
   return paused(
     'turns',
     perHour,
-    `Nothing was sent to ${label}. The conversation of ${who} is paused, because it had ${perHour} turns within an hour without a message of a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.`,
+    `Nothing was sent to ${label}. The conversation of ${who}${
+      isChannel(key) ? ` in ${key}` : ''
+    } is paused, because it had ${perHour} turns within an hour without a message of a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.`,
   )
 }
 
@@ -124,7 +183,7 @@ export function turnsOfRead(
   long: Record<string, number>,
 ): number | undefined {
   const keys = messages.flatMap(({ fromAlias, recipient, conversationId }) => [
-    keyOf(fromAlias, recipient.startsWith('#') ? recipient : `@${reader}`),
+    isChannel(recipient) ? `${recipient} ${keyOf(fromAlias, `@${reader}`)}` : keyOf(fromAlias, `@${reader}`),
     ...(conversationId === null ? [] : [keyOfId(conversationId)]),
   ])
   return Math.max(0, ...keys.map((key) => long[key] ?? 0)) || undefined
@@ -136,7 +195,12 @@ function paused(reason: string, limit: number, text: string): GridError {
 
 /** The key of a pair or channel. `label` is `@alias` or `#name`. */
 function keyOf(sender: string, label: string): string {
-  return label.startsWith('#') ? label : [`@${sender}`, label].sort().join(' ')
+  return isChannel(label) ? label : [`@${sender}`, label].sort().join(' ')
+}
+
+/** Whether it is the label or key of a channel, or the key of two members of one. */
+function isChannel(label: string): boolean {
+  return label.startsWith('#')
 }
 
 function keyOfId(id: string): string {

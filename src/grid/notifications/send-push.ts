@@ -60,7 +60,7 @@ export async function sendPush(
   const { config, now, safeFetch } = store.deps
   const key = await readPushKey(store)
   if (!key) return { outcome: 'failed' }
-  const contact = config.mailFrom === undefined ? contactUrl(config.appUrl) : `mailto:${config.mailFrom}`
+  const contact = config.mailFrom === undefined ? contactUrl(config.appUrl) : `mailto:${config.mailFrom.address}`
   const request = await pushRequest(browser, JSON.stringify(notification), { key, contact, ttlSeconds: keptSeconds })
   if (!request) return { outcome: 'failed' }
   try {

@@ -30,7 +30,15 @@ export interface Turn {
   /** The message of another agent that it replies to, or null. */
   answered: string | null
   at: number
+}
+
+/** A turn of two members of a channel, as counted. */
+export interface MemberTurn {
+  key: string
   agents: string[]
+  turns: number
+  /** The turns, if the sender is to be told, or 0. */
+  told: number
 }
 
 export interface Conversation {
@@ -68,6 +76,7 @@ const isLongSince =
 export const longTurns = `(SELECT nullif(json_group_object(conversation_turns.key, conversation_turns.turns), '{}')
   FROM conversation_turns WHERE ${isLongSince})`
 
+const ifStored = `EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)`
 const isOver = 'conversation_turns.since <= excluded.since - 3600000'
 const turnsNow = `CASE WHEN ${isOver} THEN 1 ELSE conversation_turns.turns + 1 END`
 const reaches = (limit: keyof TurnLimits) =>
@@ -75,7 +84,7 @@ const reaches = (limit: keyof TurnLimits) =>
 const count = traffic(`
   INSERT INTO conversation_turns (account_id, key, sender, answered, turns, since, agents, is_long)
   SELECT :countedIn, :key, :alias, :answered, 0, :at, :agents, 0
-  WHERE EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)
+  WHERE ${ifStored}
   ON CONFLICT (account_id, key) DO UPDATE SET
     sender = excluded.sender,
     answered = coalesce(excluded.answered, conversation_turns.answered),
@@ -89,6 +98,55 @@ const count = traffic(`
   WHERE (conversation_turns.sender <> excluded.sender
       OR excluded.answered <> coalesce(conversation_turns.answered, '')) AND NOT ${isAutomated}
   RETURNING is_long * turns AS told`)
+
+// The row of a channel knows its last sender, and who is paused there. Turns are counted for two members: the sender, and
+// whom it answers, or else the last sender.
+const countMembers = traffic(`
+  INSERT INTO conversation_turns (account_id, key, sender, turns, since, agents, is_long)
+  SELECT :account, :key || ' @' || min(:alias, partner) || ' @' || max(:alias, partner), :alias, 1, :at,
+    json_array(min(:alias, partner), max(:alias, partner)), 0
+  FROM (
+    SELECT coalesce(:answeredFrom, last.sender) AS partner FROM conversation_turns AS last
+    WHERE last.account_id = :account AND last.key = :key
+      AND (last.sender <> :alias OR :answered <> coalesce(last.answered, '')))
+  WHERE partner <> :alias AND ${ifStored} AND NOT ${isAutomatedAgent(':account', ':from')}
+  ON CONFLICT (account_id, key) DO UPDATE SET
+    sender = excluded.sender,
+    turns = ${turnsNow},
+    since = CASE WHEN ${isOver} THEN excluded.since ELSE conversation_turns.since END,
+    is_long = ${reaches('warn')}
+  RETURNING key, agents, turns, is_long * turns AS told`)
+const markLast = traffic(`
+  INSERT INTO conversation_turns (account_id, key, sender, answered, turns, since, agents)
+  SELECT :account, :key, :alias, :answered, 0, :at, '[]'
+  WHERE ${ifStored} AND NOT ${isAutomatedAgent(':account', ':from')}
+  ON CONFLICT (account_id, key) DO UPDATE SET
+    sender = excluded.sender,
+    answered = coalesce(excluded.answered, conversation_turns.answered),
+    since = iif(conversation_turns.paused_at IS NULL, excluded.since, conversation_turns.since)`)
+const membersOf = (channel: string) => `account_id = :account AND key > ${channel} || ' ' AND key < ${channel} || '!'`
+const members = query<{ agents: string[]; turns: number; since: number }>(
+  `SELECT agents, turns, since FROM conversation_turns WHERE ${
+    membersOf(':conversation')
+  } AND since > :since AND turns > :above`,
+  { agents: json },
+)
+const pauseMembers = statement(`
+  INSERT INTO conversation_turns (account_id, key, sender, turns, since, agents, paused_at)
+  SELECT account_id, :conversation, sender, :turns, :since, :agents, :at FROM conversation_turns
+  WHERE account_id = :account AND key = :key AND turns >= :counted
+  ON CONFLICT (account_id, key) DO UPDATE SET
+    turns = excluded.turns,
+    since = excluded.since,
+    agents = iif(conversation_turns.paused_at IS NULL, excluded.agents, (
+      SELECT json_group_array(value) FROM (
+        SELECT value FROM json_each(conversation_turns.agents) UNION SELECT value FROM json_each(excluded.agents)))),
+    paused_at = excluded.paused_at,
+    told_at = NULL`)
+const forgetMembers = statement(`
+  DELETE FROM conversation_turns
+  WHERE ${membersOf(':conversation')} AND agents ->> 0 IN (SELECT value FROM json_each(:agents))
+    AND agents ->> 1 IN (SELECT value FROM json_each(:agents))`)
 
 const of = query<Conversation>(
   `
@@ -107,6 +165,7 @@ const listOf = (rest: string) =>
     { agents: json },
   )
 
+const channelName = `substr(conversation_turns.key, 2, instr(conversation_turns.key || ' ', ' ') - 2)`
 const here = (table: string) => `${table}.account_id = conversation_turns.account_id`
 const keyEnds = `(conversation_turns.agents ->> 0, conversation_turns.agents ->> 1)`
 const namesBoth =
@@ -117,7 +176,7 @@ const threadOf = `CASE
   WHEN conversation_turns.key LIKE '#%' THEN (
     SELECT threads.id FROM channels JOIN threads ON ${here('threads')} AND threads.kind = 'channel'
       AND threads.key = channels.id
-    WHERE ${here('channels')} AND channels.name = substr(conversation_turns.key, 2) AND channels.deleted_at IS NULL)
+    WHERE ${here('channels')} AND channels.name = ${channelName} AND channels.deleted_at IS NULL)
   WHEN conversation_turns.key LIKE 'id %' THEN (
     SELECT threads.id FROM threads
     WHERE ${
@@ -168,6 +227,7 @@ const automated = query<{ automated: boolean }>(
 const begin = statement(`
   DELETE FROM conversation_turns
   WHERE account_id = :account AND key IN (SELECT value FROM json_each(:keys)) AND paused_at IS NULL`)
+const beginMembers = statement(`DELETE FROM conversation_turns WHERE ${membersOf(':conversation')}`)
 const isPaused = 'account_id = :account AND key = :conversation AND paused_at IS NOT NULL'
 const requirePaused = precondition(`EXISTS (SELECT 1 FROM conversation_turns WHERE ${isPaused})`)
 const resume = statement(`DELETE FROM conversation_turns WHERE ${isPaused}`)
@@ -192,6 +252,9 @@ export const turns = {
       account.one(pausedByKey, { conversation }),
     /** Pauses that the owners were not told of, the oldest first. */
     untold: (limit: number): Promise<CountedConversation[]> => account.all(untold, { limit }),
+    /** What two members of a channel have counted in this hour, if it is more than `above`. */
+    members: (channel: string, since: number, above: number) =>
+      account.all(members, { conversation: channel, since, above }),
     /** Conversations whose agents are told to stop, but that go on, with the most turns first. */
     long: (since: number, limit: number) => account.all(long, { since, limit }),
     limits: async (): Promise<TurnLimits> => ({
@@ -205,25 +268,57 @@ export const turns = {
      * Count a message of an agent, if it is stored and changes the direction of the conversation. A repeated unit counts
      * once, because its sender is the last one. The rows have `told`: the turns, if the sender is to be told, or 0.
      */
-    count: (key: string, turn: Turn, to?: InboxAddress): Statement =>
+    count: (key: string, agents: string[], turn: Turn, to?: InboxAddress): Statement =>
       account.bind(count, {
         ...turn,
         key,
-        agents: JSON.stringify(turn.agents),
+        agents: JSON.stringify(agents),
         countedIn: account.accountId,
         toAccount: to?.home ?? account.accountId,
         to: to?.agentId ?? null,
       }),
     /** The same in the account of the recipient, whose limits may be others. */
-    countThere: (key: string, turn: Turn, { agentId, home }: Required<InboxAddress>): Statement =>
+    countThere: (
+      key: string,
+      agents: string[],
+      turn: Turn,
+      { agentId, home }: Required<InboxAddress>,
+    ): Statement =>
       account.bind(count, {
         ...turn,
         key,
-        agents: JSON.stringify(turn.agents),
+        agents: JSON.stringify(agents),
         countedIn: home,
         toAccount: home,
         to: agentId,
       }),
+    /**
+     * Count a post in a channel, for its sender and the member that it answers. The first statement has one row, a
+     * `MemberTurn`, if the post is a turn.
+     */
+    countMembers: (key: string, answeredFrom: string | null, { id, from, alias, answered, at }: Turn): Statement[] => [
+      account.bind(countMembers, { key, answeredFrom, id, from, alias, answered, at }),
+      account.bind(markLast, { key, id, from, alias, answered, at }),
+    ],
+    /** Pause members of a channel, unless the count of `last`, which led to this, has begun again. */
+    pauseMembers: (
+      channel: string,
+      { agents, turns, since, last, at }: {
+        agents: string[]
+        turns: number
+        since: number
+        last: Pick<MemberTurn, 'key' | 'turns'>
+        at: number
+      },
+    ): Statement[] => {
+      const paused = { conversation: channel, agents: JSON.stringify(agents) }
+      return [
+        account.bind(pauseMembers, { ...paused, turns, since, key: last.key, counted: last.turns, at }),
+        account.bind(forgetMembers, paused),
+      ]
+    },
+    /** Begin the counts of the members of a channel again. */
+    beginMembers: (channel: string) => account.bind(beginMembers, { conversation: channel }),
     /** Begin conversations again, because a person wrote in them. Paused ones stay as they are. */
     begin: (keys: string[]) => account.bind(begin, { keys: JSON.stringify(keys) }),
     requirePaused: (conversation: string) => account.bind(requirePaused, { conversation }),

@@ -1,5 +1,5 @@
 /** Conversations that run away (docs/delivery.md, "Conversations that run away"), through MCP and A2A from outside. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
@@ -10,6 +10,7 @@ import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/
 import { person } from '../../support/people.ts'
 import { seated } from '../../support/seats.ts'
 import { echo, pausesOf, read, send } from '../../support/echoes.ts'
+import { hour } from '../../../src/lib/time.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
@@ -216,3 +217,109 @@ async function countedTurns() {
   const sql = 'SELECT key, turns FROM conversation_turns WHERE account_id = ? AND turns > 0 ORDER BY key'
   return await rows(grid, sql, [grid.acme.id])
 }
+
+describe('in a channel', () => {
+  const names = Array.from({ length: 10 }, (_, n) => `worker-${n}`)
+  let workers: TestAgent[]
+
+  async function open(members: number) {
+    grid = await testGrid()
+    workers = []
+    for (const name of names.slice(0, members)) workers.push(await grid.acme.agent(name))
+    await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', ...names.slice(0, members)] })
+  }
+
+  const post = (by: TestAgent, more: { replyToMessageId?: string } = {}) =>
+    sendMessage(storeOf(grid, by), { to: '#team', text: 'done', ...more })
+      .catch((error: unknown) => ({ id: '', turns: undefined, error }))
+
+  /** Let these post in turns, each an answer to the one before. Resolves to how many were sent, and what ended it. */
+  async function ring(agents: TestAgent[], most: number, { stepMs = 0, withReplyIds = false } = {}) {
+    let replyToMessageId: string | undefined
+    for (let sent = 0; sent < most; sent++) {
+      const done = await post(agents[sent % agents.length], withReplyIds ? { replyToMessageId } : {})
+      if ('error' in done) return { sent, error: done.error }
+      replyToMessageId = done.id
+      grid.clock.now += stepMs
+    }
+    return { sent: most, error: undefined }
+  }
+
+  test('ten agents with twenty status posts each in an hour are neither paused nor told', async () => {
+    await open(10)
+
+    const sent = [await post(grid.alice), await post(grid.bob)]
+    for (let n = 0; n < 200; n++) sent.push(await post(workers[n % 10]))
+
+    expect(sent.filter((one) => 'error' in one || one.turns !== undefined)).toEqual([])
+    expect(await pausesOf(grid)).toEqual([])
+  })
+
+  test.each([{ members: 2, withReplyIds: false }, { members: 3, withReplyIds: false }, {
+    members: 3,
+    withReplyIds: true,
+  }])(
+    'those who only answer each other are paused at the limit, and the others go on: %j',
+    async ({ members, withReplyIds }) => {
+      await open(members)
+      await setTurnLimits(grid.acme.store, { hops: 0 })
+
+      const { sent, error } = await ring(workers, 300, { withReplyIds })
+
+      // The first post answers nobody.
+      expect(sent).toBe(201)
+      const named = workers.map(({ alias }) => `@${alias}`).join(', ')
+      expect(error).toMatchObject({
+        code: 'conversation_paused',
+        message: expect.stringContaining(`The conversation of ${named} in #team is paused, because it had 200 turns`),
+      })
+      expect(await pausesOf(grid)).toMatchObject([{
+        key: '#team',
+        turns: 200,
+        agents: workers.map(({ alias }) => alias),
+      }])
+
+      for (const by of [grid.alice, grid.bob]) expect(await post(by)).not.toHaveProperty('error')
+      // A post of another one does not let them go on.
+      for (const by of workers) expect(await post(by)).toMatchObject({ error: { code: 'conversation_paused' } })
+
+      await resumeConversation(grid.acme.store, '#team')
+      expect(await ring(workers, 300)).toMatchObject({ sent: 201 })
+    },
+  )
+
+  test('a ring of ten that posts every ten seconds is stopped within the hour', async () => {
+    await open(10)
+
+    const { sent, error } = await ring(workers, 360, { stepMs: 10_000 })
+
+    expect(error).toMatchObject({ code: 'conversation_paused' })
+    expect(sent).toBeLessThan(360)
+    expect((await pausesOf(grid))[0].agents).toEqual(names)
+  })
+
+  test('a second loop is paused beside the first, and the owners are told of both', async () => {
+    await open(4)
+    await ring(workers.slice(0, 2), 300)
+    await tellOfPauses(grid.store)
+    // Owners are told at most once an hour.
+    grid.clock.now += hour
+
+    await ring(workers.slice(2), 300)
+    await tellOfPauses(grid.store)
+
+    expect(await pausesOf(grid)).toMatchObject([{ key: '#team', agents: names.slice(0, 4) }])
+    const sql = "SELECT count(*) AS n FROM activity WHERE account_id = ? AND tool = 'pause_conversation'"
+    expect(await rows(grid, sql, [grid.acme.id])).toEqual([{ n: 2 }])
+  })
+
+  test('only those who answer each other are told, and not somebody with a first word', async () => {
+    await open(2)
+    await ring(workers, 60)
+
+    const { more } = await read(grid, workers[1])
+    expect(more).toMatchObject({ turns: 59 })
+    expect((await read(grid, grid.alice)).more.turns).toBeUndefined()
+    expect(await post(grid.alice)).not.toHaveProperty('turns')
+  })
+})
