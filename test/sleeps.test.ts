@@ -26,6 +26,7 @@ const allowed: Record<string, string> = {
   'guardrails/hostile-accounts.ts': 'the pace of accounts next to an attack',
   'guardrails/attack-script.ts': 'measures how long the event loop is held',
   'clients/silent-grid.test.ts': 'a server whose frames come one by one, which is what the test is about',
+  'e2e/idle-server.ts': 'an answer that comes late, which is what the test is about',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/two-grids.test.ts': 'a random time until the next kill, and the pause before a call is repeated',
   'e2e/killed-slack.test.ts': 'the time between an event and the kill',

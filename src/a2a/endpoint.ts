@@ -6,7 +6,7 @@ import { admit, challenge, limitsOf, mediaTypes, requestedVersion, wrongMediaTyp
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
+import { type Bodies, type BodyLimits, mediaType, parseCall } from '../lib/http/body.ts'
 import { event, streamHeaders } from '../lib/http/event-stream.ts'
 import type { Handler } from '../request-context.ts'
 import { a2aError, a2aStatus, errorHeaders } from '../wire.ts'
@@ -41,8 +41,11 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       const aliases = [c.req.param('alias')].filter((alias) => alias !== undefined)
       const admitted = await admit(authenticateCall, config, c, aliases)
       if (!mediaTypes.includes(mediaType(request))) throw wrongMediaType()
-      const rpcRequest = await readRequest(bodies, request, limitsOf(aliases))
+      const { value, refused } = await readJson(bodies, request, limitsOf(aliases))
+      if (refused?.details.field === 'id') throw refused
+      const rpcRequest = asRequest(value)
       id = readId(rpcRequest)
+      if (refused) throw refused
       method = readMethod(rpcRequest)
 
       const version = requestedVersion(request)
@@ -71,9 +74,8 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
   }
 }
 
-/** Fails with `payload_too_large`, `malformed_json`, or `invalid_request` if the body is not a single request. */
-async function readRequest(bodies: Bodies, request: Request, limits: BodyLimits): Promise<RpcRequest> {
-  const json = await readJson(bodies, request, limits)
+/** Fails with `invalid_request` if the body is not a single request. */
+function asRequest(json: unknown): RpcRequest {
   if (Array.isArray(json)) {
     throw new GridError('invalid_request', 'Batches are not accepted. Send one request at a time.')
   }
@@ -83,7 +85,8 @@ async function readRequest(bodies: Bodies, request: Request, limits: BodyLimits)
   return json
 }
 
-async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): Promise<unknown> {
+/** Fails with `payload_too_large` or `malformed_json`. */
+async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): Promise<ReturnType<typeof parseCall>> {
   let text: string
   try {
     text = await bodies.readText(request, limits)
@@ -91,7 +94,7 @@ async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): P
     if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
     throw new GridError('malformed_json', error.message)
   }
-  return parseBody(text, limits)
+  return parseCall(text, limits)
 }
 
 /** A request without an id is answered without one. */

@@ -3,9 +3,9 @@
  * See docs/protocol/README.md, "Arguments".
  */
 import leven from 'leven'
-import { GridError, invalidInput } from '../errors.ts'
+import { invalidInput } from '../errors.ts'
 import { clientFillers } from './client-fillers.ts'
-import { apiLimits, parseBody } from './http/body.ts'
+import { apiLimits, parseCall, unkeptNumber } from './http/body.ts'
 
 /** Before they are checked. */
 export type Arguments = Record<string, unknown>
@@ -37,6 +37,8 @@ export interface ReadArguments {
 
 /** Callers believe in these, so that an empty one is a fault and not absent. */
 const neverEmpty = ['acks', 'lease_id', 'message_ids', 'hash']
+/** Without these a call does more, so that null is a fault, too. */
+const neverNull = ['lease_id', 'message_ids', 'hash']
 const maxIgnored = 20
 const maxNameLength = 64
 
@@ -75,8 +77,10 @@ function readMembers(
   const read: Arguments = {}
   for (const [name, value] of Object.entries(given)) {
     const schema = properties[name]
-    const isEmpty = value === '' && !required.includes(name) && !neverEmpty.includes(name)
-    if (value === null && !takesNull(schema) || isEmpty && !takesNull(schema)) continue
+    const isAbsent = value === null
+      ? !neverNull.includes(name)
+      : value === '' && !required.includes(name) && !neverEmpty.includes(name)
+    if (isAbsent && !takesNull(schema)) continue
     read[name] = schema ? readValue(schema, value, `${path}${name}`, clipped) : value
   }
   return read
@@ -88,13 +92,14 @@ function readValue(
   path: string,
   clipped: Record<string, number>,
 ): unknown {
-  const value = typeof given === 'string' ? fromText(given, schema.type) : given
+  const value = typeof given === 'string' ? fromText(given, schema.type, path) : given
   if (schema.type === 'integer' && typeof value === 'number' && value > (schema.maximum ?? Infinity)) {
     return clipped[path] = schema.maximum!
   }
   if (schema.type === 'array' && !Array.isArray(value)) {
     throw invalidInput(`${path} must be an array, such as ${JSON.stringify(exampleOf(schema))}.`, path)
   }
+  if (Array.isArray(value)) return value.map((entry, n) => readEntry(schema.items, entry, `${path}.${n}.`, clipped))
   if (schema.type !== 'object' || !schema.properties) return value
   if (!isObject(value)) {
     throw invalidInput(`${path} must be an object, such as ${JSON.stringify(exampleOf(schema))}.`, path)
@@ -102,17 +107,34 @@ function readValue(
   return readMembers(schema, value, `${path}.`, clipped)
 }
 
-/** A text as a value of this type of JSON Schema; the text itself if that is not certain. */
-export function fromText(text: string, type: unknown): unknown {
+/** An entry that is an object is read as one; any other stays what it is. */
+function readEntry(
+  items: ArgumentSchema | undefined,
+  entry: unknown,
+  path: string,
+  clipped: Record<string, number>,
+): unknown {
+  const schema = [items, ...items?.anyOf ?? []].find((schema) => schema?.properties)
+  return schema && isObject(entry) ? readMembers(schema, entry, path, clipped) : entry
+}
+
+/** A text as a value of this type of JSON Schema; the text itself if that is not certain. `path` is of the text. */
+export function fromText(text: string, type: unknown, path = ''): unknown {
   if (type === 'integer' && /^-?\d{1,15}$/.test(text.trim())) return Number(text)
   if (type === 'boolean' && /^(true|false)$/i.test(text.trim())) return text.trim().toLowerCase() === 'true'
   if (type !== 'array' && type !== 'object') return text
+  const { value, refused } = parsedText(text)
+  if (!(type === 'array' ? Array.isArray(value) : isObject(value))) return text
+  if (refused) throw unkeptNumber([path, refused.details.field].filter(Boolean).join('.'))
+  return value
+}
+
+/** Without a value, if it is no JSON. */
+function parsedText(text: string): Partial<ReturnType<typeof parseCall>> {
   try {
-    const value = parseBody(text, apiLimits)
-    return (type === 'array' ? Array.isArray(value) : isObject(value)) ? value : text
-  } catch (error) {
-    if (error instanceof GridError && error.code === 'invalid_input') throw error
-    return text
+    return parseCall(text, apiLimits)
+  } catch {
+    return {}
   }
 }
 

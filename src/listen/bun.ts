@@ -24,6 +24,8 @@ export interface BunRuntime {
 interface BunServer {
   port: number
   requestIP(request: Request): { address: string } | null
+  /** For how many seconds the connection of a request may be idle; 0 for any time. */
+  timeout(request: Request, seconds: number): void
   stop(closeActive?: boolean): Promise<void>
 }
 
@@ -62,14 +64,23 @@ class BunRequest implements ReceivedRequest {
 
 /** Serve with `Bun.serve`. */
 export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
-  const { port, host } = options
+  const { port, host, maxStallMs = 30_000 } = options
+  const idleSeconds = maxStallMs / 1_000
   const dispatch = createDispatcher(fetch, new RequestScheduler(), options)
   const server = await Bun.serve({
     port,
     hostname: host,
     // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
-    idleTimeout: 30,
-    fetch: (request, bun) => dispatch(request, new BunRequest(request, bun)),
+    idleTimeout: idleSeconds,
+    async fetch(request, bun) {
+      const received = new BunRequest(request, bun)
+      if (mayHaveBody(request)) return await dispatch(named(request), received)
+      // Only an answer that waits is spared; one that its client does not take is not.
+      bun.timeout(request, 0)
+      const response = await dispatch(named(request), received)
+      bun.timeout(request, idleSeconds)
+      return response
+    },
   })
   return {
     port: server.port,
@@ -79,4 +90,20 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
       await server.stop(true)
     },
   }
+}
+
+/** Bun spares these once the body has come; until then, the idle timeout bounds a slow sender. */
+function mayHaveBody({ headers }: Request): boolean {
+  return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0'
+}
+
+/**
+ * HTTP/1.0 needs no Host, and Bun gives a request without one, or with none that is a host, no whole URL. An empty Host
+ * says so, where the URL has a name. @see RFC 9112 §3.2
+ */
+function named(request: Request): Request {
+  if (!request.url.startsWith('/')) return request
+  const whole = new Request(`http://localhost${request.url}`, request)
+  if (!whole.headers.has('host')) whole.headers.set('host', '')
+  return whole
 }

@@ -27,7 +27,7 @@ export interface ListenOptions {
   host: string
   /** Who sent a request. By default the remote address. */
   callerOf?: CallerOf
-  /** A client that takes nothing of its answer for this long is disconnected. On Bun after 30 s. */
+  /** A client that takes nothing of its answer for this long is disconnected: by default 2 minutes, on Bun 30 s. */
   maxStallMs?: number
 }
 

@@ -37,12 +37,15 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
       if (!outgoing.socket && !queueAnswer(socket, outgoing as ServerResponse)) return unread()
       return dispatch(request, new NodeRequest(env as HttpBindings))
     },
+    // Of URLs only; the edge reads the header.
+    hostname: 'localhost',
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
   server.setTimeout(maxStallMs)
   server.on('connection', () => scheduler.accepted())
   server.on('clientError', refuseUnreadable)
   server.prependListener('request', refuseTinyChunks)
+  server.prependListener('request', addMissingHost)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host, backlog }, resolve)
@@ -92,6 +95,11 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close']
   socket.write([`HTTP/1.1 ${status}`, ...headers, '', body].join('\r\n'))
   socket.destroySoon()
+}
+
+/** HTTP/1.0 needs no Host. An empty one says so, where the URL of the request has a name. @see RFC 9112 §3.2 */
+function addMissingHost(request: IncomingMessage): void {
+  if (request.headers.host === undefined && request.url?.startsWith('/')) request.rawHeaders.push('Host', '')
 }
 
 /** Ends the connection of a body in tiny chunks, also one that no handler reads: the adapter would read it to its end. */

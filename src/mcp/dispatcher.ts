@@ -15,7 +15,7 @@ import type { Lease } from '../grid/messaging/read-messages.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
 import type { CallTrace } from '../lib/call-trace.ts'
 import { names } from '../lib/http/accept.ts'
-import { formLimits } from '../lib/http/body.ts'
+import { formLimits, unkeptNumber } from '../lib/http/body.ts'
 import { eventStreamType } from '../lib/http/event-stream.ts'
 import { fromText } from '../lib/given-arguments.ts'
 import { parse } from '../lib/input.ts'
@@ -47,6 +47,7 @@ interface Call<Params> {
   headers: Headers
   toolset: Toolset
   trace: CallTrace
+  refused: GridError | undefined
 }
 
 interface Method<Params> {
@@ -128,16 +129,23 @@ const methods: Record<Era, ReadonlyMap<string, Method<unknown>>> = {
   })),
 }
 
+export interface ReceivedMessage {
+  message: unknown
+  /** Why it must not run, although it can be read. */
+  refused?: GridError
+}
+
 export async function dispatch(
   headers: Headers,
-  given: unknown,
+  { message: given, refused }: ReceivedMessage,
   toolset: Toolset,
   trace: CallTrace,
 ): Promise<RpcAnswer | Response> {
-  const message = asMeant(given)
+  let message = given
   try {
+    message = asMeant(given)
     const era = eraOf(headers, message)
-    if (era !== undefined) return await answerRequest(era, headers, message as JSONRPCRequest, toolset, trace)
+    if (era !== undefined) return await answerRequest(era, headers, message as JSONRPCRequest, toolset, trace, refused)
     await recordRefusal(message, toolset)
     return new Response(null, { status: 202 })
   } catch (error) {
@@ -153,12 +161,15 @@ function answerRequest(
   { id, method: name, params = {} }: JSONRPCRequest,
   toolset: Toolset,
   trace: CallTrace,
+  refused: GridError | undefined,
 ): RpcAnswer | Response | Promise<RpcAnswer | Response> {
   const method = methods[era].get(name)
   if (!method || (method.needs && !toolset[method.needs])) {
     throw new RefusedMessage(era === 'modern' ? 404 : 200, ProtocolErrorCode.MethodNotFound, 'Method not found')
   }
   trace.tool = name
+  // A model reads the refusal of its call only as the result of the tool.
+  if (refused && name !== 'tools/call') throw refused
   const checked = parse(method.params, params)
   if (method.spec && !isSpecType[method.spec](params)) {
     throw new ProtocolError(
@@ -166,7 +177,7 @@ function answerRequest(
       `The parameters of ${name} do not match the MCP specification.`,
     )
   }
-  return method.answer({ era, id, params: checked, headers, toolset, trace })
+  return method.answer({ era, id, params: checked, headers, toolset, trace, refused })
 }
 
 /** What the modern era adds to every result. */
@@ -179,10 +190,16 @@ function result({ era, id }: Call<unknown>, value: object, cache?: object, lease
 }
 
 function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Response {
-  const { headers, toolset, trace, params: { name, arguments: args } } = call
+  const { headers, toolset, trace, refused, params: { name, arguments: args } } = call
   const { inbox } = toolset
   const isLate = inbox !== undefined && waitsLong(args) && canBeForgotten(headers) && names(headers, eventStreamType)
-  const running = toolset.call(name, args, isLate ? maxWaitSeconds : maxSilentSeconds)
+  const field = refused?.details.field?.replace(/^params\.arguments\./, '')
+  const running = toolset.call(
+    name,
+    args,
+    isLate ? maxWaitSeconds : maxSilentSeconds,
+    field === undefined ? undefined : unkeptNumber(field),
+  )
   if (!running) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}. ${toolset.whyUnknown(name)}`)
   }

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { settleLease } from '../grid/messaging/read-messages.ts'
 import { names, takes } from '../lib/http/accept.ts'
-import { apiLimits, type Bodies, type BodyLimits, formLimits, messageLimits, parseBody } from '../lib/http/body.ts'
+import { apiLimits, type Bodies, type BodyLimits, formLimits, messageLimits, parseCall } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { addressOf } from '../lib/http/client-address.ts'
 import { eventStreamType } from '../lib/http/event-stream.ts'
@@ -16,7 +16,7 @@ import type { ResponseHeaders } from '../lib/http/response-headers.ts'
 import type { AppContext, Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { rpcFrameError } from '../wire.ts'
-import { dispatch } from './dispatcher.ts'
+import { dispatch, type ReceivedMessage } from './dispatcher.ts'
 import { serverError } from './protocol.ts'
 import { inboxStream, streamedAnswer } from './streams.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
@@ -87,12 +87,13 @@ function isStreamWanted(headers: Headers): boolean {
   return names(headers, eventStreamType) && !takes(headers, 'application/json')
 }
 
-async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits): Promise<unknown> {
-  const message = parseBody(await bodies.readText(request, limits), limits)
+async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits): Promise<ReceivedMessage> {
+  const { value: message, refused } = parseCall(await bodies.readText(request, limits), limits)
   if (Array.isArray(message)) {
     throw new GridError('invalid_request', 'Batches are not accepted. Send one message per request.')
   }
-  return message
+  if (refused?.details.field === 'id') throw refused
+  return { message, refused }
 }
 
 /** The response to a request that is refused before its id is known. @see RFC 6750 §3, RFC 9728 §5.1 */

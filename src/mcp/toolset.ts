@@ -1,6 +1,7 @@
 /** The tools, resources and prompts of one caller, by its credential. */
 import type { AgentActor } from '../auth/actor.ts'
 import { signUp } from '../grid/accounts/signup.ts'
+import type { GridError } from '../errors.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
 import { inListSlot } from '../grid/lists.ts'
 import { unreadText } from '../grid/messaging/inbox-message.ts'
@@ -37,8 +38,8 @@ export interface Toolset {
   /** For the model, when its client connects. */
   instructions(): Promise<string>
   readonly tools: readonly ListedTool[]
-  /** Undefined when the caller has no such tool. */
-  call(name: string, args: unknown, maxWaitSeconds: number): Promise<ToolOutcome> | undefined
+  /** Undefined when the caller has no such tool. It does not run, but fails with `refused`, if that is given. */
+  call(name: string, args: unknown, maxWaitSeconds: number, refused?: GridError): Promise<ToolOutcome> | undefined
   /** Why the caller has no tool of this name, and what to do, in sentences. */
   whyUnknown(name: string): string
   /** Records a call that was refused before its tool. Undefined for callers whose calls are not recorded. */
@@ -220,10 +221,11 @@ function bindTools<Caller>(
       if (!owner || !caller) return `The tools are ${catalog.listed.map((tool) => tool.name).join(', ')}.`
       return `It is a tool of ${owner.of}, and ${caller.has}. ${owner.advice}`
     },
-    call(name, args, maxWaitSeconds) {
-      const entry = catalog.byName.get(name)
-      if (!entry) return undefined
+    call(name, args, maxWaitSeconds, refused) {
+      const known = catalog.byName.get(name)
+      if (!known) return undefined
       trace.tool = name
+      const entry = refused ? { ...known, tool: { ...known.tool, run: () => Promise.reject(refused) } } : known
       return toolOutcome(run(entry, args, maxWaitSeconds), catalog.hints, trace)
     },
   }

@@ -40,7 +40,10 @@ export async function readClientRedirect(
   const id = parameter(query, 'client_id')
   const client = id === undefined ? undefined : await clients.find(id, 'authorize', userId)
   if (!client) {
-    throw new GridError('invalid_client', 'This client is unknown, or its metadata document could not be read.')
+    throw new GridError(
+      'invalid_client',
+      'This client is unknown, or its metadata document could not be read. In the program, sign out of this server, or remove it and add it again.',
+    )
   }
   const redirectUri = parameter(query, 'redirect_uri')
   const isRegistered = redirectUri !== undefined &&

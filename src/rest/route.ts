@@ -52,6 +52,8 @@ export interface Operation {
   /** Of a body, if not those of every call. */
   limits?: BodyLimits
   isBodyOptional?: boolean
+  /** Other arguments are refused: without the one that was meant, the call does more. */
+  isStrict?: boolean
   /** By status. The first one is the status of an answer in JSON. */
   answers: Record<number, Answer>
   /** Its own errors, besides those of every call, of its credential and of a body. */
@@ -145,11 +147,11 @@ export function handlerOf(
 
 /** Reads what agents give as it is meant. What admins give is taken to the letter: null and empty texts may clear a value. */
 function readerOf(
-  { caller, method, path }: Route,
+  { caller, method, path, isStrict = false }: Route,
   schema?: z.ZodType,
 ): (given: Arguments | undefined) => ReadArguments {
   const published = once(() => z.toJSONSchema(schema!, { io: 'input', unrepresentable: 'any' }) as ArgumentSchema)
-  const rules = { call: `${method} ${path}`, isStrict: false }
+  const rules = { call: `${method} ${path}`, isStrict }
   return (given = {}) =>
     schema && caller !== 'admin' ? readArguments(published(), given, rules) : { args: given, told: {} }
 }

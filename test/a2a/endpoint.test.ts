@@ -254,3 +254,16 @@ function unknownKey(): string {
 function post(body: unknown, headers?: Record<string, string>, path?: string) {
   return postA2a(grid, grid.alice.key, body, headers, path)
 }
+
+test('a number that is not kept is refused by its path, under the id of its request', async () => {
+  const response = await grid.request('/a2a/v1/grid', {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/json' },
+    body: '{"jsonrpc":"2.0","id":7,"method":"GetTask","params":{"metadata":{"n":1915883588174806058}}}',
+  })
+
+  expect(await response.json()).toMatchObject({
+    id: 7,
+    error: { code: -32602, message: 'params.metadata.n has more digits than a number keeps. Send it as text.' },
+  })
+})

@@ -43,6 +43,49 @@ test.each(runtimes)('%s: an upload that is cut off is no error in the log', asyn
   expect(stderr.replace(/.*A new key ring was made.*/, '')).not.toMatch(/"level":"(warn|error)"/)
 })
 
+// HAProxy's plain `option httpchk` is such a request.
+test.each(runtimes)(
+  '%s: a request without Host gets 200 at probes and 400 elsewhere, and no error in the log',
+  async (runtime) => {
+    await start(runtime)
+    const send = async (line: string, ...headers: string[]) => {
+      const socket = connect(server.port, '127.0.0.1')
+      socket.write([line, ...headers, '', ''].join('\r\n'))
+      let answer = ''
+      for await (const text of socket.setEncoding('utf8')) {
+        answer += text
+        if (answer.includes('\r\n\r\n')) break
+      }
+      return Number(answer.split(' ')[1])
+    }
+
+    for (const path of ['/healthz', '/readyz']) {
+      for (const method of ['GET', 'HEAD']) {
+        expect([path, await send(`${method} ${path} HTTP/1.0`)]).toEqual([
+          path,
+          200,
+        ])
+      }
+    }
+    for (
+      const line of [
+        'GET / ',
+        'OPTIONS / ',
+        'GET /api/v1/me ',
+        'POST /mcp/v1/grid ',
+        'GET //healthz ',
+        'GET /healthz/x ',
+      ]
+    ) {
+      expect([line, await send(`${line}HTTP/1.0`)]).toEqual([line, 400])
+      expect([line, await send(`${line}HTTP/1.1`)]).toEqual([line, 400])
+      expect([line, await send(`${line}HTTP/1.1`, 'Host:')]).toEqual([line, 400])
+    }
+    const { stderr } = await server.stop()
+    expect(stderr).not.toContain('"level":"error"')
+  },
+)
+
 // Bun answers these by itself, without a body.
 test.each(['node', 'deno'] as const)('%s: a request that cannot be read is refused with a body', async (runtime) => {
   await start(runtime)

@@ -13,6 +13,19 @@ const schema: ArgumentSchema = {
     choices: { type: 'array', items: { type: 'string' } },
     artifact: { type: 'object', properties: { id: { type: 'string' }, name: { type: 'string' } }, required: ['id'] },
     token: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    skills: {
+      type: 'array',
+      items: {
+        anyOf: [
+          { type: 'string' },
+          {
+            type: 'object',
+            properties: { name: { type: 'string' }, description: { type: 'string' } },
+            required: ['name'],
+          },
+        ],
+      },
+    },
     acks: { type: 'object', properties: { lease_id: { type: 'string' }, message_ids: { type: 'array' } } },
   },
   required: ['to'],
@@ -28,6 +41,10 @@ test.each([
   [{ token: '' }, { token: '' }],
   [{ acks: { lease_id: '' } }, { acks: { lease_id: '' } }],
   [{ artifact: { id: 'a', name: null } }, { artifact: { id: 'a' } }],
+  [{ acks: { lease_id: null } }, { acks: { lease_id: null } }],
+  [{ acks: null }, {}],
+  [{ skills: ['a', null, { name: 'b', description: null }] }, { skills: ['a', null, { name: 'b' }] }],
+  [{ skills: [{ name: '', description: '' }] }, { skills: [{ name: '' }] }],
   [{ parts: [{ data: null, filename: '' }] }, { parts: [{ data: null, filename: '' }] }],
   [{ wait_seconds: '30', public: 'TRUE' }, { wait_seconds: 30, public: true }],
   [{ wait_seconds: 'soon', public: 'yes' }, { wait_seconds: 'soon', public: 'yes' }],
@@ -51,6 +68,10 @@ test.each([['parts', 'hi'], ['parts', '{"text":"hi"}'], ['parts', { text: 'hi' }
     expect(() => read({ [name]: value })).toThrow('parts must be an array, such as [{"text":"…"}].')
   },
 )
+
+test('null is not all messages', () => {
+  expect(() => read({ acks: { lease_id: 'x', message_ids: null } })).toThrow('acks.message_ids must be an array')
+})
 
 test('other forms are those of their schema', () => {
   expect(() => read({ choices: 'yes' })).toThrow('choices must be an array, such as ["…"].')

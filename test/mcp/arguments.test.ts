@@ -1,7 +1,8 @@
 /** Arguments as models write them, and the names under which they look for things. */
 import { beforeEach, expect, test } from 'vitest'
+import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { callTool, eras, mcp } from '../support/mcp.ts'
+import { callTool, eras, mcp, sendWire, wireRequest } from '../support/mcp.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -32,6 +33,81 @@ test('an argument that resembles one is refused with the right one', async () =>
 
 test('a limit above its maximum is the maximum, and the answer says so', async () => {
   expect((await asBob('read_messages', { limit: 1_000 })).whole).toMatchObject({ messages: [], clipped: { limit: 50 } })
+})
+
+test('every tool of agents tells what it ignores, and every tool of admins refuses it', async () => {
+  const toolsOf = async (key: string) => (await mcp(grid, key, 'tools/list')).body.result.tools as { name: string }[]
+  for (const { name } of await toolsOf(grid.acme.adminKey)) {
+    const { code, message } = await callTool(grid, grid.acme.adminKey, name, { zzz: 1 })
+    expect([name, code, message]).toEqual([
+      name,
+      'invalid_input',
+      expect.stringContaining(`${name} has no argument zzz. It takes `),
+    ])
+  }
+  const given: Record<string, object> = {
+    send_message: { to: 'bob', message: 'hi' },
+    search_messages: { query: 'hi' },
+    set_skills: { skills: ['tax'] },
+  }
+  const needAnId = ['message_status', 'retract_message', 'read_part', 'update_task']
+  for (const { name } of await toolsOf(grid.alice.key)) {
+    if (needAnId.includes(name)) continue
+    const { whole } = await asAlice(name, { ...given[name], zzz: 1 })
+    expect([name, whole.ignored]).toEqual([name, ['zzz']])
+  }
+})
+
+test('null and empty texts in the entries of a list are absent', async () => {
+  const skills = [{ name: 'tax', description: null }, { name: 'law', description: '' }, 'art']
+  const { code } = await asAlice('set_skills', { skills: JSON.stringify(skills) })
+  const { text } = await asAlice('list_skills')
+
+  expect([code, text.map(({ name }: { name: string }) => name)]).toEqual([undefined, ['art', 'law', 'tax']])
+})
+
+test.each(eras)('%s: a number that is not kept is an error of its tool, with its path', async (era) => {
+  const { headers, body } = wireRequest(era, 'tools/call', {
+    name: 'send_message',
+    arguments: { to: 'bob', message: 'hi', parts: [{ data: { id: 'ID' } }] },
+  })
+  const answer = await sendWire(grid, grid.alice.key, {
+    headers,
+    body: JSON.stringify(body).replace('"ID"', '1915883588174806058'),
+  })
+  const written = await asAlice('send_message', { to: 'bob', message: 'hi', parts: '[{"data":[1e400]}]' })
+
+  expect(answer).toMatchObject({ status: 200, body: { id: 1, result: { isError: true } } })
+  expect(answer.body.result.content[0].text).toContain(
+    'parts.0.data.id has more digits than a number keeps. Send it as text.',
+  )
+  expect(written.message).toBe('parts.0.data.0 has more digits than a number keeps. Send it as text.')
+  expect((await asBob('read_messages')).text).toEqual([])
+})
+
+test('a tool of admins with such a number is recorded as refused, and another method is refused under its id', async () => {
+  const send = (key: string, message: string) =>
+    sendWire(grid, key, { headers: wireRequest('legacy', 'ping').headers, body: message })
+  const call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"admin_delete_agent","arguments":'
+  const refused = await send(grid.acme.adminKey, `${call}{"id":1915883588174806058}}}`)
+  const prompt = await send(
+    grid.alice.key,
+    '{"jsonrpc":"2.0","id":8,"method":"prompts/list","params":{"_meta":{"n":1915883588174806058}}}',
+  )
+  const text = await send(grid.alice.key, `${call.replace('admin_delete_agent', 'list_agents')}"{\\"n\\":1e999}"}}`)
+
+  expect(refused.body).toMatchObject({ id: 7, result: { isError: true } })
+  expect(
+    await rows(grid, "SELECT outcome FROM activity WHERE account_id = ? AND tool = 'admin_delete_agent'", [
+      grid.acme.id,
+    ]),
+  )
+    .toMatchObject([{ outcome: 'invalid_input' }])
+  expect(prompt.body).toMatchObject({
+    id: 8,
+    error: { code: -32602, message: 'params._meta.n has more digits than a number keeps. Send it as text.' },
+  })
+  expect(text.body).toMatchObject({ id: 7, error: { code: -32602 } })
 })
 
 test('a tool without arguments says so', async () => {

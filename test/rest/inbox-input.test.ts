@@ -28,6 +28,22 @@ test.each([
   ['POST', leases, { wait: 1 }, `POST ${leases} has no argument wait. Did you mean wait_seconds?`],
   ['POST', `${leases}/x/extend`, {}, 'seconds is missing.'],
   ['POST', `${leases}/x/ack`, { message_ids: 'x' }, 'message_ids must be an array, such as ["…"].'],
+  ['POST', `${leases}/x/ack`, { message_ids: null }, 'message_ids must be an array, such as ["…"].'],
+  ['POST', `${leases}/x/ack`, { message_ids: '' }, 'message_ids must be an array, such as ["…"].'],
+  ['POST', `${leases}/x/ack`, { ids: ['x'] }, `POST ${leases}/{lease}/ack has no argument ids. It takes message_ids.`],
+  [
+    'POST',
+    `${leases}/x/release`,
+    { only: ['x'] },
+    `POST ${leases}/{lease}/release has no argument only. It takes message_ids.`,
+  ],
+  ['POST', leases, { acks: { lease_id: null } }, 'acks.lease_id must be a string.'],
+  [
+    'POST',
+    '/api/v1/messages',
+    { ...message, acks: { lease_id: 'x', message_ids: null } },
+    'acks.message_ids must be an array, such as ["…"].',
+  ],
   ['POST', `${leases}/${'x'.repeat(201)}/release`, {}, 'The input must have at most 200 characters.'],
   ['POST', '/api/v1/messages', { to: '@alice' }, 'message is missing.'],
   ['POST', '/api/v1/messages', { ...message, acks: '' }, 'acks must be an object, such as {"lease_id":"…"}.'],
@@ -82,4 +98,17 @@ test('a key of another length than 1 to 200 characters is refused', async () => 
     })
     expect(body.error.code).toBe('invalid_input')
   }
+})
+
+test('a null or an empty text never acknowledges, and null for acks acknowledges nothing', async () => {
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'one' })
+  const { body: lease } = await callInbox(grid, grid.bob.key, 'POST', leases)
+  const ids = lease.messages.map(({ message_id }: { message_id: string }) => message_id)
+  const ack = (body: unknown) => callInbox(grid, grid.bob.key, 'POST', `${leases}/${lease.lease_id}/ack`, body)
+  const refused = [await ack({ message_ids: null }), await ack({ message_ids: '' }), await ack({ messageIds: ids })]
+  const sent = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/messages', { ...message, acks: null })
+
+  expect(refused.map(({ status }) => status)).toEqual([400, 400, 400])
+  expect(sent.status).toBe(201)
+  expect((await ack({ message_ids: ids })).body).toEqual({ acked: ids.length })
 })

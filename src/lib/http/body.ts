@@ -142,6 +142,18 @@ export function parseBody(text: string, limits: BodyLimits): unknown {
 }
 
 /**
+ * The same for a call whose refusal must reach its caller: `refused` is the failure for a number that became another one in
+ * `value`, with its path as `details.field`.
+ */
+export function parseCall(text: string, limits: BodyLimits): { value: unknown; refused?: GridError } {
+  let refused: GridError | undefined
+  checkLimits(text, limits, (_, from) => {
+    refused ??= unkeptNumber(pathTo(text, from))
+  })
+  return { value: parsed(text), refused }
+}
+
+/**
  * The same for what a server answered: nobody there can send again, so numbers that would become others are kept as text.
  * `text` is the JSON that was parsed.
  */
@@ -226,8 +238,12 @@ function isKept(digits: string): boolean {
 }
 
 function refuseNumber(text: string, from: number): void {
-  const path = pathTo(text, from)
-  throw invalidInput(`${path || 'The body'} has more digits than a number keeps. Send it as text.`, path)
+  throw unkeptNumber(pathTo(text, from))
+}
+
+/** The refusal of the number at a path. */
+export function unkeptNumber(path: string): GridError {
+  return invalidInput(`${path || 'The body'} has more digits than a number keeps. Send it as text.`, path)
 }
 
 /** The path of the value that begins at `end`, such as `data.ids.0`. */
