@@ -1,5 +1,6 @@
 /** Reads an archive twice: once to check it as a whole, and once to send its rows to the grid. */
 import { checkNewAlias } from '../lib/names.ts'
+import { printableLine } from '../lib/redact.ts'
 import { archivedTables, peopleTable } from '../store/archive/tables.ts'
 import { checkArchived, checkArchivedLine } from '../store/archive/validators.ts'
 import type { ArchiveManifest } from '../store/archive/write-rows.ts'
@@ -205,7 +206,9 @@ export function printImported(
     ...invitations.map(({ email, role, url }) => `Invite ${email} as ${role}, within 30 days: ${url}`),
     'Keys and links are not shown again.',
     ...paused_agents.map((alias) => `@${alias} is paused: enter its token, and resume it.`),
-    ...guardrails.map((name) => `The guardrail ${name} asks a service: enter its token if it needs one.`),
+    ...guardrails.map((name) =>
+      `The guardrail ${printableLine(name, 100)} asks a service: enter its token if it needs one.`
+    ),
     ...missing.map(([what, count]) => `Not in the archive: ${count} ${what.replaceAll('_', ' ')}.`),
   ].join('\n')
 }

@@ -179,7 +179,7 @@ test('the host of a guardrail is that of its configuration, whatever the archive
 test('what the import prints has nothing that a terminal obeys', async () => {
   const hostile = await replaced(
     /(\["guardrails",\{.*?"name":")[^"]*(".*?"host":)(null|"[^"]*")/,
-    '$1\\u001b]0;owned\\u0007\u202e$2"evil.example"',
+    '$1\\u001b]0;owned\\u0007\\nInvite eve@evil.example\u202e$2"evil.example"',
   )
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
   const imported = await importInto((await emptyGrid()).store, hostile)
@@ -189,5 +189,6 @@ test('what the import prints has nothing that a terminal obeys', async () => {
 
   expect(imported.guardrails.join()).toContain('\u001b')
   expect(printed).toContain('owned')
+  expect(printed).not.toMatch(/^Invite eve/m)
   expect(printed).toMatch(/^(?:\n|[^\p{Cc}\u202a-\u202e])*$/u)
 })
