@@ -1,7 +1,8 @@
 /** `agent-grid doctor --client`. See docs/runners.md, "Doctor of clients". */
+import process from 'node:process'
 import { jsonLine } from '../lib/redact.ts'
 import { version } from '../lib/version.ts'
-import type { ClientReport } from './examine-clients.ts'
+import type { AgentsHere, ClientReport } from './examine-clients.ts'
 import type { ProcessCommand } from './command.ts'
 import { conclusions, exitCodes, findingLines, statusOf } from './doctor/finding.ts'
 import { personNeeded } from './grid-access.ts'
@@ -25,19 +26,28 @@ export const clientDoctor: ProcessCommand = {
 /** Look at all connections, and print what was found. Resolves to the exit code. */
 export async function runClientDoctor(json: boolean): Promise<number> {
   // Loaded only for this: it reads the files of every client.
-  const { examineClients } = await import('./examine-clients.ts')
+  const { agentsHere, examineClients } = await import('./examine-clients.ts')
   const clients = await examineClients(Date.now)
   if (clients.length === 0) {
     throw personNeeded('not_connected', 'No client is connected on this machine. Run "agent-grid connect" first.')
   }
+  const here = agentsHere(process.cwd())
   const status = statusOf(clients.flatMap(({ checks }) => checks))
   const end = { well: 'All is well.', ...conclusions }[status]
   print(
     json
-      ? jsonLine({ status, version, clients })
-      : [`agent-grid ${version}`, ...clients.map(describe), end].join('\n\n'),
+      ? jsonLine({ status, version, here, clients })
+      : [`agent-grid ${version}`, hereLines(here), ...clients.map(describe), end].join('\n\n'),
   )
   return exitCodes[status]
+}
+
+function hereLines(here: AgentsHere[]): string {
+  const lines = here.map(({ client, tools, hooks }) => {
+    const of = tools === null ? 'no agent, or several' : `${tools} for its tools, ${hooks ?? 'nobody'} for its hooks`
+    return `${client} is ${of}`
+  })
+  return [`In ${process.cwd()}:`, ...lines].join('\n')
 }
 
 function describe({ agent, grid, client, folder, checks }: ClientReport): string {

@@ -5,10 +5,16 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
-import { connectAgain, type Connection, findConnection, readConnections } from '../clients/connections.ts'
+import {
+  connectAgain,
+  type Connection,
+  findConnection,
+  nearestConnection,
+  readConnections,
+} from '../clients/connections.ts'
 import { stateOfFile } from '../clients/files/change.ts'
 import { readJsonc } from '../clients/files/json-edit.ts'
-import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
+import { ClientError, GridCallError, isCredentialGone } from '../clients/grid-call.ts'
 import { GridClient, type Me } from '../clients/grid-client.ts'
 import { installedProgram } from '../clients/installed-program.ts'
 import { type ClientName, programs } from '../clients/programs.ts'
@@ -32,6 +38,27 @@ export interface ClientReport {
   /** The folder of a project; null for all projects. */
   folder: string | null
   checks: ClientFinding[]
+}
+
+/** Whom the tools and the hooks of a client speak for in a folder. Null: it has none, or several match. */
+export interface AgentsHere {
+  client: ClientName
+  tools: string | null
+  hooks: string | null
+}
+
+/** The agents of a folder, by client. Hooks that find `AGENT_GRID_KEY` speak for its agent. */
+export function agentsHere(cwd: string): AgentsHere[] {
+  return [...new Set(readConnections().map(({ client }) => client))].map((client) => {
+    try {
+      const tools = nearestConnection({ client, cwd })
+      const hooks = tools && tools.wake !== 'off' ? findConnection({ client, cwd })?.alias : undefined
+      return { client, tools: tools?.alias ?? null, hooks: hooks ?? null }
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error
+      return { client, tools: null, hooks: null }
+    }
+  })
 }
 
 const versionMs = 10_000

@@ -109,6 +109,12 @@ export function findConnection(query: ConnectionQuery = {}): GridAccess | undefi
     const alias = query.alias ?? named
     return { url: bareUrl(url), key, ...(alias && { alias: withAt(alias) }) }
   }
+  const connection = nearestConnection(query)
+  return connection && { url: connection.url, key: connection.key, alias: connection.alias, connection }
+}
+
+/** The connection that a client, or a command, uses in a folder. Fails as `findConnection` does. */
+export function nearestConnection(query: ConnectionQuery): Connection | undefined {
   const matching = readConnections().filter((connection) => matches(connection, query))
   const nearest = nearestOf(matching, query.cwd ?? process.cwd(), query.client !== undefined)
   const agents = new Map(nearest.map((found) => [`${found.alias} of ${found.url}`, found]))
@@ -117,8 +123,7 @@ export function findConnection(query: ConnectionQuery = {}): GridAccess | undefi
     const message = `Several agents are connected: ${names}. Choose one with --as, or with --url.`
     throw new ClientError('ambiguous_agent', message)
   }
-  const connection = nearest.at(-1)
-  return connection && { url: connection.url, key: connection.key, alias: connection.alias, connection }
+  return nearest.at(-1)
 }
 
 /** What a person runs to connect a client again, whether or not `agent-grid` is in their `PATH`. */

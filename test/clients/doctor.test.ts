@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Connection, saveConnection } from '../../src/clients/connections.ts'
-import { type ClientFinding, examineClients } from '../../src/cli/examine-clients.ts'
+import { agentsHere, type ClientFinding, examineClients } from '../../src/cli/examine-clients.ts'
 import { hashOfText } from '../../src/clients/files/written-file.ts'
 import { installedProgram } from '../../src/clients/installed-program.ts'
 import { runnerLock } from '../../src/clients/run/run-state.ts'
@@ -75,6 +75,18 @@ test('a client that is connected as it should be is well', async () => {
   expect(checks.map(({ check, status }) => [check, status])).toEqual(
     ['files', 'program', 'client', 'hooks', 'grid', 'key', 'version', 'clock', 'waiter'].map((check) => [check, 'ok']),
   )
+})
+
+test('the agent of a folder is named for tools and hooks, and a project further up has no part in it', async () => {
+  const inner = join(place.folder, 'project', 'inner')
+  mkdirSync(inner, { recursive: true })
+  await connect({ alias: '@user' })
+  await connect({ alias: '@project', scope: 'project', folder: dirname(inner) })
+  await connect({ client: 'codex', alias: '@quiet', wake: 'off' })
+  const quiet = { client: 'codex', tools: '@quiet', hooks: null }
+
+  expect(agentsHere(dirname(inner))).toEqual([{ client: 'claude', tools: '@project', hooks: '@project' }, quiet])
+  expect(agentsHere(inner)).toEqual([{ client: 'claude', tools: '@user', hooks: '@user' }, quiet])
 })
 
 const faults: [ClientFinding['check'], ClientFinding['status'], string, () => unknown][] = [
