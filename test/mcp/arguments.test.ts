@@ -61,7 +61,7 @@ test('every tool of agents tells what it ignores, and every tool of admins refus
 test('null and empty texts in the entries of a list are absent', async () => {
   const skills = [{ name: 'tax', description: null }, { name: 'law', description: '' }, 'art']
   const { code } = await asAlice('set_skills', { skills: JSON.stringify(skills) })
-  const { text } = await asAlice('list_skills')
+  const { text } = await asAlice('list_skills', {})
 
   expect([code, text.map(({ name }: { name: string }) => name)]).toEqual([undefined, ['art', 'law', 'tax']])
 })
