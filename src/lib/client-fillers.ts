@@ -3,13 +3,13 @@
  * believes that they do, so they are dropped. `test/wild/` shows each with its client.
  */
 export const clientFillers: ReadonlySet<string> = new Set([
-  // n8n, from its AI Agent and MCP Client nodes.
+  // n8n, by reports of versions before 2.41.1.
   'sessionId',
   'action',
   'chatInput',
   'toolCallId',
   'tool',
-  // Cline, the state of its task list.
+  // Cline before 3.0.65, the state of its task list.
   'task_progress',
   // Cursor, for tools without arguments.
   'random_string',

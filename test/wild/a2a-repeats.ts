@@ -14,7 +14,7 @@ const messageId = '2f0d6a35-8a47-4c6e-bb2c-54b4bd5e9a01'
 
 const client: WildClient = {
   client: 'clients that repeat a message after a lost answer, and that go on with a task that has ended',
-  seen: 'a2a-js and Python clients after a read timeout of 5 s; espennilsen/pi 116, which looks for "terminal state"',
+  seen: 'by hand; clients recover by the words "terminal state"',
   headers: { authorization: 'Bearer <alice key>', 'content-type': 'application/json' },
   requests: [
     {

@@ -26,7 +26,9 @@ const empty = { to: '@bob', message: 'hi', reply_to_message_id: '', wait_seconds
 
 const client: WildClient = {
   client: 'arguments that clients and models add, leave empty, or write as text',
-  seen: 'n8n AI Agent (reports before 2.41), Cline before 3.0, Cursor, open-weight models behind opencode',
+  seen:
+    'reports of n8n before 2.41.1, whose standalone node still passes what its user maps, of Cline before 3.0.65, and of Cursor; ' +
+    'the rest by hand',
   headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
   requests: [
     ...silently('n8n adds what its node was given', {

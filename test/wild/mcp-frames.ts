@@ -10,8 +10,8 @@ const listed = { status: 200, body: { id: 1, result: { tools: [{}, {}, {}, {}, {
 const refusedId = { status: 400, body: { id: null, error: { code: -32600 } } }
 
 const client: WildClient = {
-  client: 'frames of hand-made clients and of old SDKs',
-  seen: 'PHP and Lua clients, Java, Go and Rust SDKs of 2024, behind mcp-remote',
+  client: 'frames with null and with more members, of old revisions, and with ids that are none',
+  seen: 'by hand; old Java, Go and Rust SDKs, and clients behind bridges such as mcp-remote, speak 2024-11-05 alone',
   headers: {
     authorization: 'Bearer <alice key>',
     'content-type': 'application/json',

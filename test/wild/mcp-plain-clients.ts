@@ -12,7 +12,7 @@ const accepts = (accept: string | null) => ({
 
 const client: WildClient = {
   client: 'curl and HTTP nodes of workflows: any Accept',
-  seen: 'by hand; the proxy of hosted connectors sends each type alone',
+  seen: 'by hand; curl sends */*',
   headers: { authorization: 'Bearer <alice key>', 'content-type': 'application/json' },
   requests: [
     accepts('*/*'),

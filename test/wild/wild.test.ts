@@ -1,4 +1,5 @@
 /** Every request of every client in this folder has its outcome. */
+import { Buffer } from 'node:buffer'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -33,6 +34,7 @@ async function make(
 ): Promise<void> {
   const sent = Object.entries({ ...withNames(common ?? {}, names), ...headers })
     .filter((header): header is [string, string] => header[1] !== null)
+    .map(([name, value]) => [name, value.replace(/^Basic (.*)/, (_, text) => `Basic ${btoa(text)}`)])
   const response = await grid.request(path, {
     method,
     headers: sent,
@@ -49,6 +51,7 @@ async function make(
   if (expected.answer !== undefined) {
     expect(JSON.parse(JSON.parse(text).result.content[0].text), seen).toMatchObject(expected.answer as object)
   }
+  if (expected.maxBytes !== undefined) expect(Buffer.byteLength(text), does).toBeLessThanOrEqual(expected.maxBytes)
   for (const absent of expected.lacks ?? []) expect(text, seen).not.toContain(absent)
   for (const [name, path] of Object.entries(expected.keeps ?? {})) {
     const value = path.split('.').reduce((within, member) => Object(within)[member], JSON.parse(text))

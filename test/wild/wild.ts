@@ -25,6 +25,7 @@ export interface WildRequest {
   method?: string
   /** A path of `BASE_URL`, or a whole URL. */
   path: string
+  /** What follows `Basic ` is written as it is before base64. */
   headers?: Record<string, string | null>
   /** A text is sent as it is, anything else as JSON. */
   body?: unknown
@@ -46,6 +47,8 @@ export interface WildOutcome {
   body?: unknown
   /** What the JSON in the first text of a tool's result matches. */
   answer?: unknown
+  /** The longest body, in bytes. */
+  maxBytes?: number
   /** Texts that the body does not have. */
   lacks?: string[]
   /** Values of the JSON body for later requests: the name, and the path of members, such as `result.id`. */
