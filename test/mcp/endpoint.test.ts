@@ -40,7 +40,7 @@ test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`]))
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     expect(await response.json()).toEqual({
       resource: url,
-      authorization_servers: ['https://grid.example'],
+      authorization_servers: [new URL(url).origin],
       bearer_methods_supported: ['header'],
       resource_name: 'agent-grid',
     })
