@@ -20,7 +20,7 @@ import { installPackages } from './run-program.ts'
 const usage = `npm run clients -- [CLIENT ...] [--folder FOLDER]
 
   CLIENT    ${Object.keys(mcpClients).join(', ')}; all of them by default
-  --folder  where they are installed and kept for the next run; a temporary folder by default (1.3 GB for all)`
+  --folder  where they are installed and kept for the next run; a temporary folder by default (1.6 GB for all)`
 
 /** How a client is connected, and what it then does. */
 interface Way {

@@ -26,7 +26,9 @@ describe.skipIf(!hasBrowser)('in a real browser', () => {
       await page.click('text=Generate admin key')
       const dialog = page.locator('dialog[open]')
       const key = await dialog.locator('#secret-text').textContent()
-      for (const client of ['Claude Code', 'Codex', 'Cursor', 'VS Code', 'opencode', 'Any other MCP client']) {
+      for (
+        const client of ['Claude Code', 'Codex', 'Gemini CLI', 'Cursor', 'VS Code', 'opencode', 'Any other MCP client']
+      ) {
         const use = await dialog.locator('.fold', { has: page.getByText(client, { exact: true }) }).textContent()
         expect(use).toContain(`Bearer ${key}`)
         expect(use).toContain('agent-grid-admin')
