@@ -98,3 +98,8 @@ export const agentSearch = {
 function hex(text: string): string {
   return Buffer.from(text).toString('hex')
 }
+
+/** The condition that an account has or reserves the alias, which is SQL. */
+export function isHeld(alias: string): string {
+  return `EXISTS (SELECT 1 FROM agents AS holder WHERE holder.alias = ${alias} AND holder.moved_to IS NULL)`
+}
