@@ -66,8 +66,8 @@ const phrases: Record<string, Phrase> = {
 
   admin_create_agent: ['Create', 'Created', '{agent}'],
   update_agent: ['Change', 'Changed', 'the settings of {agent}'],
-  confirm_access: ['Confirm', 'Confirmed', '[@{partner} on ]the access list of {agent}'],
-  remove_access: ['Remove', 'Removed', '[@{partner} ]from the access list of {agent}'],
+  confirm_access: ['Confirm', 'Confirmed', 'the alias[ @{partner}] on the access list of {agent}'],
+  remove_access: ['Remove', 'Removed', 'the alias[ @{partner}] from the access list of {agent}'],
   reissue_agent_key: ['Replace', 'Replaced', 'the key of {agent}'],
   add_agent_key: ['Add', 'Added', 'a key of {agent}[ named {name}]'],
   revoke_agent_key: ['Revoke', 'Revoked', 'one key of {agent}'],
