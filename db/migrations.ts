@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "0a72e7534b8b36b68ddbddc7f3ca8a7e47648d9dd595c4aeee7d8b3da6156c19",
+    "hash": "d86f03211172104579baee7868d8973c3fc8d465fc5d613ed6228a5ef89c7271",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -16,8 +16,9 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `activity_refused` ON `activity` (`account_id`,`n`) WHERE outcome <> 'ok';",
       "CREATE INDEX `activity_changes` ON `activity` (`account_id`,`n`) WHERE substr(tool, 1, 11) <> 'admin_list_' AND substr(tool, 1, 5) <> 'read_';",
       "CREATE INDEX `activity_time` ON `activity` (`account_id`,`created_at`,`n`);",
-      "CREATE TABLE `agent_access` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`alias` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `alias`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `agent_access` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`alias` text NOT NULL,\n\t`pending` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `alias`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `agent_access_alias` ON `agent_access` (`alias`);",
+      "CREATE INDEX `agent_access_pending` ON `agent_access` (`account_id`) WHERE pending;",
       "CREATE TABLE `agent_guardrails` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`guardrail_id` text NOT NULL,\n\t`direction` text NOT NULL,\n\t`action` text,\n\tPRIMARY KEY(`account_id`, `agent_id`, `guardrail_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`guardrail_id`) REFERENCES `guardrails`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `agent_guardrails_guardrail` ON `agent_guardrails` (`account_id`,`guardrail_id`,`agent_id`);",
       "CREATE TABLE `agent_numbers` (\n\t`n` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`unread` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",

@@ -283,11 +283,14 @@ export const agentAccess = sqliteTable('agent_access', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   alias: text('alias').notNull(),
+  /** Nobody had the alias when it was listed, and no person has confirmed since who took it. No `allow_list` lets it in. */
+  pending: flag('pending').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.alias] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   // Without the account, for a new alias.
   index('agent_access_alias').on(t.alias),
+  index('agent_access_pending').on(t.accountId).where(sql`pending`),
 ])
 
 /** The message allowance of an agent that registered itself. An agent without a row has no limit. */

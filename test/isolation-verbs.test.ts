@@ -5,7 +5,14 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
-import { addKey, reissueKey, revokeKey, updateAgent } from '../src/grid/agents/agent-settings.ts'
+import {
+  addKey,
+  confirmAccess,
+  reissueKey,
+  removeAccess,
+  revokeKey,
+  updateAgent,
+} from '../src/grid/agents/agent-settings.ts'
 import { createAgent } from '../src/grid/agents/agents.ts'
 import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/agents/skills.ts'
 import { snooze } from '../src/grid/attention.ts'
@@ -96,6 +103,8 @@ const probes: Probe[] = [
   ['disallowText', 'admin', 'guardrail id', (account, id) => disallowText(account, id, hash)],
   ['tryGuardrail', 'admin', 'guardrail id', (account, guardrail) => tryGuardrail(account, { guardrail }, 'text')],
   ['updateAgent', 'admin', 'agent alias', (account, agent) => updateAgent(account, { agent, visibility: 'public' })],
+  ['confirmAccess', 'admin', 'agent alias', (account, agent) => confirmAccess(account, { agent, partner: 'alice' })],
+  ['removeAccess', 'admin', 'agent id', (account, agent) => removeAccess(account, { agent, partner: 'alice' })],
   ['resumeConversation', 'admin', 'paused conversation', resumeConversation],
   ['setAutomated', 'admin', 'agent id', (account, agent) => setAutomated(account, { agent, isAutomated: true })],
   ['reissueKey', 'admin', 'agent id', reissueKey],

@@ -47,7 +47,7 @@ export async function withoutSnoozed(
 ): Promise<Attention> {
   const { userId, role } = callingUser(account.actor)
   const seen = conditions.filter((condition) => {
-    if (['key', 'webhook', 'domain'].includes(condition.kind)) return allows(role, 'manage')
+    if (['key', 'webhook', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
     // What waits for the users themselves is listed by conversation: see `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
   })
@@ -134,7 +134,7 @@ export const keyOldMs = 365 * day
 const nearlyUsed = 0.8
 
 type Row<
-  Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys',
+  Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys' | 'access',
 > = Awaited<
   ReturnType<AccountStore['read']['attention'][Name]>
 >[number]
@@ -170,6 +170,7 @@ export type Condition =
     | { kind: 'quota'; of: UsedQuota }
     | { kind: 'claim'; of: ClaimOffer }
     | { kind: 'domain'; of: { domain: string; missingSince: number; verifiedAt: number | null } }
+    | { kind: 'access'; of: Row<'access'> }
     | { kind: 'key'; of: Row<'keys'> }
   )
 
@@ -202,6 +203,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     long,
     quotas,
     domains,
+    access,
     keys,
   ] = await Promise.all([
     turns.paused(),
@@ -218,6 +220,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     turns.long(at - hour, maxLong),
     nearlyUsedQuotas(account),
     account.read.sso.missing(),
+    attention.access(),
     attention.keys(keyTimes),
   ])
   return [
@@ -253,6 +256,8 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       since: of.missingSince,
       level: of.verifiedAt === null ? 2 : 1,
     })),
+    // When the alias was taken is nothing that other accounts may know.
+    ...all('access', access, ({ alias, partner }) => ({ subject: `@${alias} @${partner}`, since: null, level: 1 })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]
 }

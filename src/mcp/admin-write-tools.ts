@@ -67,7 +67,7 @@ const createAgentTool = tool({
       'Which agents of other accounts may write to a public agent: all (auto_approve, default), those on its list (allow_list), all but those (block_list)',
     ),
     accessList: z.array(identifier).max(maxAccessList).optional().describe(
-      'Existing aliases of other accounts that allow_list lets in or block_list keeps out',
+      'Aliases of other accounts that allow_list lets in or block_list keeps out',
     ),
     description,
     remoteUrl: atMost(z.string(), 2_000).optional().describe('https address; required for type a2a, for it alone'),

@@ -47,6 +47,8 @@ const notices = {
   'snoozed': 'Snoozed. It comes back later, or as soon as it gets worse.',
   'well-again': 'It no longer needs attention.',
   'shown-again': 'It is shown again.',
+  'access-confirmed': 'Confirmed. It can write to the agent now.',
+  'access-removed': 'It is no longer on the access list.',
   'tried-remote': 'The messages are sent now.',
   'remote-paused': 'Its messages wait until you resume it.',
   'remote-resumed': 'Its messages are sent again.',

@@ -1,62 +1,148 @@
-/** Nobody inherits trust by taking an alias. See docs/protocol/messages.md, "Agents". */
+/** Nobody inherits trust by taking an alias. See docs/protocol/messages.md, "Pending aliases". */
 import { beforeEach, expect, test } from 'vitest'
-import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
+import { confirmAccess, removeAccess, updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { attentionOf, findConditions } from '../../src/grid/attention.ts'
 import { rows } from '../support/database.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
+import { person } from '../support/people.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
 
-const unknown = { code: 'invalid_input', message: 'accessList names @later, which no agent has.' }
+const open = { visibility: 'public', accessPolicy: 'allow_list' } as const
+const later = { alias: 'later', pending: true }
+const eve = { alias: 'eve', pending: false }
+const asked = { kind: 'access', subject: '@desk @later', of: { alias: 'desk', partner: 'later' } }
+const gone = { message: '@later is no longer on the access list of @desk, or no agent has it.' }
+const atDesk = { agent: 'desk', partner: 'later' }
 
-test.each(['allow_list', 'block_list'] as const)('%s takes no alias that nobody has', async (accessPolicy) => {
-  const list = { visibility: 'public' as const, accessPolicy, accessList: ['eve', '@Later'] }
+test('the answer to an access list does not tell which aliases exist', async () => {
+  const create = async (alias: string, accessList: string[]) => {
+    const { api_key: _, agent_id, ...answer } = await admin('admin_create_agent', { ...open, alias, accessList })
+    return JSON.stringify(answer).replaceAll(alias, 'ALIAS').replaceAll(agent_id, 'ID')
+  }
 
-  await expect(grid.acme.agent('desk', list)).rejects.toMatchObject(unknown)
-  await expect(updateAgent(grid.acme.store, { agent: 'bob', ...list })).rejects.toMatchObject(unknown)
+  expect(await create('desk', ['@Later'])).toBe(await create('other', ['eve']))
+  expect([await listOf('desk'), await listOf('other')]).toEqual([[later], [eve]])
+})
+
+test('two partners let in each other, whoever comes first', async () => {
+  const desk = await grid.acme.agent('desk', { ...open, accessList: ['later'] })
+  const partner = await grid.evil.agent('later', { ...open, accessList: ['desk'] })
+
+  expect(await send(partner, '@desk')).toBe('recipient_not_found')
+  await confirmAccess(grid.acme.store, atDesk)
+  expect(await send(partner, '@desk')).toBe('sent')
+  expect(await send(desk, '@later')).toBe('sent')
+})
+
+test('the owner is asked about the agent that takes a pending alias, which is let in once confirmed', async () => {
+  await grid.acme.agent('desk', { ...open, accessList: ['eve', 'later'] })
+  expect(await conditions()).toEqual([])
+  const partner = await grid.evil.agent('later')
+
+  expect(await conditions()).toMatchObject([asked])
+  expect(await send(partner, '@desk')).toBe('recipient_not_found')
+  expect(await send(grid.eve, '@desk')).toBe('sent')
+  await confirmAccess(grid.acme.store, atDesk)
+  expect(await conditions()).toEqual([])
+  expect(await send(partner, '@desk')).toBe('sent')
+})
+
+test('an alias that the owner removes stays out', async () => {
+  await grid.acme.agent('desk', { ...open, accessList: ['later'] })
+  const partner = await grid.evil.agent('later')
+
+  for (const _ of [1, 2]) await removeAccess(grid.acme.store, atDesk)
+  expect([await conditions(), await listOf('desk')]).toEqual([[], []])
+  expect(await send(partner, '@desk')).toBe('recipient_not_found')
+  await expect(confirmAccess(grid.acme.store, atDesk)).rejects.toMatchObject(gone)
+})
+
+test('only owners and admins are asked, and only while it matters', async () => {
+  const desk = await grid.acme.agent('desk', { ...open, accessList: ['later'] })
+  const partner = await grid.evil.agent('later')
+  const seenBy = async (role: 'admin' | 'member') => {
+    const { actor } = await person(grid, { role })
+    return (await attentionOf(grid.store.account(grid.acme.id, actor(role)), undefined)).open.length
+  }
+  expect([await seenBy('admin'), await seenBy('member')]).toEqual([1, 0])
+
+  const without = async (change: () => Promise<unknown>, back: () => Promise<unknown>) => {
+    await change()
+    expect(await conditions()).toEqual([])
+    await back()
+    expect(await conditions()).toMatchObject([asked])
+  }
+  const evil = (state: string) => rows(grid, 'UPDATE accounts SET state = ? WHERE id = ?', [state, grid.evil.id])
+  const update = (visibility: 'public' | 'private') => updateAgent(grid.acme.store, { agent: 'desk', visibility })
+  await without(() => evil('provisional'), () => evil('claimed'))
+  await without(() => update('private'), () => update('public'))
+  await without(() => deleteAgent(grid.evil.store, partner.id), () => grid.evil.agent('later'))
+  await deleteAgent(grid.acme.store, desk.id)
+  expect(await conditions()).toEqual([])
+})
+
+test('nobody is asked about an agent of their own account', async () => {
+  await grid.acme.agent('desk', { ...open, accessList: ['later'] })
+  await grid.acme.agent('later')
+  expect(await conditions()).toEqual([])
+})
+
+test('a block list keeps out whoever takes a pending alias, and asks nobody', async () => {
+  await grid.acme.agent('desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['later'] })
+  const partner = await grid.evil.agent('later')
+
+  expect(await send(partner, '@desk')).toBe('recipient_not_found')
+  expect(await conditions()).toEqual([])
+})
+
+test('a list that is saved again confirms nothing; another kind of list is a new one', async () => {
+  await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   await grid.evil.agent('later')
-  await grid.acme.agent('desk', list)
-  expect(await listOf('desk')).toEqual(['eve', 'later'])
+  const update = (accessPolicy: 'allow_list' | 'block_list', accessList: string[]) =>
+    updateAgent(grid.acme.store, { agent: 'desk', accessPolicy, accessList })
+
+  await update('allow_list', ['later', 'eve'])
+  expect(await listOf('desk')).toEqual([eve, later])
+  await update('allow_list', ['later'])
+  expect(await listOf('desk')).toEqual([later])
+  await update('block_list', ['later'])
+  expect(await listOf('desk')).toEqual([{ alias: 'later', pending: false }])
 })
 
-test('an alias whose agent was deleted cannot be added, but may stay on the same list', async () => {
-  const later = await grid.evil.agent('later')
-  await grid.acme.agent('desk', { accessPolicy: 'block_list', accessList: ['later'] })
-  await deleteAgent(grid.evil.store, later.id)
+test('an alias stays trusted while it is reserved for the account that had it, and no longer', async () => {
+  const partner = await grid.evil.agent('later')
+  await grid.acme.agent('desk', { ...open, accessList: ['later'] })
+  await deleteAgent(grid.evil.store, partner.id)
+  expect(await send(await grid.evil.agent('later'), '@desk')).toBe('sent')
 
-  const update = (accessPolicy: 'allow_list' | 'block_list', accessList: string[], agent = 'desk') =>
-    updateAgent(grid.acme.store, { agent, accessPolicy, accessList })
-  await update('block_list', ['later', 'eve'])
-  expect(await listOf('desk')).toEqual(['eve', 'later'])
-  await expect(update('allow_list', ['later'])).rejects.toMatchObject(unknown)
-  await expect(update('block_list', ['later'], 'bob')).rejects.toMatchObject(unknown)
+  // As when the account is removed.
+  await grid.evil.store.write(grid.evil.store.change.removal.end())
+  expect(await listOf('desk')).toEqual([later])
+  await expect(confirmAccess(grid.acme.store, atDesk)).rejects.toMatchObject(gone)
+  await grid.evil.agent('later')
+  expect([await listOf('desk'), await conditions()]).toMatchObject([[later], [asked]])
 })
 
-test('a new alias is taken off the allow lists that already named it, and stays on block lists', async () => {
-  const allows = await grid.acme.agent('allows', { visibility: 'public', accessPolicy: 'allow_list' })
-  const blocks = await grid.acme.agent('blocks', { visibility: 'public', accessPolicy: 'block_list' })
-  for (const { id } of [allows, blocks]) {
-    // As an older version stored it.
-    await rows(grid, 'INSERT INTO agent_access (account_id, agent_id, alias) VALUES (?, ?, ?)', [
-      grid.acme.id,
-      id,
-      'later',
-    ])
-  }
-  const later = await grid.evil.agent('later')
+async function conditions() {
+  return (await findConditions(grid.acme.store)).filter(({ kind }) => kind === 'access')
+}
 
-  for (const to of ['@allows', '@blocks']) {
-    const sent = await callTool(grid, later.key, 'send_message', { to, message: 'hi' })
-    expect(sent.code).toBe('recipient_not_found')
-  }
-  expect([await listOf('allows'), await listOf('blocks')]).toEqual([[], ['later']])
-})
+async function admin(tool: string, fields: Record<string, unknown>) {
+  // deno-lint-ignore no-explicit-any
+  return (await callTool(grid, grid.acme.adminKey, tool, fields)).text as any
+}
 
-async function listOf(alias: string): Promise<string[]> {
+async function send({ key }: Pick<TestAgent, 'key'>, to: string): Promise<string> {
+  return (await callTool(grid, key, 'send_message', { to, message: 'hi' })).code ?? 'sent'
+}
+
+async function listOf(alias: string) {
   const agent = await grid.acme.store.read.agents.byAlias(alias)
   return await grid.acme.store.read.agentSettings.accessList(agent!.id)
 }

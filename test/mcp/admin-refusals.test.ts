@@ -55,12 +55,6 @@ test.each([
   ]),
   [
     'admin_create_agent',
-    { alias: 'zoe', accessPolicy: 'allow_list', accessList: ['bob', '@later'] },
-    'invalid_input',
-    'accessList names @later, which no agent has.',
-  ],
-  [
-    'admin_create_agent',
     { alias: 'zoe', remoteToken: 'x' },
     'invalid_input',
     'Only an agent of type a2a has a remoteToken.',

@@ -1,6 +1,8 @@
 /** An account with data for each page, and the pages that tests visit. */
 import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
+import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel } from '../../src/grid/channels/channels.ts'
 import { heldMessages } from '../../src/grid/approvals/held.ts'
@@ -177,8 +179,11 @@ export async function seedSite(grid: TestGrid) {
     remoteToken: 'a token',
     visibility: 'public',
     accessPolicy: 'allow_list',
-    accessList: ['alice', 'bob'],
+    accessList: ['alice', 'bob', 'partner-bot', 'partner-clerk'],
   })
+  const system = { type: 'system', job: 'test' } as const
+  const partner = await createAccount(store, { name: 'Partner', ownerEmail: 'pia@partner.example' }, system)
+  for (const alias of ['partner-bot', 'partner-clerk']) await createAgent(store.account(partner.id, system), { alias })
   const admin = (name: string, input: Record<string, unknown>) => callTool(grid, acme.adminKey, name, input)
   for (const name of words.skills) await createSkill(acme.store, { name, description: `Knows about ${name}.` })
   await admin('admin_set_agent_skills', { alias: 'night-watch', skills: ['incident response', 'statistics'] })

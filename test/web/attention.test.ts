@@ -43,6 +43,29 @@ test('lists what needs a person, with kinds to choose from, and the number in th
   expect(count((await ann.open(`${home}/agents`)).html)).toBe('2')
 })
 
+test('who takes a pending alias is confirmed or removed with a button, by those who may', async () => {
+  const open = { visibility: 'public', accessPolicy: 'allow_list' } as const
+  await grid.acme.agent('desk', { ...open, accessList: ['later', 'never'] })
+  expect((await ann.open(`${home}/agents/desk/settings`)).text).toContain('Not let in yet: @later, @never')
+  await grid.evil.agent('later')
+  await grid.evil.agent('never')
+
+  const old = await ann.open(page)
+  const { text, html } = old
+  expect(text).toMatch(/@later, on the access list of @desk, exists now: is it the one you meant\? .* Confirm Remove/)
+  expect(count(html)).toBe('2')
+  const list = `${home}/agents/desk/access`
+  expect((await ann.submit(page, {}, `${list}/later/confirm`)).text).toMatch(/Confirmed\. .*@never/)
+  expect((await ann.submit(page, {}, `${list}/never/remove`)).text).toMatch(/no longer on the access list.*All is well/)
+  expect((await ann.open(`${home}/agents/desk/settings`)).text).not.toContain('Not let in yet')
+  expect((await ann.open(`${home}/activity`)).text).toMatch(
+    /Removed the alias @ ?never from the access list of @desk.*Confirmed the alias @ ?later on the access list of @desk/,
+  )
+
+  const { status, text: refused } = await ann.send(old, {}, `${list}/never/confirm`)
+  expect([status, refused]).toEqual([400, expect.stringContaining('@never is no longer on the access list of @desk')])
+})
+
 test('a row is snoozed with a button, and shown again with another', async () => {
   await send()
   grid.clock.now += 2 * hour

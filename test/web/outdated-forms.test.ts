@@ -106,7 +106,7 @@ const exempt: Record<string, RegExp> = {
   'starts something again, or looks once':
     /\/(resume|requeue|try-now|read-card|verify|export|slack\/link|sso\/let-in)$/,
   'sets one of two values, which its button names':
-    /\/(pause|automated|follow|second-factor|sso\/required|reading|contents|services|approvals|keyboard|:guardrail\/allow)$/,
+    /\/(pause|automated|follow|second-factor|sso\/required|reading|contents|services|approvals|keyboard|:guardrail\/allow|:partner\/confirm)$/,
   'carries the hash of the message': /\/held\/:held\/(approve|refuse|edit)$/,
   'has only secrets': /\/profile\/password$/,
 }

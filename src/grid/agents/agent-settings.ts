@@ -1,6 +1,6 @@
 /** Changes to an existing agent: its settings and its keys. */
 import { type AgentActor, callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -13,7 +13,6 @@ import {
   checkDescription,
   checkRemoteUrl,
   keyRow,
-  refuseUnknownAliases,
   sealRemoteToken,
   tokenOfOtherServer,
 } from './agents.ts'
@@ -56,15 +55,6 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
     const isOpen = agent.accessPolicy === 'auto_approve'
     const given = input.accessList ?? (isOpen ? [] : undefined)
     const accessList = given && checkAccessList(agent.accessPolicy, given)
-    if (accessList !== undefined) {
-      // A list that becomes another kind of list is a new one.
-      const isSame = agent.accessPolicy === before.accessPolicy
-      await refuseUnknownAliases(
-        account,
-        accessList,
-        isSame ? await account.read.agentSettings.accessList(agent.id) : [],
-      )
-    }
     const { agents, agentSettings } = account.change
     account.changed(before, agent)
     await account.write([
@@ -72,7 +62,8 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
       ...(isOtherServer ? [agentSettings.requireNoToken(agent.id)] : []),
       agentSettings.update(agent.id, { ...agent, messageReplies }),
       ...(accessList === undefined ? [] : [
-        agentSettings.clearAccess(agent.id),
+        // A list that becomes another kind of list is a new one.
+        agentSettings.keepAccess(agent.id, agent.accessPolicy === before.accessPolicy ? accessList : []),
         agents.addAccess(agent.id, accessList),
       ]),
       ...(remoteToken === undefined ? [] : [
@@ -84,6 +75,28 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
     ])
     return { agent }
   })
+}
+
+/** An agent of the account, by id or alias, and an alias on its access list. */
+interface AccessInput {
+  agent: string
+  partner: string
+}
+
+/** Let in the agent that has taken a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`. */
+export async function confirmAccess(account: AccountStore, input: AccessInput): Promise<void> {
+  requireAdmin(account.actor)
+  const { id, alias } = await findProgram(account, input.agent)
+  const [confirmed] = await account.write([account.change.agentSettings.confirmAccess(id, input.partner)])
+  if (confirmed.length > 0) return
+  throw invalidInput(`@${input.partner} is no longer on the access list of @${alias}, or no agent has it.`, 'partner')
+}
+
+/** Take an alias off an access list, if it is there. Fails with `agent_not_found`. */
+export async function removeAccess(account: AccountStore, input: AccessInput): Promise<void> {
+  requireAdmin(account.actor)
+  const { id } = await findProgram(account, input.agent)
+  await account.write([account.change.agentSettings.removeAccess(id, input.partner)])
 }
 
 function originOf({ remoteUrl }: Agent): string | undefined {

@@ -91,7 +91,6 @@ export async function createAgent(
     await refuseTakenAlias(account, alias)
     await refuseTooManySkills(account, skills)
     await refuseTooManyAgents(account)
-    await refuseUnknownAliases(account, accessList)
     await account.write([
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
@@ -127,9 +126,8 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 
 /** Statements that add an agent and its first key. The unit fails if the alias has been taken since. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
-  const { agents, directory, keys } = account.change
+  const { agents, keys } = account.change
   return [
-    directory.distrustNewAlias(agent.alias),
     agents.add(agent),
     keys.add(keyRow(agent.id, key, account.actor), agent.createdAt),
   ]
@@ -175,7 +173,7 @@ export function checkDescription(text: string | undefined): string {
   return description
 }
 
-/** An access list as stored. `refuseUnknownAliases` checks whether the aliases exist. Fails with `invalid_input`. */
+/** An access list as stored, whether or not agents have its aliases. Fails with `invalid_input`. */
 export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   const list = [...new Set(aliases.map(normaliseAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
@@ -185,20 +183,6 @@ export function checkAccessList(policy: AccessPolicy, aliases: string[]): string
     throw invalidInput('accessList requires the accessPolicy allow_list or block_list.', 'accessList')
   }
   return list
-}
-
-/** Aliases of `known`, the list so far, may stay. */
-export async function refuseUnknownAliases(
-  account: AccountStore,
-  list: string[],
-  known: readonly string[] = [],
-): Promise<void> {
-  const added = list.filter((alias) => !known.includes(alias))
-  if (added.length === 0) return
-  const held = await account.read.directory.heldAliases(added)
-  const unknown = added.find((alias) => !held.has(alias))
-  if (unknown === undefined) return
-  throw invalidInput(`accessList names @${unknown}, which no agent has.`, 'accessList')
 }
 
 /** The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. */

@@ -90,7 +90,7 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
   const [newAgent, keeper] = [newId(), newId()]
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
-    const { agents, directory, seats } = account.change
+    const { agents, seats } = account.change
     const at = account.deps.now()
     const known = await findSeat(account)
     const description = given ?? known?.description ?? ''
@@ -104,7 +104,6 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
       await account.write([
         ...precondition,
         seats.requireSeat(userId, known.agentId),
-        directory.distrustNewAlias(alias),
         ...seats.rename({ agent: known.agentId, alias, description, keeper }, at),
       ])
       return { ...known, alias, description }
@@ -112,7 +111,6 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
     await account.write([
       ...precondition,
       seats.requireNoOther(userId, undefined),
-      directory.distrustNewAlias(alias),
       agents.add({
         id: newAgent,
         alias,

@@ -54,6 +54,11 @@ export const isNotTakenElsewhere = `NOT EXISTS (
     SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account
       AND taken.moved_to IS NULL)`
 
+/** The condition that an account has or reserves the alias, which is SQL. */
+export function isHeld(alias: string): string {
+  return `EXISTS (SELECT 1 FROM agents AS holder WHERE holder.alias = ${alias} AND holder.moved_to IS NULL)`
+}
+
 const maxFound = 500
 const maxTrigrams = 24
 

@@ -3,6 +3,7 @@ import {
   type AccountDb,
   boolean,
   contains,
+  crossAccountStatement,
   matchesSearchText,
   precondition,
   query,
@@ -10,7 +11,7 @@ import {
   updatedToken,
 } from '../sql.ts'
 import { inboxOf, unreadOf } from './inbox-message.ts'
-import { agentColumns, skillsAsJson } from './agent-columns.ts'
+import { agentColumns, isHeld, skillsAsJson } from './agent-columns.ts'
 import type { Agent, TokenColumns } from './agents.ts'
 
 type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
@@ -95,8 +96,10 @@ const byId = query<
   WHERE agents.account_id = :account AND agents.id = :id`,
   { messageReplies: boolean },
 )
-const accessList = query<{ alias: string }>(`
-  SELECT alias FROM agent_access WHERE account_id = :account AND agent_id = :id ORDER BY alias`)
+const accessList = query<{ alias: string; pending: boolean }>(
+  `SELECT alias, pending FROM agent_access WHERE account_id = :account AND agent_id = :id ORDER BY alias`,
+  { pending: boolean },
+)
 
 const update = statement(`
   UPDATE agents SET visibility = :visibility, access_policy = :accessPolicy, description = :description,
@@ -107,7 +110,18 @@ const setToken = statement(`
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
 const requireNoToken = precondition(`EXISTS (
   SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :id AND agents.encrypted_token IS NULL)`)
-const clearAccess = statement(`DELETE FROM agent_access WHERE account_id = :account AND agent_id = :id`)
+const keepAccess = statement(`
+  DELETE FROM agent_access WHERE account_id = :account AND agent_id = :id
+    AND alias NOT IN (SELECT value FROM json_each(:aliases))`)
+const confirmAccess = crossAccountStatement(
+  'confirmation of an alias',
+  `
+  UPDATE agent_access SET pending = 0
+  WHERE account_id = :account AND agent_id = :id AND alias = :alias AND ${isHeld(':alias')}
+  RETURNING alias`,
+)
+const removeAccess = statement(`
+  DELETE FROM agent_access WHERE account_id = :account AND agent_id = :id AND alias = :alias`)
 
 export const agentSettings = {
   reads: (account: AccountDb) => ({
@@ -127,7 +141,7 @@ export const agentSettings = {
       const row = (await account.one(byId, { id }))!
       return { ...row, hasRemoteToken: row.hasRemoteToken === 1 }
     },
-    accessList: async (id: string) => (await account.all(accessList, { id })).map(({ alias }) => alias),
+    accessList: (id: string) => account.all(accessList, { id }),
   }),
   changes: (account: AccountDb) => ({
     update: (id: string, { visibility, accessPolicy, description, remoteUrl, messageReplies }: AgentChange) =>
@@ -141,6 +155,10 @@ export const agentSettings = {
       }),
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
-    clearAccess: (id: string) => account.bind(clearAccess, { id }),
+    /** Take all other aliases off the access list. */
+    keepAccess: (id: string, aliases: string[]) => account.bind(keepAccess, { id, aliases: JSON.stringify(aliases) }),
+    /** No row if the alias is not on the list, or nobody has it. */
+    confirmAccess: (id: string, alias: string) => account.bind(confirmAccess, { id, alias }),
+    removeAccess: (id: string, alias: string) => account.bind(removeAccess, { id, alias }),
   }),
 }

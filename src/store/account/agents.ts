@@ -3,6 +3,7 @@ import type { agents as table } from '../../../db/schema.ts'
 import {
   type AccountDb,
   boolean,
+  crossAccountStatement,
   insertedToken,
   precondition,
   query,
@@ -10,7 +11,7 @@ import {
   statement,
   traffic,
 } from '../sql.ts'
-import { agentColumns, foundAgentColumns, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
+import { agentColumns, foundAgentColumns, isHeld, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
 
 export type AgentType = typeof table.$inferSelect.type
@@ -114,11 +115,16 @@ const add = statement(`
   RETURNING id`)
 const addTrial = statement(`
   INSERT INTO trials (account_id, agent_id, used, max, expires_at) VALUES (:account, :agent, 0, :max, :expiresAt)`)
-const addAccess = statement(`
-  INSERT INTO agent_access (account_id, agent_id, alias)
-  SELECT agents.account_id, agents.id, value FROM agents JOIN json_each(:aliases) ON true
+// An alias stays reserved for the account that had it, so one whose agent was deleted is not pending.
+const addAccess = crossAccountStatement(
+  'new aliases of an access list',
+  `
+  INSERT INTO agent_access (account_id, agent_id, alias, pending)
+  SELECT agents.account_id, agents.id, value, NOT ${isHeld('value')}
+  FROM agents JOIN json_each(:aliases) ON true
   WHERE agents.account_id = :account AND agents.id = :id
-  ON CONFLICT DO NOTHING`)
+  ON CONFLICT DO NOTHING`,
+)
 const softDelete = statement(`UPDATE agents SET deleted_at = :at WHERE ${isLive} AND agents.id = :id`)
 const requireLive = precondition(`
   (SELECT count(*) FROM agents WHERE ${isLive} AND agents.id IN (SELECT value FROM json_each(:ids)))
@@ -157,6 +163,7 @@ export const agents = {
   changes: (account: AccountDb) => ({
     /** No row if the alias is reserved for another account or a person. A constraint error if a live agent has it. */
     add: (agent: NewAgentRow) => account.bind(add, { ...agent }),
+    /** Add aliases to an access list; those that nobody has are pending. Those that are on it stay as they are. */
     addAccess: (id: string, aliases: string[]) => ({
       ...account.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),
       rows: aliases.length,

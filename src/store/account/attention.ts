@@ -3,7 +3,8 @@ import { failingLines } from './remote-agents.ts'
 import type { activity, credentials } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
-import { type AccountDb, boolean, query, statement } from '../sql.ts'
+import { type AccountDb, boolean, crossAccountQuery, query, statement } from '../sql.ts'
+import { isClaimed } from './directory.ts'
 import { countedUnread } from './inbox-message.ts'
 import { parkedAtReturns } from './leases.ts'
 
@@ -213,6 +214,23 @@ const keys = query<StaleKey>(`
     AND ${whileGrantLives}
   ORDER BY coalesce(credentials.last_used_at, credentials.created_at) LIMIT ${maxOfKind}`)
 
+interface NewPartner {
+  alias: string
+  partner: string
+}
+
+const access = crossAccountQuery<NewPartner>(
+  'pending aliases that were taken',
+  `
+  SELECT agents.alias, listed.alias AS partner
+  FROM agent_access AS listed JOIN agents ON agents.account_id = :account AND agents.id = listed.agent_id
+  WHERE listed.account_id = :account AND listed.pending AND agents.deleted_at IS NULL
+    AND agents.visibility = 'public' AND agents.access_policy = 'allow_list'
+    AND EXISTS (SELECT 1 FROM agents AS holder WHERE holder.alias = listed.alias AND holder.deleted_at IS NULL
+      AND holder.account_id <> :account AND ${isClaimed('holder.account_id')})
+  ORDER BY agents.alias, listed.alias LIMIT ${maxOfKind}`,
+)
+
 export const attention = {
   reads: (account: AccountDb) => ({
     /** Agents of programs whose oldest unread message was stored by `until`. `sender` is null for another account. */
@@ -229,6 +247,8 @@ export const attention = {
     /** Guardrails that blocked at least `least` messages since then. */
     blocking: (since: number, least: number) => account.all(blocking, { since, least }),
     /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
+    /** Public agents with a pending alias, `partner`, that an agent of another account has taken. */
+    access: () => account.all(access),
     keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>
       account.all(keys, times),
   }),

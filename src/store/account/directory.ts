@@ -1,5 +1,5 @@
 /** Agents of other accounts, as the calling agent may find them and write to them. */
-import { type AccountDb, boolean, crossAccountQuery, crossAccountStatement } from '../sql.ts'
+import { type AccountDb, boolean, crossAccountQuery } from '../sql.ts'
 import { foundAgentColumns, matchesSearch } from './agent-columns.ts'
 import type { SearchedAgent } from './agents.ts'
 import { guardsOfDirect } from './guarding.ts'
@@ -28,7 +28,8 @@ function isReachable(agent: string): string {
   return `${agent}.deleted_at IS NULL AND ${isClaimed(`${agent}.account_id`)} AND ${isClaimed(':account')}`
 }
 
-function isClaimed(accountId: string): string {
+/** The condition that the account of this id, which is SQL, is claimed. */
+export function isClaimed(accountId: string): string {
   return `EXISTS (SELECT 1 FROM accounts WHERE accounts.id = ${accountId} AND accounts.state = 'claimed')`
 }
 
@@ -40,7 +41,8 @@ function letsIn(agent: string, callerAlias: string): string {
 
 function isOnList(agent: string, callerAlias: string): string {
   return `EXISTS (SELECT 1 FROM agent_access AS listed WHERE listed.account_id = ${agent}.account_id
-    AND listed.agent_id = ${agent}.id AND listed.alias = ${callerAlias})`
+    AND listed.agent_id = ${agent}.id AND listed.alias = ${callerAlias}
+    AND NOT (listed.pending AND ${agent}.access_policy = 'allow_list'))`
 }
 
 interface OtherRecipient {
@@ -87,19 +89,6 @@ const aliasLive = crossAccountQuery<{ id: string }>(
   'live alias',
   'SELECT id FROM agents WHERE alias = :alias AND deleted_at IS NULL',
 )
-const held = crossAccountQuery<{ alias: string }>(
-  'held aliases',
-  'SELECT alias FROM agents WHERE alias IN (SELECT value FROM json_each(:aliases)) AND deleted_at IS NULL',
-)
-const distrust = crossAccountStatement(
-  'allow lists with a new alias',
-  `
-  DELETE FROM agent_access
-  WHERE alias = :alias AND NOT EXISTS (SELECT 1 FROM agents WHERE agents.alias = :alias)
-    AND EXISTS (SELECT 1 FROM agents WHERE agents.account_id = agent_access.account_id
-      AND agents.id = agent_access.agent_id AND agents.access_policy = 'allow_list')`,
-)
-
 export const directory = {
   reads: (account: AccountDb) => ({
     /** An agent of another account that accepts messages of the caller. `home` is its account. */
@@ -112,8 +101,6 @@ export const directory = {
       { after, skip }: { after: string; skip: number },
       limit: number,
     ): Promise<SearchedAgent[]> => account.all(bySearch, { search, caller, after, skip, limit }),
-    heldAliases: async (aliases: string[]): Promise<Set<string>> =>
-      new Set((await account.all(held, { aliases: JSON.stringify(aliases) })).map(({ alias }) => alias)),
     /** Whether the alias is free for this account. A program cannot have the alias that a person had. */
     async isAliasFree(alias: string, { forPerson = false } = {}): Promise<boolean> {
       const owner = await account.one(aliasOwner, { alias })
@@ -122,8 +109,5 @@ export const directory = {
       return owner.isOurs === 1 && !(await account.one(aliasLive, { alias }))
     },
   }),
-  changes: (account: AccountDb) => ({
-    /** If the alias is new, take it off every allow list: they meant another agent. */
-    distrustNewAlias: (alias: string) => account.bind(distrust, { alias }),
-  }),
+  changes: () => ({}),
 }

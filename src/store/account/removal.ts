@@ -3,7 +3,15 @@
  * "Deleting an account".
  */
 import type { Row } from '@libsql/client'
-import { type AccountDb, precondition, type Query, query, type Statement, statement } from '../sql.ts'
+import {
+  type AccountDb,
+  crossAccountStatement,
+  precondition,
+  type Query,
+  query,
+  type Statement,
+  statement,
+} from '../sql.ts'
 
 /** Tables that SQLite stores by their primary keys. */
 const keys: Readonly<Record<string, string>> = {
@@ -56,6 +64,13 @@ const showAgents = statement(`
   WHERE account_id = :account AND deleted_at = (SELECT accounts.deleted_at FROM accounts WHERE accounts.id = :account)`)
 const show = statement(`UPDATE accounts SET deleted_at = NULL WHERE id = :account`)
 const begin = statement(`UPDATE accounts SET state = 'removing', join_email = NULL WHERE id = :account`)
+// Nobody inherits trust by taking an alias.
+const distrustAliases = crossAccountStatement(
+  'access lists with aliases that become free',
+  `
+  UPDATE agent_access SET pending = 1 WHERE NOT pending AND alias IN (
+    SELECT agents.alias FROM agents WHERE agents.account_id = :account AND agents.moved_to IS NULL)`,
+)
 // The row of an agent stays with its number, without its alias: deleting it would make SQLite scan all deliveries for
 // references.
 const end = [
@@ -117,7 +132,7 @@ export const removal = {
     /** For each table a statement that removes up to `limit` rows, and returns one for each. */
     drains: (limit: number): Statement[] =>
       drains.map((statement) => ({ ...account.bind(statement, { limit }), rows: limit })),
-    /** Free the aliases. Only the ids of the account and its agents stay. */
-    end: (): Statement[] => end.map((statement) => account.bind(statement, {})),
+    /** Free the aliases, which become pending on access lists. Only the ids of the account and its agents stay. */
+    end: (): Statement[] => [distrustAliases, ...end].map((statement) => account.bind(statement, {})),
   }),
 }

@@ -90,7 +90,8 @@ export const archivedTables: readonly ArchivedTable[] = [
     // The alias of an agent that was moved belongs to its new account.
     read: { alias: 'iif(moved_to IS NULL, alias, id)' },
   },
-  { name: 'agent_access', columns: words('agent_id alias') },
+  // On another grid somebody else may have the alias.
+  { name: 'agent_access', columns: words('agent_id alias pending'), read: { pending: '1' } },
   { name: 'skills', columns: words('id name description created_at') },
   { name: 'agent_skills', columns: words('agent_id skill_id') },
   {

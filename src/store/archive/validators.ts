@@ -152,7 +152,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     automated: flag,
     message_replies: flag,
   },
-  agent_access: { agent_id: id, alias },
+  agent_access: { agent_id: id, alias, pending: flag },
   skills: { id, name, description: text(500), created_at: past },
   agent_skills: { agent_id: id, skill_id: id },
   channels: {

@@ -19,6 +19,7 @@ export interface SentencePlaceholder {
 
 export const placeholders: Record<string, SentencePlaceholder> = {
   agent: { argumentNames: ['alias', 'agent', 'id', 'agent_id'], kind: 'agent', fallback: 'an agent' },
+  partner: { argumentNames: ['partner'] },
   members: { argumentNames: ['members'], kind: 'agent', isList: true, emptyText: 'none' },
   added: { argumentNames: ['add'], kind: 'agent', isList: true },
   removed: { argumentNames: ['remove'], kind: 'agent', isList: true },
@@ -65,6 +66,8 @@ const phrases: Record<string, Phrase> = {
 
   admin_create_agent: ['Create', 'Created', '{agent}'],
   update_agent: ['Change', 'Changed', 'the settings of {agent}'],
+  confirm_access: ['Confirm', 'Confirmed', 'the alias[ @{partner}] on the access list of {agent}'],
+  remove_access: ['Remove', 'Removed', 'the alias[ @{partner}] from the access list of {agent}'],
   reissue_agent_key: ['Replace', 'Replaced', 'the key of {agent}'],
   add_agent_key: ['Add', 'Added', 'a key of {agent}[ named {name}]'],
   revoke_agent_key: ['Revoke', 'Revoked', 'one key of {agent}'],

@@ -1,7 +1,15 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Actions on an existing agent. Each form of its page posts to its own path. */
-import { addKey, type AgentUpdate, reissueKey, revokeKey, updateAgent } from '../../grid/agents/agent-settings.ts'
+import {
+  addKey,
+  type AgentUpdate,
+  confirmAccess,
+  reissueKey,
+  removeAccess,
+  revokeKey,
+  updateAgent,
+} from '../../grid/agents/agent-settings.ts'
 import { eraseWords, keptElsewhere } from '../../grid/accounts/erase-words.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
@@ -63,6 +71,18 @@ export function agentActions({ get, post, may }: AccountPages): void {
     const found = await visit.record('read_remote_card', { agent }, (account) => readCardAgain(account, agent))
     return visit.done('card' in found ? 'card-read' : 'card-not-read', 'agents', agent)
   }, showAgent)
+
+  const partnerOf = ({ param }: Visit) => ({ agent: param('alias'), partner: param('partner') })
+  post('/agents/:alias/access/:partner/confirm', async (visit) => {
+    const input = partnerOf(visit)
+    await visit.record('confirm_access', input, (account) => confirmAccess(account, input))
+    return visit.done('access-confirmed', 'attention')
+  }, showSettings)
+  post('/agents/:alias/access/:partner/remove', async (visit) => {
+    const input = partnerOf(visit)
+    await visit.record('remove_access', input, (account) => removeAccess(account, input))
+    return visit.done('access-removed', 'attention')
+  }, showSettings)
 
   post('/agents/:alias/skills', async (visit) => {
     const skills = linesOf(visit.form.get('skills') ?? '').map((name) => ({ name }))

@@ -85,7 +85,7 @@ export function AccessFields({ stored }: AgentFieldsProps) {
         <TextArea
           name='accessList'
           label='Access list'
-          hint={`Aliases of other accounts, separated by spaces, commas or lines. At most ${maxAccessList}. Each must be the alias of an agent.`}
+          hint={`Aliases of other accounts, separated by spaces, commas or lines. At most ${maxAccessList}. For an alias that nobody has yet you are asked when an agent takes it.`}
           isOptional
           isMono
           rows={2}

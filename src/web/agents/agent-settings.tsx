@@ -117,12 +117,21 @@ interface CardProps {
 }
 
 function SettingsCard(
-  props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean; messageReplies: boolean } },
+  props: CardProps & {
+    agent: Agent & {
+      accessList: { alias: string; pending: boolean }[]
+      hasRemoteToken: boolean
+      messageReplies: boolean
+    }
+  },
 ) {
   const { agent, action, visit } = props
   const { accessList, hasRemoteToken } = agent
   const messageReplies = agent.messageReplies ? 'yes' : 'no'
   const isRemote = agent.type === 'a2a'
+  const namesOf = (listed: typeof accessList) => listed.map(({ alias }) => `@${alias}`).join(', ')
+  const isClosed = ({ pending }: { pending: boolean }) => pending && agent.accessPolicy === 'allow_list'
+  const pending = namesOf(accessList.filter(isClosed)) || undefined
   if (!visit.may('manage')) {
     return (
       <Card title='Settings'>
@@ -132,8 +141,9 @@ function SettingsCard(
             ['Access from other accounts', policyName(agent.accessPolicy)],
             [
               'Access list',
-              agent.accessPolicy !== 'auto_approve' && (accessList.map((alias) => `@${alias}`).join(', ') || 'empty'),
+              agent.accessPolicy !== 'auto_approve' && (namesOf(accessList) || 'empty'),
             ],
+            ['Not let in yet', pending],
             ['Replies over A2A', replyName(messageReplies)],
             ['Remote URL', isRemote && agent.remoteUrl],
           ]}
@@ -145,7 +155,7 @@ function SettingsCard(
     description: agent.description,
     visibility: agent.visibility,
     accessPolicy: agent.accessPolicy,
-    accessList: accessList.join('\n'),
+    accessList: accessList.map(({ alias }) => alias).join('\n'),
     remoteUrl: agent.remoteUrl ?? '',
     messageReplies,
   }
@@ -156,6 +166,13 @@ function SettingsCard(
         {isRemote && <RemoteFields stored={stored} hasToken={hasRemoteToken} />}
         {isRemote && hasRemoteToken && <Checkbox name='forgetToken' label='Remove the stored token' />}
         <AccessFields stored={stored} />
+        {pending && (
+          <Notice title={`Not let in yet: ${pending}`}>
+            When an agent of another account has one of these aliases, <a href={visit.path('attention')}>Attention</a>
+            {' '}
+            asks whether it is the one you meant.
+          </Notice>
+        )}
         <ReplyField stored={stored} />
         <SubmitRow>Save settings</SubmitRow>
       </PageForm>

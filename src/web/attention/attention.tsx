@@ -35,6 +35,7 @@ const groups = {
   limits: { title: 'Limits', kinds: ['quota'] },
   domains: { title: 'Domains', kinds: ['domain'] },
   claims: { title: 'Claims', kinds: ['claim'] },
+  access: { title: 'Access', kinds: ['access'] },
   keys: { title: 'Keys', kinds: ['key'] },
 } satisfies Record<string, { title: string; kinds: ConditionKind[] }>
 

@@ -7,7 +7,7 @@ import type { NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
-import { ButtonLink } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { writePath } from '../../html/paths.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { actorOf } from '../accounts/activity-rows.tsx'
@@ -216,6 +216,15 @@ export function inWords(condition: Condition, now: number): Words {
         facts: [isLost ? 'single sign-on has stopped' : 'single sign-on stops after a week', since],
       }
     }
+    case 'access': {
+      const { alias, partner } = condition.of
+      return {
+        icon: 'key',
+        tone: 'warning',
+        what: <>{named([partner])}, on the access list of {named([alias])}, exists now: is it the one you meant?</>,
+        facts: ['until you confirm it, it is not let in'],
+      }
+    }
     case 'key': {
       const { kind, name, last4, alias, createdAt, lastUsedAt } = condition.of
       const isOld = now - createdAt >= keyOldMs
@@ -245,7 +254,7 @@ export function inWords(condition: Condition, now: number): Words {
   }
 }
 
-/** What the visitor can do about a condition: one button. */
+/** What the visitor can do about a condition: one button, or two that answer its question. */
 export function actionOf(visit: Visit, condition: Condition): Child {
   const { path, may, membership } = visit
   const open = (href: string, title = 'Open') => <ButtonLink href={href} isSmall>{title}</ButtonLink>
@@ -282,6 +291,15 @@ export function actionOf(visit: Visit, condition: Condition): Child {
       return open(settingsPath({ path }, 'account'))
     case 'claim':
       return open(`/claims/${condition.of.provisionalId}`, 'Claim')
+    case 'access': {
+      const list = ['agents', condition.of.alias, 'access', condition.of.partner]
+      return may('manage') && (
+        <>
+          <ButtonForm action={path(...list, 'confirm')} kind='plain' isSmall>Confirm</ButtonForm>
+          <ButtonForm action={path(...list, 'remove')} kind='quiet' isSmall>Remove</ButtonForm>
+        </>
+      )
+    }
     case 'key':
       return condition.of.alias
         ? open(path('agents', condition.of.alias), 'Replace')

@@ -5,6 +5,7 @@ import { deleteAccountCommand } from '../../../src/cli/accounts.ts'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { noteExport } from '../../../src/grid/accounts/archive.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
+import { findConditions } from '../../../src/grid/attention.ts'
 import { acceptInvitation } from '../../../src/grid/people/invitations.ts'
 import { withSignature } from '../../../src/lib/signed-lines.ts'
 import { newId } from '../../../src/lib/id.ts'
@@ -29,7 +30,7 @@ const as = ({ id, alias }: { id: string; alias: string }) =>
 await hold(owner.store, { fromKind: 'agent', fromId: grid.alice.id })
 await sendMessage(as(grid.alice), { to: 'bob', text: 'a held text' })
 for (let n = 0; n < 120; n++) await sendMessage(as(grid.bob), { to: 'alice', text: `text ${n}` })
-const desk = await owner.agent('acme-desk', { visibility: 'public' })
+const desk = await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'allow_list', accessList: ['eve'] })
 await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
 await sendMessage(as(grid.bob), { to: 'acme-robot', text: 'for the robot' })
 await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of eve' })
@@ -56,6 +57,21 @@ test('an imported account has every row of the archive, in the same order', asyn
     expect.arrayContaining(['held_messages', 'parts', 'tasks', 'artifacts', 'leases']),
   )
   expect(kept(rowsOf(await archiveOf(target.store, owner.id)))).toEqual(kept(exported))
+})
+
+test('an access list lets in nobody who has its alias in the new grid', async () => {
+  const target = await emptyGrid()
+  await importInto(target.store, archive)
+  const system = { type: 'system', job: 'test' } as const
+  const { id } = await createAccount(target.store, { name: 'Other', ownerEmail: 'ann@other.example' }, system)
+  const { apiKey } = await createAgent(target.store.account(id, system), { alias: 'eve' })
+  const send = async (on: TestGrid, key: string) =>
+    (await callTool(on, key, 'send_message', { to: '@acme-desk', message: 'hi' })).code ?? 'sent'
+
+  expect(await send(grid, grid.eve.key)).toBe('sent')
+  expect(await send(target as TestGrid, apiKey)).toBe('recipient_not_found')
+  const conditions = await findConditions(target.store.account(owner.id, system))
+  expect(conditions.filter(({ kind }) => kind === 'access')).toMatchObject([{ subject: '@acme-desk @eve' }])
 })
 
 test('each agent reads, finds and lists in the new grid what it did in the old one', async () => {

@@ -55,7 +55,10 @@ describe('an agent', () => {
       accessPolicy: 'allow_list',
       description: 'Answers',
     })
-    expect(await grid.acme.store.read.agentSettings.accessList(grid.bob.id)).toEqual(['eve', 'mallory'])
+    expect(await grid.acme.store.read.agentSettings.accessList(grid.bob.id)).toEqual([
+      { alias: 'eve', pending: false },
+      { alias: 'mallory', pending: false },
+    ])
     expect(await newest()).toMatchObject({ tool: 'update_agent', outcome: 'ok', userEmail: 'ann@acme.example' })
     const found = await callTool(grid, grid.eve.key, 'list_agents', { public: true })
     expect(JSON.stringify(found)).toContain('@bob')

@@ -151,7 +151,6 @@ describe('a new agent', () => {
     ['remoteUrl', { alias: 'carol', type: 'a2a', remoteUrl: 'javascript:alert(1)' }, 'must be an https address'],
     ['remoteUrl', { alias: 'carol', type: 'a2a', remoteUrl: 'https://127.0.0.1/' }, 'not in a private network'],
     ['accessList', { alias: 'carol', accessPolicy: 'allow_list', accessList: 'eve !' }, 'valid aliases'],
-    ['accessList', { alias: 'carol', accessPolicy: 'allow_list', accessList: 'eve later' }, 'names @later'],
     ['description', { alias: 'carol', description: 'x'.repeat(501) }, 'at most 500'],
     ['visibility', { alias: 'carol', visibility: 'secret' }, 'Choose one'],
   ])(
