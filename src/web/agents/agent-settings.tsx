@@ -9,7 +9,7 @@ import { CellSelect, Checkbox, type FieldOption } from '../../html/fields.tsx'
 import { ButtonLink, SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
-import type { Agent } from '../../store/account/agents.ts'
+import type { Agent, CallersWait } from '../../store/account/agents.ts'
 import type { Guardrail, GuardrailAttachment, TextService } from '../../store/account/guardrails.ts'
 import { DeleteCard, PageForm, SwitchForm } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
@@ -21,6 +21,8 @@ import {
   ReplyField,
   replyName,
   SkillsField,
+  WaitField,
+  waitName,
 } from './agent-fields.tsx'
 import { agentOf, agentPage } from './agent.tsx'
 
@@ -117,7 +119,9 @@ interface CardProps {
 }
 
 function SettingsCard(
-  props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean; messageReplies: boolean } },
+  props: CardProps & {
+    agent: Agent & { accessList: string[]; hasRemoteToken: boolean; messageReplies: boolean; callersWait: CallersWait }
+  },
 ) {
   const { agent, action, visit } = props
   const { accessList, hasRemoteToken } = agent
@@ -135,6 +139,7 @@ function SettingsCard(
               agent.accessPolicy !== 'auto_approve' && (accessList.map((alias) => `@${alias}`).join(', ') || 'empty'),
             ],
             ['Replies over A2A', replyName(messageReplies)],
+            ['Calls over A2A wait', waitName(agent.callersWait)],
             ['Remote URL', isRemote && agent.remoteUrl],
           ]}
         />
@@ -148,6 +153,7 @@ function SettingsCard(
     accessList: accessList.join('\n'),
     remoteUrl: agent.remoteUrl ?? '',
     messageReplies,
+    callersWait: agent.callersWait,
   }
   return (
     <Card title='Settings' lead='The alias and the type cannot be changed.'>
@@ -157,6 +163,7 @@ function SettingsCard(
         {isRemote && hasRemoteToken && <Checkbox name='forgetToken' label='Remove the stored token' />}
         <AccessFields stored={stored} />
         <ReplyField stored={stored} />
+        <WaitField stored={stored} />
         <SubmitRow>Save settings</SubmitRow>
       </PageForm>
     </Card>
