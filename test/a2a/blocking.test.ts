@@ -55,6 +55,11 @@ test('a call waits for an agent that works on messages which it has leased, and 
 
   await ackMessages(storeOf(grid, grid.bob), { leaseId: leaseId! })
   expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
+
+  // A lease that has expired is no work either, even before it is released.
+  await leaseMessages(storeOf(grid, grid.bob), { seconds: 30 })
+  grid.clock.now += 31_000
+  expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
 })
 
 test('a call waits for an agent of another account as that one is set', async () => {
