@@ -250,6 +250,8 @@ export const agents = sqliteTable('agents', {
   automated: flag('automated').notNull().default(false),
   /** Its plain reply is the answer over A2A itself, and not the result of a task. */
   messageReplies: flag('message_replies').notNull().default(false),
+  /** Whether calls over A2A wait for its answer; `auto`: while it is connected, or has messages on a lease that expires. */
+  callersWait: text('callers_wait', { enum: ['auto', 'yes', 'no'] }).notNull().default('auto'),
   /** The account that it was moved to, under the same id. This row is deleted, and its alias belongs to that account. */
   movedTo: text('moved_to').references(() => accounts.id),
 }, (t) => [

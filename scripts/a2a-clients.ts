@@ -28,12 +28,11 @@ async function main(): Promise<void> {
 
   const temporary = mkdtempSync(join(tmpdir(), 'agent-grid-a2a-clients-'))
   const root = folder === undefined ? temporary : resolve(folder)
-  // Its agent takes its time to answer, and the client waits for it.
-  const grid = await liveGrid({ env: { A2A_BLOCKING_STRICT: '1' } })
+  const grid = await liveGrid()
   const responder = await startResponder({ url: grid.url, key: grid.bob.key })
   try {
-    // Most frameworks fetch the card without the key.
-    await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
+    // Most frameworks fetch the card without the key, and few of them poll a task.
+    await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', callersWait: 'yes' })
     const node = installNode(join(root, 'node'))
     const rows = []
     for (const name of names) {

@@ -9,8 +9,9 @@ import { startResponder } from '../test/support/responder.ts'
 
 const usage = `npm run a2a-responder -- --url URL --key AGENT_KEY [--resubscribe SECONDS] [--ask-back]
 
-  --url          address of the grid, which should run with A2A_BLOCKING_STRICT=1
-  --key          key of the agent that answers, made with: agent-grid create-agent --message-replies …
+  --url          address of the grid
+  --key          key of the agent that answers, made with:
+                 agent-grid create-agent --message-replies --callers-wait yes …
   --resubscribe  how long the task takes to which a suite subscribes: twice its limit for streams; 30 by default
   --ask-back     messages that no suite names are asked back once, so that their tasks stay open`
 

@@ -1,6 +1,6 @@
 /** The configuration: reads and describes the settings, which `config/settings.ts` lists. */
 import * as z from 'zod'
-import { type Setting, settings } from './config/settings.ts'
+import { removedSettings, type Setting, settings } from './config/settings.ts'
 import { isOfManyTenants } from './lib/issuers.ts'
 
 type Settings = typeof settings
@@ -66,6 +66,11 @@ export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | un
   return isSecure(appUrl)
     ? `APP_URL is https, but BASE_URL is ${baseUrl}. Keys can cross the network unencrypted, and people can sign in only at APP_URL. Use https for both.`
     : `BASE_URL is https, but APP_URL is ${appUrl}. Passwords can cross the network unencrypted, and cookies are not Secure. Use https for both.`
+}
+
+/** What replaced a variable that was a setting; otherwise undefined. */
+export function describeRemoved(name: string): string | undefined {
+  return Object.hasOwn(removedSettings, name) ? `${name} is no setting any more. ${removedSettings[name]}` : undefined
 }
 
 export interface SettingDescription {

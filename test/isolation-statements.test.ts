@@ -361,6 +361,7 @@ const others: Record<string, InValue[]> = {
   ...{ megabytesPerDay: [0], retentionDays: [0] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
+  callersWait: ['yes'],
   ...{
     issuer: ['https://x.example'],
     proof: ['x'],

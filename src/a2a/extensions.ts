@@ -55,7 +55,8 @@ task instead, as the address of a single agent does.
 
 * The answer comes when the task is completed, failed, rejected or canceled, or needs input or authorization.
 * It comes after ${a2aBlockingMaxSeconds} seconds at the latest, with the task as it is then. \`Prefer: wait=N\` shortens this to N seconds.
-* If the recipient is not connected, it comes at once: the task is submitted, and the recipient reads it later.
+* If calls do not wait for the recipient, which is the default while it is not there, it comes at once: the task is
+  submitted, and the recipient reads it later.
 * With \`blocking: false\` (0.3) or \`returnImmediately: true\` (1.0) nothing waits.
 * Read the task later with \`tasks/get\` (\`GetTask\`), or follow it with \`tasks/resubscribe\` (\`SubscribeToTask\`).
 `,

@@ -135,8 +135,7 @@ function messageOf(message: ClientMessage, routingUri: string) {
 /** Resolves once the recipient has answered, or when the time is over. See docs/protocol/a2a.md, "Confirmation or task". */
 async function waitForAnswer(call: MethodCall, id: string): Promise<void> {
   const { account, connection, check } = call
-  const strict = account.deps.config.a2aBlockingStrict
-  await waitForTask(account, id, { ms: waitMsOf(call), strict, connection, check })
+  await waitForTask(account, id, { ms: waitMsOf(call), connection, check })
   if (!connection.signal.aborted) await showIfOpen(account, id)
 }
 

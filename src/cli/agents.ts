@@ -39,6 +39,11 @@ export const createAgentCommand = accountCommand({
     'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a: its card, endpoint or host' },
     'remote-token': { placeholder: 'TOKEN', description: 'bearer token for it', env: 'REMOTE_TOKEN' },
     'message-replies': { placeholder: '', description: 'its replies over A2A are messages, not tasks', flag: true },
+    'callers-wait': {
+      placeholder: 'WHEN',
+      description: 'calls over A2A wait for its answer: auto (default; while it is there), yes or no',
+      oneOf: ['auto', 'yes', 'no'],
+    },
   },
   input: (args) => ({
     alias: args.alias,
@@ -49,6 +54,7 @@ export const createAgentCommand = accountCommand({
     description: args.description,
     remoteUrl: args['remote-url'],
     ...(args['message-replies'] !== undefined && { messageReplies: true }),
+    callersWait: args['callers-wait'],
   }),
   change: (account, input, args) => createAgent(account, { ...input, remoteToken: args['remote-token'] }),
   result: describeAgentKey,

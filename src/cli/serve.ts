@@ -10,7 +10,7 @@ import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
 import { serveCommands } from './command-server.ts'
-import { findNearMisses } from './doctor/settings.ts'
+import { findUnknownSettings } from './doctor/settings.ts'
 import {
   aborted,
   exitOnUncaughtError,
@@ -37,7 +37,7 @@ export const serve: ProcessCommand = {
     exitOnUncaughtError(deps.log)
     const mixed = describeMixedAddresses(config)
     if (mixed) deps.log.warn(mixed)
-    for (const nearMiss of findNearMisses(process.env)) deps.log.warn(nearMiss)
+    for (const unknown of findUnknownSettings(process.env)) deps.log.warn(unknown)
 
     const server = await startServer(deps)
     // On a remote database, commands open the database themselves.

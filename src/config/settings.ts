@@ -54,6 +54,11 @@ const editorRedirects = [
   ),
 ]
 
+/** Variables that earlier versions read, with what replaced each. */
+export const removedSettings: Readonly<Record<string, string>> = {
+  A2A_BLOCKING_STRICT: 'Whether calls over A2A wait for an agent is set on the settings page of the agent.',
+}
+
 export const settings = {
   port: setting(
     'PORT',
@@ -184,11 +189,6 @@ export const settings = {
     'A2A_BLOCKING_MAX_SECONDS',
     'How long an A2A call that asks for the answer of an agent waits for it at most, in seconds.',
     wholeNumber(0, 300, 30),
-  ),
-  a2aBlockingStrict: setting(
-    'A2A_BLOCKING_STRICT',
-    '1: such a call also waits for an agent that is not connected.',
-    flag,
   ),
   oauthCimd: setting(
     'OAUTH_CIMD',

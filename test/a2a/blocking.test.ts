@@ -1,7 +1,10 @@
 /** Calls that wait for the answer of an agent, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
 import { expect, test } from 'vitest'
+import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
+import { ackMessages, leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import type { CallersWait } from '../../src/store/account/agents.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { isSettled, waitFor } from '../support/wait-for.ts'
@@ -10,13 +13,14 @@ const awaitReply = { 'A2A-Extensions': 'http://localhost:8787/a2a/ext/await-repl
 
 let grid: TestGrid
 let bobs: string
-const open = async (env: Record<string, string>) => {
+const open = async (callersWait: CallersWait, env: Record<string, string> = {}) => {
   grid = await testGrid({ env })
   bobs = endpointOf(grid.bob)
+  await updateAgent(grid.acme.store, { agent: 'bob', callersWait })
 }
 
 test('a call waits for the answer of an agent that is connected', async () => {
-  await open({})
+  await open('auto')
   for (const send of [send10, send03]) {
     const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
     const answer = post(send({ metadata: undefined }), bobs)
@@ -32,14 +36,56 @@ test('a call waits for the answer of an agent that is connected', async () => {
 })
 
 test('nothing waits for an agent that is not connected', async () => {
-  await open({ A2A_BLOCKING_MAX_SECONDS: '300' })
+  await open('auto', { A2A_BLOCKING_MAX_SECONDS: '300' })
 
   expect(stateOf(await post(send10({ metadata: undefined }), bobs))).toBe('TASK_STATE_SUBMITTED')
   expect(stateOf(await post(send10(), endpoint, awaitReply))).toBe('TASK_STATE_SUBMITTED')
 })
 
-test('with A2A_BLOCKING_STRICT a call waits for any agent, on the shared endpoint with the extension', async () => {
-  await open({ A2A_BLOCKING_STRICT: '1' })
+test('a call waits for an agent that works on messages which it has leased, and not once it is done', async () => {
+  await open('auto', { A2A_BLOCKING_MAX_SECONDS: '300' })
+  await post(send10(), bobs)
+  const { leaseId } = await leaseMessages(storeOf(grid, grid.bob), {})
+  const answer = post(send10({ parts: [{ text: 'another' }] }), bobs)
+  // The first task is being worked on.
+  const id = await newest()
+  expect(await isSettled(answer)).toBe(false)
+  await bob({ taskId: id, text: 'done' })
+  expect(stateOf(await answer)).toBe('TASK_STATE_COMPLETED')
+
+  await ackMessages(storeOf(grid, grid.bob), { leaseId: leaseId! })
+  expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
+
+  // A lease that has expired is no work either, even before it is released.
+  await leaseMessages(storeOf(grid, grid.bob), { seconds: 30 })
+  grid.clock.now += 31_000
+  expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
+})
+
+test('a call waits for an agent of another account as that one is set', async () => {
+  await open('yes', { A2A_BLOCKING_MAX_SECONDS: '300' })
+  await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
+  const answer = postA2a(grid, grid.eve.key, send10(), {}, bobs)
+  const [{ task_id }] = await waitFor('the message', async () => {
+    const messages = await inboxOf(grid, grid.bob)
+    return messages.length > 0 && messages
+  })
+  expect(await isSettled(answer)).toBe(false)
+  await bob({ taskId: task_id, text: 'done' })
+
+  expect(stateOf(await answer)).toBe('TASK_STATE_COMPLETED')
+})
+
+test('nothing waits for an agent that is set so, not even while it is connected', async () => {
+  await open('no', { A2A_BLOCKING_MAX_SECONDS: '300' })
+  const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
+
+  expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
+  expect((await read).messages).toHaveLength(1)
+})
+
+test('a call waits for any agent that is set so, on the shared endpoint with the extension', async () => {
+  await open('yes')
   const calls: [string, Record<string, string>][] = [[bobs, {}], [endpoint, awaitReply]]
   for (const [path, headers] of calls) {
     const answer = post(send10(), path, headers)
@@ -58,7 +104,7 @@ test('with A2A_BLOCKING_STRICT a call waits for any agent, on the shared endpoin
 })
 
 test('a call that wants its answer at once never waits, and a confirmation never does', async () => {
-  await open({ A2A_BLOCKING_STRICT: '1', A2A_BLOCKING_MAX_SECONDS: '300' })
+  await open('yes', { A2A_BLOCKING_MAX_SECONDS: '300' })
 
   expect(stateOf(await post(send10({}, { configuration: { returnImmediately: true } }), bobs))).toBe(
     'TASK_STATE_SUBMITTED',
@@ -71,7 +117,7 @@ test('a call that wants its answer at once never waits, and a confirmation never
 test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
   'Prefer: %s shortens the wait, and the task goes on',
   async (prefer) => {
-    await open({ A2A_BLOCKING_STRICT: '1', A2A_BLOCKING_MAX_SECONDS: '300' })
+    await open('yes', { A2A_BLOCKING_MAX_SECONDS: '300' })
     const answer = await post(send10(), bobs, { Prefer: prefer })
     const { id } = answer.body.result.task
     await bob({ taskId: id, text: 'late' })
@@ -82,13 +128,13 @@ test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
 )
 
 test('with A2A_BLOCKING_MAX_SECONDS=0 nothing waits, whatever the client prefers', async () => {
-  await open({ A2A_BLOCKING_STRICT: '1', A2A_BLOCKING_MAX_SECONDS: '0' })
+  await open('yes', { A2A_BLOCKING_MAX_SECONDS: '0' })
 
   expect(stateOf(await post(send10(), bobs, { Prefer: 'wait=100' }))).toBe('TASK_STATE_SUBMITTED')
 })
 
 test('a call that waits does not tell the answer to a credential that has ended', async () => {
-  await open({ A2A_BLOCKING_STRICT: '1' })
+  await open('yes')
   const answer = post(send10(), bobs)
   const id = await newest()
   await grid.store.write([{

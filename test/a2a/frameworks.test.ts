@@ -7,8 +7,8 @@ import { startResponder } from '../support/responder.ts'
 import { liveGrid } from '../support/server.ts'
 
 test('the AI SDK sends to an agent that is an MCP client, and streams its answer', async () => {
-  const grid = await liveGrid({ env: { A2A_BLOCKING_STRICT: '1' } })
-  await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
+  const grid = await liveGrid()
+  await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', callersWait: 'yes' })
   const responder = await startResponder({ url: grid.url, key: grid.bob.key })
   const agent = { url: `${grid.url}/a2a/v1/agents/bob/`, key: grid.alice.key }
 

@@ -11,9 +11,9 @@ import { isSettled, waitFor } from '../support/wait-for.ts'
 let grid: TestGrid
 let bobs: string
 const open = async (env: Record<string, string> = {}) => {
-  grid = await testGrid({ env: { A2A_BLOCKING_STRICT: '1', ...env } })
+  grid = await testGrid({ env })
   bobs = endpointOf(grid.bob)
-  await updateAgent(grid.acme.store, { agent: 'bob', messageReplies: true })
+  await updateAgent(grid.acme.store, { agent: 'bob', messageReplies: true, callersWait: 'yes' })
 }
 beforeEach(() => open())
 

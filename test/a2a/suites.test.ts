@@ -14,8 +14,8 @@ const file = { raw: expect.stringMatching(/^[\w+/]+=*$/), filename: 'output.txt'
 let grid: LiveGrid
 let responder: Responder
 beforeAll(async () => {
-  grid = await liveGrid({ env: { A2A_BLOCKING_STRICT: '1' } })
-  await updateAgent(grid.acme.store, { agent: 'bob', messageReplies: true })
+  grid = await liveGrid()
+  await updateAgent(grid.acme.store, { agent: 'bob', messageReplies: true, callersWait: 'yes' })
   responder = await startResponder({ url: grid.url, key: grid.bob.key, longMs: 300, resubscribeMs: 1_000 })
 })
 afterAll(async () => {

@@ -43,10 +43,10 @@ test('each start says how to get in while no user can sign in, and the link that
   expect(report).not.toHaveProperty('set_up_url')
 })
 
-test('a start warns if only one address is HTTPS, and of misspelt settings', async () => {
+test('a start warns if only one address is HTTPS, and of misspelt and removed settings', async () => {
   const server = await startServe('node', {
     ...{ DATABASE_URL: database.url, APP_URL: 'https://grid.example' },
-    ...{ CALL_PER_SECOND: '5', RETENTION_DAY: '30' },
+    ...{ CALL_PER_SECOND: '5', RETENTION_DAY: '30', A2A_BLOCKING_STRICT: '1' },
     ...{
       HOME: '/root',
       HOSTNAME: 'pod',
@@ -67,6 +67,7 @@ test('a start warns if only one address is HTTPS, and of misspelt settings', asy
     expect.stringContaining('people can sign in only at APP_URL. Use https for both.'),
     'CALL_PER_SECOND is no setting. Is CALLS_PER_SECOND meant?',
     'RETENTION_DAY is no setting. Is RETENTION_DAYS meant?',
+    'A2A_BLOCKING_STRICT is no setting any more. Whether calls over A2A wait for an agent is set on the settings page of the agent.',
   ])
 })
 

@@ -62,13 +62,16 @@ test('create-agent and new-key print what to paste into each client', async () =
   expect((await mcp(grid, renewed.api_key as string, 'tools/list')).status).toBe(200)
 })
 
-test('create-agent makes an agent that replies over A2A with messages, if it is told to', async () => {
-  await run('create-agent', { account: grid.acme.id, alias: 'carol', 'message-replies': 'true' })
+test('create-agent sets how calls over A2A are answered, if it is told to', async () => {
+  await run('create-agent', { account: grid.acme.id, alias: 'carol', 'message-replies': 'true', 'callers-wait': 'yes' })
   await run('create-agent', { account: grid.acme.id, alias: 'dan' })
 
-  const repliesOf = async (alias: string) =>
-    (await grid.acme.store.read.agents.recipient(alias, grid.alice.id))?.messageReplies
-  expect([await repliesOf('carol'), await repliesOf('dan')]).toEqual([true, false])
+  const { agents, agentSettings } = grid.acme.store.read
+  const settingsOf = async (alias: string) => await agentSettings.byId((await agents.byAlias(alias))!.id)
+  expect([await settingsOf('carol'), await settingsOf('dan')]).toMatchObject([
+    { messageReplies: true, callersWait: 'yes' },
+    { messageReplies: false, callersWait: 'auto' },
+  ])
 })
 
 test('list-accounts shows every account with its state, owners and number of agents', async () => {

@@ -1,27 +1,36 @@
 import { closestMatch } from 'leven'
-import { type Config, ConfigError, describeMixedAddresses, describeSettings, readConfig } from '../../config.ts'
+import {
+  type Config,
+  ConfigError,
+  describeMixedAddresses,
+  describeRemoved,
+  describeSettings,
+  readConfig,
+} from '../../config.ts'
 import { checkEmailServer } from '../../email.ts'
 import { second } from '../../lib/time.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
 const list = '"agent-grid help settings" lists all settings.'
 
-/** The settings, or undefined if they are invalid; and whether a variable looks like a misspelt one. */
+/** The settings, or undefined if they are invalid; and whether a variable looks like a misspelt or removed one. */
 export function checkSettings(env: Record<string, string | undefined>): { config?: Config; findings: Finding[] } {
-  const nearMisses = findNearMisses(env).map((found) => warning('settings', found, list))
+  const unknown = findUnknownSettings(env).map((found) => warning('settings', found, list))
   try {
     const config = readConfig(env)
-    return { config, findings: nearMisses.length > 0 ? nearMisses : [ok('settings', 'The settings are valid.')] }
+    return { config, findings: unknown.length > 0 ? unknown : [ok('settings', 'The settings are valid.')] }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return { findings: [broken('settings', error.message.replaceAll('\n', ' '), list), ...nearMisses] }
+    return { findings: [broken('settings', error.message.replaceAll('\n', ' '), list), ...unknown] }
   }
 }
 
-/** A sentence for each variable that looks like a misspelt setting. */
-export function findNearMisses(env: Record<string, string | undefined>): string[] {
+/** A sentence for each variable that was a setting, or looks like a misspelt one. */
+export function findUnknownSettings(env: Record<string, string | undefined>): string[] {
   const settings = describeSettings().map(({ name }) => name)
   return Object.keys(env).filter((name) => !settings.includes(name)).flatMap((name) => {
+    const removed = describeRemoved(name)
+    if (removed) return [removed]
     // A quarter of the letters may be wrong: HOME is not meant to be HOST.
     const meant = closestMatch(name.toUpperCase(), settings, { maxDistance: Math.floor(name.length / 4) })
     return meant === undefined ? [] : [`${name} is no setting. Is ${meant} meant?`]

@@ -4,7 +4,13 @@ import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { type AccessPolicy, type Agent, noToken, type Visibility } from '../../store/account/agents.ts'
+import {
+  type AccessPolicy,
+  type Agent,
+  type CallersWait,
+  noToken,
+  type Visibility,
+} from '../../store/account/agents.ts'
 import type { Statement } from '../../store/sql.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
@@ -31,12 +37,14 @@ export interface AgentUpdate {
   remoteToken?: string | null
   /** Whether its plain replies over A2A are messages. See docs/protocol/a2a.md, "Message replies". */
   messageReplies?: boolean
+  /** Whether calls over A2A wait for its answer. See docs/protocol/a2a.md, "Confirmation or task". */
+  callersWait?: CallersWait
 }
 
 /** Change the settings of an agent. A `remoteUrl` of another origin requires a new token, or none. */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
-  const { remoteToken, messageReplies } = input
+  const { remoteToken, messageReplies, callersWait } = input
   return await retryOnConflict(async () => {
     const before = await findProgram(account, input.agent)
     const agent: Agent = {
@@ -60,7 +68,7 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
     await account.write([
       agents.requireLive([agent.id]),
       ...(isOtherServer ? [agentSettings.requireNoToken(agent.id)] : []),
-      agentSettings.update(agent.id, { ...agent, messageReplies }),
+      agentSettings.update(agent.id, { ...agent, messageReplies, callersWait }),
       ...(accessList === undefined ? [] : [
         // A list that becomes another kind of list is a new one.
         agentSettings.keepAccess(agent.id, agent.accessPolicy === before.accessPolicy ? accessList : []),

@@ -13,6 +13,7 @@ import {
   type AccessPolicy,
   type Agent,
   type AgentType,
+  type CallersWait,
   type NewAgentRow,
   noToken,
   type ProgramType,
@@ -50,6 +51,8 @@ export interface NewAgent {
   remoteToken?: string
   /** See `AgentUpdate`. */
   messageReplies?: boolean
+  /** See `AgentUpdate`. */
+  callersWait?: CallersWait
   skills?: SkillInput[]
 }
 
@@ -64,6 +67,7 @@ export async function createAgent(
   requireAdmin(account.actor)
   const alias = checkNewAlias(bareAlias(input.alias), account.deps.config.reservedAliases)
   const type = input.type ?? 'mcp'
+  const { messageReplies, callersWait } = input
   const agent: Agent = {
     id: newId(),
     alias,
@@ -94,8 +98,8 @@ export async function createAgent(
     await account.write([
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
-      ...(input.messageReplies
-        ? [account.change.agentSettings.update(agent.id, { ...agent, messageReplies: true })]
+      ...(messageReplies !== undefined || callersWait !== undefined
+        ? [account.change.agentSettings.update(agent.id, { ...agent, messageReplies, callersWait })]
         : []),
       ...attachSkills(account, agent.id, skills),
       ...requireAgentLimit(account),

@@ -19,8 +19,6 @@ interface TaskListener {
 
 interface TaskWait extends TaskListener, TaskScope {
   ms: number
-  /** Also wait if the recipient is not connected. */
-  strict: boolean
 }
 
 interface TaskWatch extends TaskListener, TaskScope {
@@ -50,20 +48,19 @@ const maxEventsRead = 200
 const muchBytes = 64 * 1024
 
 /**
- * Resolves once the task has ended or waits for its client, or when the time is over. At once if the recipient is not
- * connected, unless `strict`, or if there are too many streams. Fails with `task_not_found`.
+ * Resolves once the task has ended or waits for its client, or when the time is over. At once if callers do not wait for
+ * the recipient, or if there are too many streams. Fails with `task_not_found`.
  */
 export async function waitForTask(
   account: AccountStore,
   id: string,
-  { ms, strict, recipient, connection, check }: TaskWait,
+  { ms, recipient, connection, check }: TaskWait,
 ): Promise<void> {
   const { credentialId } = callingAgent(account.actor)
-  const { notifier, taskStreams } = account.waiting
   const row = await findTask(account, id, recipient)
-  const isConnected = strict || notifier.wasAwaited(row.recipientAgentId, connectedMs)
-  const isOver = row.expiresAt === null || isInterrupted(row.state) || !isConnected || ms <= 0
-  const releaseSeat = isOver ? undefined : taskStreams.acquire(credentialId)
+  const isOver = row.expiresAt === null || isInterrupted(row.state) || ms <= 0
+  if (isOver || !await doCallersWait(account, row)) return
+  const releaseSeat = account.waiting.taskStreams.acquire(credentialId)
   if (!releaseSeat) return
 
   try {
@@ -73,6 +70,14 @@ export async function waitForTask(
   } finally {
     releaseSeat()
   }
+}
+
+/** As the recipient is set; by default while it is connected, or works on messages that it has leased for some time. */
+async function doCallersWait(account: AccountStore, { id, recipientAgentId }: TaskRow): Promise<boolean> {
+  const { deps: { now }, read: { tasks }, waiting: { notifier } } = account
+  const recipient = await tasks.recipientOf(callingAgent(account.actor).agentId, id, now())
+  if (recipient?.callersWait !== 'auto') return recipient?.callersWait === 'yes'
+  return recipient.hasLeased === 1 || notifier.wasAwaited(recipientAgentId, connectedMs)
 }
 
 /** Heartbeats while a task is so, at most for `ms`. Fails as `check` does. */

@@ -12,10 +12,11 @@ import {
 } from '../sql.ts'
 import { inboxOf, unreadOf } from './inbox-message.ts'
 import { agentColumns, isHeld, skillsAsJson } from './agent-columns.ts'
-import type { Agent, TokenColumns } from './agents.ts'
+import type { Agent, CallersWait, TokenColumns } from './agents.ts'
 
 type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
   messageReplies?: boolean
+  callersWait?: CallersWait
 }
 
 /** By alias; by the oldest unread message, with those that have none last; by how many are unread; by the last call. */
@@ -85,11 +86,15 @@ const searches = {
   unread: list(places.unread, matches),
   seen: list(places.seen, matches),
 }
-const byId = query<
-  { hasRemoteToken: number; messageReplies: boolean; signupAddress: string | null; signupEmail: string | null }
->(
+const byId = query<{
+  hasRemoteToken: number
+  messageReplies: boolean
+  callersWait: CallersWait
+  signupAddress: string | null
+  signupEmail: string | null
+}>(
   `
-  SELECT agents.encrypted_token IS NOT NULL AS has_remote_token, agents.message_replies,
+  SELECT agents.encrypted_token IS NOT NULL AS has_remote_token, agents.message_replies, agents.callers_wait,
     signups.address AS signup_address, signups.owner_email AS signup_email
   FROM agents
   LEFT JOIN signups ON signups.account_id = agents.account_id AND signups.id = agents.signup_id
@@ -103,7 +108,8 @@ const accessList = query<{ alias: string; pending: boolean }>(
 
 const update = statement(`
   UPDATE agents SET visibility = :visibility, access_policy = :accessPolicy, description = :description,
-    remote_url = :remoteUrl, message_replies = coalesce(:messageReplies, message_replies)
+    remote_url = :remoteUrl, message_replies = coalesce(:messageReplies, message_replies),
+    callers_wait = coalesce(:callersWait, callers_wait)
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
 const setToken = statement(`
   UPDATE agents SET ${updatedToken}
@@ -144,7 +150,11 @@ export const agentSettings = {
     accessList: (id: string) => account.all(accessList, { id }),
   }),
   changes: (account: AccountDb) => ({
-    update: (id: string, { visibility, accessPolicy, description, remoteUrl, messageReplies }: AgentChange) =>
+    /** `messageReplies` and `callersWait` stay as they are if they are undefined. */
+    update: (
+      id: string,
+      { visibility, accessPolicy, description, remoteUrl, messageReplies, callersWait }: AgentChange,
+    ) =>
       account.bind(update, {
         id,
         visibility,
@@ -152,6 +162,7 @@ export const agentSettings = {
         description,
         remoteUrl,
         messageReplies: messageReplies ?? null,
+        callersWait: callersWait ?? null,
       }),
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),

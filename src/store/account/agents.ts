@@ -18,6 +18,7 @@ export type AgentType = typeof table.$inferSelect.type
 export type ProgramType = Exclude<AgentType, 'human'>
 export type Visibility = typeof table.$inferSelect.visibility
 export type AccessPolicy = typeof table.$inferSelect.accessPolicy
+export type CallersWait = typeof table.$inferSelect.callersWait
 
 export interface Agent {
   id: string

@@ -1,6 +1,7 @@
 /** Looking at tasks, from either end. */
 import { type AccountDb, query } from '../sql.ts'
 import { isRedactedByOthers, type StoredPart } from './new-message.ts'
+import type { CallersWait } from './agents.ts'
 import { taskChanges } from './task-changes.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
@@ -177,6 +178,13 @@ const repeated = query<{ id: string; messageId: string; createdAt: number }>(`
   SELECT tasks.id, tasks.message_id, tasks.created_at FROM tasks
   WHERE ${taskEnds.client} AND tasks.repeat_hash = :repeatHash AND tasks.expires_at IS NOT NULL
   ORDER BY tasks.id DESC LIMIT 1`)
+const recipientOf = query<{ callersWait: CallersWait; hasLeased: number }>(`
+  SELECT agents.callers_wait, EXISTS (
+    SELECT 1 FROM leases WHERE leases.account_id = tasks.recipient_account_id
+      AND leases.agent_id = tasks.recipient_agent_id AND leases.expires_at > :at) AS has_leased
+  FROM tasks
+  JOIN agents ON agents.account_id = tasks.recipient_account_id AND agents.id = tasks.recipient_agent_id
+  WHERE ${taskEnds.client} AND tasks.id = :task`)
 
 export const tasks = {
   reads: (account: AccountDb) => ({
@@ -226,6 +234,8 @@ export const tasks = {
       (await account.one(conversation, { agent, context, to: recipient }))?.conversationId,
     /** The open task whose newest message of its client has this hash. */
     repeated: (agent: string, repeatHash: string) => account.one(repeated, { agent, repeatHash }),
+    /** Whether callers wait for the recipient, and whether it has a lease that is open at `at` and expires. */
+    recipientOf: (agent: string, task: string, at: number) => account.one(recipientOf, { agent, task, at }),
     waitingForClient: async (agent: string, conversationId: string): Promise<string[]> =>
       (await account.all(waiting, { agent, conversationId })).map(({ id }) => id),
   }),

@@ -86,7 +86,7 @@ export const archivedTables: readonly ArchivedTable[] = [
   {
     name: 'agents',
     columns: words(`id alias type visibility access_policy description remote_url created_at deleted_at last_seen_at
-      automated message_replies`),
+      automated message_replies callers_wait`),
     // The alias of an agent that was moved belongs to its new account.
     read: { alias: 'iif(moved_to IS NULL, alias, id)' },
   },

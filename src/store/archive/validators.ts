@@ -151,6 +151,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     last_seen_at: optional(past),
     automated: flag,
     message_replies: flag,
+    callers_wait: oneOf('auto', 'yes', 'no'),
   },
   agent_access: { agent_id: id, alias, pending: flag },
   skills: { id, name, description: text(500), created_at: past },

@@ -150,6 +150,7 @@ function updateOf({ form, param }: Visit, isPublic: boolean): AgentUpdate {
     remoteUrl: form.get('remoteUrl')?.trim(),
     remoteToken,
     messageReplies: messageReplies && messageReplies === 'yes',
+    callersWait: readChoice(form, 'callersWait', ['auto', 'yes', 'no']),
   }
 }
 

@@ -4,7 +4,7 @@
 import { GridError } from '../../errors.ts'
 import { maxAccessList, maxDescriptionLength, strangersShare } from '../../grid/agents/agents.ts'
 import { Checkbox, ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
-import type { AccessPolicy, AgentType, ProgramType, Visibility } from '../../store/account/agents.ts'
+import type { AccessPolicy, AgentType, CallersWait, ProgramType, Visibility } from '../../store/account/agents.ts'
 import { readChoice } from '../forms.tsx'
 
 export interface AgentFieldsProps {
@@ -113,6 +113,28 @@ export function ReplyField({ stored }: AgentFieldsProps) {
       label='Replies over A2A'
       options={replies}
       values={[stored?.messageReplies || 'no']}
+    />
+  )
+}
+
+const waits: { value: CallersWait; title: string; hint: string }[] = [
+  { value: 'auto', title: 'While it is there', hint: 'While it is connected, or a runner works on its messages.' },
+  { value: 'yes', title: 'Always', hint: 'For clients that do not poll, such as ADK and the Agent Framework.' },
+  { value: 'no', title: 'Never', hint: 'A client gets the task at once, and polls it or subscribes to it.' },
+]
+
+export function waitName(callersWait: CallersWait): string {
+  return waits.find(({ value }) => value === callersWait)!.title
+}
+
+/** Whether calls over A2A wait for the answer. See docs/protocol/a2a.md, "Confirmation or task". */
+export function WaitField({ stored }: AgentFieldsProps) {
+  return (
+    <ChoiceList
+      name='callersWait'
+      label='Calls over A2A wait for its answer'
+      options={waits}
+      values={[stored?.callersWait || 'auto']}
     />
   )
 }

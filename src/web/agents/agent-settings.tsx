@@ -9,7 +9,7 @@ import { CellSelect, Checkbox, type FieldOption } from '../../html/fields.tsx'
 import { ButtonLink, SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
-import type { Agent } from '../../store/account/agents.ts'
+import type { Agent, CallersWait } from '../../store/account/agents.ts'
 import type { Guardrail, GuardrailAttachment, TextService } from '../../store/account/guardrails.ts'
 import { DeleteCard, PageForm, SwitchForm } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
@@ -21,6 +21,8 @@ import {
   ReplyField,
   replyName,
   SkillsField,
+  WaitField,
+  waitName,
 } from './agent-fields.tsx'
 import { agentOf, agentPage } from './agent.tsx'
 
@@ -122,6 +124,7 @@ function SettingsCard(
       accessList: { alias: string; pending: boolean }[]
       hasRemoteToken: boolean
       messageReplies: boolean
+      callersWait: CallersWait
     }
   },
 ) {
@@ -145,6 +148,7 @@ function SettingsCard(
             ],
             ['Not let in yet', pending],
             ['Replies over A2A', replyName(messageReplies)],
+            ['Calls over A2A wait', waitName(agent.callersWait)],
             ['Remote URL', isRemote && agent.remoteUrl],
           ]}
         />
@@ -158,6 +162,7 @@ function SettingsCard(
     accessList: accessList.map(({ alias }) => alias).join('\n'),
     remoteUrl: agent.remoteUrl ?? '',
     messageReplies,
+    callersWait: agent.callersWait,
   }
   return (
     <Card title='Settings' lead='The alias and the type cannot be changed.'>
@@ -174,6 +179,7 @@ function SettingsCard(
           </Notice>
         )}
         <ReplyField stored={stored} />
+        <WaitField stored={stored} />
         <SubmitRow>Save settings</SubmitRow>
       </PageForm>
     </Card>

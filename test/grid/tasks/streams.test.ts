@@ -1,5 +1,6 @@
 /** Following tasks: streams of events, and waits for an answer. */
 import { beforeEach, expect, test } from 'vitest'
+import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
@@ -99,18 +100,20 @@ test('a stream whose read fails gives its place back, and the next one goes on w
 
 test('a wait ends with the answer; at once if nobody is there to give one', async () => {
   const { id } = await askFor(client, 'a question')
-  await waitForTask(client, id, { ms: 60_000, strict: false })
+  await waitForTask(client, id, { ms: 60_000 })
   expect((await getTask(client, id)).status.state).toBe('submitted')
 
-  const waiting = waitForTask(client, id, { ms: 60_000, strict: true })
+  await updateAgent(grid.acme.store, { agent: 'bob', callersWait: 'yes' })
+  const waiting = waitForTask(client, id, { ms: 60_000 })
   await updateTask(bob, { taskId: id, text: 'an answer' })
   await waiting
   expect((await getTask(client, id)).artifacts).toHaveLength(1)
 
+  await updateAgent(grid.acme.store, { agent: 'bob', callersWait: 'auto' })
   const reading = waitForMessages(bob, {}, { seconds: 50 })
   expect((await reading).messages).toHaveLength(1)
   const next = await askFor(client, 'another')
-  const connected = waitForTask(client, next.id, { ms: 60_000, strict: false })
+  const connected = waitForTask(client, next.id, { ms: 60_000 })
   await updateTask(bob, { taskId: next.id, state: 'failed', text: 'no idea' })
   await connected
   expect((await getTask(client, next.id)).status).toMatchObject({

@@ -76,6 +76,19 @@ describe('an agent', () => {
     expect(await isSet()).toBe(false)
   })
 
+  test('says whether calls over A2A wait; other changes leave that as it is', async () => {
+    const isSet = async () => (await grid.acme.store.read.agentSettings.byId(grid.bob.id)).callersWait
+    expect(await isSet()).toBe('auto')
+
+    const page = await ann.submit(`${base}/agents/bob/settings`, { ...form, callersWait: 'yes' })
+    expect(await isSet()).toBe('yes')
+    expect(page.html).toMatch(/name="callersWait" value="yes" checked/)
+    await updateAgent(grid.acme.store, { agent: 'bob', description: 'Answers' })
+    expect(await isSet()).toBe('yes')
+    await ann.submit(`${base}/agents/bob/settings`, { ...form, callersWait: 'auto' })
+    expect(await isSet()).toBe('auto')
+  })
+
   test('keeps, replaces and removes its remote token', async () => {
     const remoteUrl = 'https://partner.example/a2a'
     await grid.acme.agent('partner', { type: 'a2a', remoteUrl, remoteToken: 'one' })

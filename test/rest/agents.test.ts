@@ -1,0 +1,33 @@
+/** `PATCH /api/v1/agents/{agent}`. Which credentials it takes is in `test/roles.test.ts`. */
+import { expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callRest } from '../support/rest.ts'
+
+const call = (grid: TestGrid, agent: string, args: Record<string, unknown>) =>
+  callRest(grid, grid.acme.adminKey, 'PATCH /api/v1/agents/:agent', { agent, ...args })
+
+test('an admin says how calls over A2A are answered; what the call leaves out stays', async () => {
+  const grid = await testGrid()
+
+  expect((await call(grid, '@bob', { callersWait: 'yes' })).body).toEqual({
+    alias: '@bob',
+    callersWait: 'yes',
+    messageReplies: false,
+  })
+  expect((await call(grid, 'bob', { messageReplies: true })).body).toMatchObject({
+    callersWait: 'yes',
+    messageReplies: true,
+  })
+  expect((await call(grid, grid.bob.id, { callersWait: 'auto' })).body).toMatchObject({
+    callersWait: 'auto',
+    messageReplies: true,
+  })
+})
+
+test('an agent of another account, an unknown value and another setting are refused', async () => {
+  const grid = await testGrid()
+
+  expect(await call(grid, 'eve', { callersWait: 'yes' })).toMatchObject({ status: 404 })
+  expect(await call(grid, 'bob', { callersWait: 'always' })).toMatchObject({ status: 400 })
+  expect(await call(grid, 'bob', { visibility: 'public' })).toMatchObject({ status: 400 })
+})
