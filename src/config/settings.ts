@@ -299,7 +299,7 @@ export const settings = {
   oidcTrustedDomains: setting(
     'OIDC_TRUSTED_DOMAINS',
     'Domains whose addresses count as verified, although the provider does not say so. ' +
-      'Only if nobody can choose their own address there.',
+      'Only if users cannot choose their own address there.',
     value(
       'comma-separated domains',
       words('').pipe(z.array(z.string().toLowerCase().regex(/^([a-z0-9-]+\.)+[a-z0-9-]+$/))),

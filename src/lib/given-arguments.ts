@@ -32,7 +32,7 @@ export interface ArgumentRules {
 export interface ReadArguments {
   args: Arguments
   /** What the answer must tell, so that nobody believes more was done. */
-  told: { clipped?: Record<string, number>; ignored?: string[] }
+  remarks: { clipped?: Record<string, number>; ignored?: string[] }
 }
 
 /** Callers believe in these, so that an empty one is a fault and not absent. */
@@ -61,7 +61,7 @@ export function readArguments(schema: ArgumentSchema, given: Arguments, rules: A
   const args = readMembers(schema, known, '', clipped)
   return {
     args,
-    told: {
+    remarks: {
       ...(Object.keys(clipped).length > 0 && { clipped }),
       ...(ignored.length > 0 && { ignored }),
     },

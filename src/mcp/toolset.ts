@@ -250,9 +250,9 @@ async function runTool<Caller>(
   args: unknown,
   call: ToolCall = { maxWaitSeconds: 0 },
 ): Promise<ToolOutput> {
-  const { args: read, told } = readToolArguments(entry, args)
+  const { args: read, remarks } = readToolArguments(entry, args)
   const output = await entry.tool.run(caller, parse(entry.tool.input, read), call)
-  return { ...output, text: { ...output.text, ...told } }
+  return { ...output, text: { ...output.text, ...remarks } }
 }
 
 /** A `GridError` becomes a result with `isError`, on which a model can act. Other errors are logged, without details for the client. */

@@ -132,8 +132,8 @@ export function handlerOf(
       const [asked, sent] = [readQuery(givenQuery), readFields(givenBody)]
       const input = { query: query && parse(query, asked.args), body: body && parse(body, sent.args) }
       const answered = await serve({ account, c, params, check, ...input as { query: never; body: never } })
-      const told = { ...asked.told, ...sent.told }
-      return isObject(answered) && !(answered instanceof Response) ? { ...answered, ...told } : answered
+      const remarks = { ...asked.remarks, ...sent.remarks }
+      return isObject(answered) && !(answered instanceof Response) ? { ...answered, ...remarks } : answered
     }
     const recorded = recordedAs !== undefined && {
       tool: recordedAs,
@@ -153,7 +153,7 @@ function readerOf(
   const published = once(() => z.toJSONSchema(schema!, { io: 'input', unrepresentable: 'any' }) as ArgumentSchema)
   const rules = { call: `${method} ${path}`, isStrict }
   return (given = {}) =>
-    schema && caller !== 'admin' ? readArguments(published(), given, rules) : { args: given, told: {} }
+    schema && caller !== 'admin' ? readArguments(published(), given, rules) : { args: given, remarks: {} }
 }
 
 const asGiven = (_account: AccountStore, params: Record<string, string>) => params

@@ -116,7 +116,7 @@ export async function SsoCard({ visit }: { visit: Visit }) {
         <Checkbox
           name='isTrusted'
           label='Addresses of the domain count as verified'
-          hint='For a provider that does not say so itself, such as Entra. Only if nobody can choose their own address there.'
+          hint='For a provider that does not say so itself, such as Entra. Only if users cannot choose their own address there.'
           isChecked={provider?.isTrusted}
         />
         <TextInput
