@@ -51,14 +51,14 @@ test.each([
   [{ wait_seconds: '-1' }, { wait_seconds: -1 }],
   [{ to: '5', message: '[1]' }, { to: '5', message: '[1]' }],
   [{ parts: '[{"text":"hi"}]', artifact: ' {"id":"a"} ' }, { parts: [{ text: 'hi' }], artifact: { id: 'a' } }],
-])('%j is read as %j, and nothing is told', (given, args) => {
-  expect(read(given)).toEqual({ args, told: {} })
+])('%j is read as %j, and nothing is remarked', (given, args) => {
+  expect(read(given)).toEqual({ args, remarks: {} })
 })
 
 test('a number above its maximum is the maximum, and the answer tells', () => {
   expect(read({ wait_seconds: '600', expires_in_seconds: 1e9 })).toEqual({
     args: { wait_seconds: 50, expires_in_seconds: 604_800 },
-    told: { clipped: { wait_seconds: 50, expires_in_seconds: 604_800 } },
+    remarks: { clipped: { wait_seconds: 50, expires_in_seconds: 604_800 } },
   })
 })
 
@@ -91,13 +91,13 @@ test.each([
 test('what resembles nothing is ignored and told', () => {
   expect(read({ cc: '@carol', toString: 1, subject: '', id: null })).toEqual({
     args: {},
-    told: { ignored: ['cc', 'toString', 'subject'] },
+    remarks: { ignored: ['cc', 'toString', 'subject'] },
   })
 })
 
 test('strict rules refuse what resembles nothing, and drop what clients add', () => {
   expect(() => read({ dry_run: true }, true)).toThrow('call has no argument dry_run. It takes to, message, ')
-  expect(read({ tool: 'x', sessionId: '1', task_progress: '' }, true)).toEqual({ args: {}, told: {} })
+  expect(read({ tool: 'x', sessionId: '1', task_progress: '' }, true)).toEqual({ args: {}, remarks: {} })
 })
 
 test('an argument of a filler name is read if the call has it', () => {
