@@ -40,9 +40,12 @@ function answer(path: string, base: string): unknown {
 let server: Server
 let url: string
 let home: Home
+const folder = process.cwd()
 let respond: (path: string, response: ServerResponse) => void
 beforeEach(async () => {
   home = testHome()
+  // `connect` and `read` write into the current folder.
+  process.chdir(home.folder)
   server = createServer((request, response) => {
     const { pathname } = new URL(request.url!, url)
     if (pathname !== '/api/agents/wake-stream') return respond(pathname, response)
@@ -55,6 +58,7 @@ beforeEach(async () => {
 afterEach(() => {
   server.closeAllConnections()
   server.close()
+  process.chdir(folder)
   home.remove()
 })
 
