@@ -37,7 +37,7 @@ export interface OidcFlow {
 export interface OidcUser {
   issuer: string
   subject: string
-  /** Those of the ID token, and what it lacks of the userinfo endpoint. */
+  /** The claims of the ID token; the userinfo endpoint supplies what it lacks. */
   claims: Record<string, unknown>
   userInfo: 'told' | 'failed' | 'not_asked'
   /** When they proved there who they are, in milliseconds since the epoch; null if the provider does not say. */

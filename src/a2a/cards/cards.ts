@@ -100,7 +100,7 @@ export class Cards {
     })
   }
 
-  /** The operation of a call. Without an alias, the card is that of the shared endpoint. Fails with `agent_not_found`. */
+  /** The operation of a call. Without an alias, it is the card of the shared endpoint. Fails with `agent_not_found`. */
   ofCall(request: Request): MethodCall['cards'] {
     return {
       extendedCard: async (account, version, alias = '') => {
