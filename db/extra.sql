@@ -12,29 +12,26 @@ CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity
 WHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND (id = NEW.id OR n = NEW.n))
 BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
 
-CREATE TRIGGER wake_signals_are_few AFTER INSERT ON wake_signals
-BEGIN DELETE FROM wake_signals WHERE seq <= NEW.seq - 1000; END;
-
 CREATE TRIGGER key_is_revoked_or_moved AFTER UPDATE OF revoked_at, account_id ON credentials
 WHEN NEW.agent_id IS NOT NULL
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;
+BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.agent_id, NEW.account_id); END;
 
 CREATE TRIGGER key_is_removed AFTER DELETE ON credentials
 WHEN OLD.agent_id IS NOT NULL
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.agent_id); END;
+BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', OLD.agent_id, OLD.account_id); END;
 
 CREATE TRIGGER agent_is_deleted AFTER UPDATE OF deleted_at ON agents
 WHEN NEW.deleted_at IS NOT NULL
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.id); END;
+BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.id, NEW.account_id); END;
 
 CREATE TRIGGER grant_is_revoked AFTER UPDATE OF revoked_at ON oauth_grants
 WHEN NEW.revoked_at IS NOT NULL AND NEW.agent_id IS NOT NULL
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;
+BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.agent_id, NEW.account_id); END;
 
 CREATE TRIGGER access_token_is_revoked AFTER UPDATE OF revoked_at ON oauth_tokens
 WHEN NEW.revoked_at IS NOT NULL AND NEW.kind = 'access'
 BEGIN
-  INSERT INTO wake_signals (agent_id) SELECT agent_id FROM oauth_grants
+  INSERT INTO log (kind, subject, home) SELECT 'agent', agent_id, account_id FROM oauth_grants
     WHERE account_id = NEW.account_id AND id = NEW.grant_id AND agent_id IS NOT NULL;
 END;
 
@@ -164,21 +161,21 @@ BEGIN UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox; END;
 CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries
 WHEN NEW.state = 'unread' AND NOT EXISTS
   (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;
+BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.agent_id, NEW.account_id); END;
 
 CREATE TRIGGER session_is_ended AFTER UPDATE OF ended_at ON sessions
 WHEN NEW.ended_at IS NOT NULL
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;
+BEGIN INSERT INTO log (kind, subject) VALUES ('person', NEW.user_id); END;
 
 CREATE TRIGGER session_is_removed AFTER DELETE ON sessions
 WHEN OLD.ended_at IS NULL
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.user_id); END;
+BEGIN INSERT INTO log (kind, subject) VALUES ('person', OLD.user_id); END;
 
 CREATE TRIGGER role_is_changed AFTER UPDATE OF role ON memberships
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;
+BEGIN INSERT INTO log (kind, subject) VALUES ('person', NEW.user_id); END;
 
 CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships
-BEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.user_id); END;
+BEGIN INSERT INTO log (kind, subject) VALUES ('person', OLD.user_id); END;
 
 CREATE TRIGGER session_end_stops_push AFTER UPDATE OF ended_at ON sessions
 WHEN NEW.ended_at IS NOT NULL

@@ -773,12 +773,23 @@ export const instances = sqliteTable('instances', {
 })
 
 /**
- * What wakes the waits and streams of an agent or a user besides messages: ended credentials and sessions, released leases and
- * the like. Triggers write these rows and keep the newest 1,000.
+ * The log: what happened besides new messages, which have an order of their own (`messages.seq`). Followers read both by
+ * position; see docs/architecture.md, "After the commit". A row has ids only, and goes once every stored position has passed it.
  */
-export const wakeSignals = sqliteTable('wake_signals', {
+export const log = sqliteTable('log', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
-  agentId: text('agent_id').notNull(),
+  /**
+   * `agent`, `person`: whoever waits for it looks again, because a credential, session or membership ended, a lease was
+   * released, or a message of theirs has ended. `task`: the task has a new event. `held`: a message waits for a decision.
+   */
+  kind: text('kind', { enum: ['agent', 'person', 'task', 'held'] }).notNull(),
+  /** The id of the agent, user, task or held message. */
+  subject: text('subject').notNull(),
+  /** The account of the subject. Null for a person. */
+  home: text('home'),
+  /** The new state of a task, unless its event is a piece of an artifact. */
+  state: text('state'),
+  at: integer('at').notNull().default(sql`(unixepoch() * 1000)`),
 })
 
 /** Released leases of one delivery, for the timeline of the message. The newest lease is in `deliveries`. */

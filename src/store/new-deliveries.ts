@@ -23,7 +23,7 @@ const newest = crossAccountQuery<FeedPosition>(
   'newest delivery',
   `
   SELECT coalesce((SELECT max(seq) FROM deliveries), 0) AS delivery,
-    coalesce((SELECT max(seq) FROM wake_signals), 0) AS signal,
+    coalesce((SELECT max(seq) FROM log), 0) AS signal,
     coalesce((SELECT max(seq) FROM task_events), 0) AS event`,
 )
 // One statement, because on a remote database each is a round trip.
@@ -35,7 +35,7 @@ const after = crossAccountQuery<{ kind: Kind; seq: number; id: string }>(
     WHERE seq > :delivery ORDER BY seq LIMIT ${maxRows})
   UNION ALL
   SELECT * FROM (
-    SELECT 'signal' AS kind, seq, agent_id AS id FROM wake_signals WHERE seq > :signal ORDER BY seq LIMIT ${maxRows})
+    SELECT 'signal' AS kind, seq, subject AS id FROM log WHERE seq > :signal ORDER BY seq LIMIT ${maxRows})
   UNION ALL
   SELECT * FROM (
     SELECT 'event' AS kind, seq, task_id AS id FROM task_events WHERE seq > :event ORDER BY seq LIMIT ${maxRows})`,

@@ -63,8 +63,8 @@ const eraseExpiredDetails = statement(`UPDATE messages SET a2a = NULL WHERE ${is
 
 // Who waits in another process learns of it, too.
 const signal = statement(`
-  INSERT INTO wake_signals (agent_id)
-  SELECT id FROM agents WHERE account_id = :account AND id IN (SELECT value FROM json_each(:agents))`)
+  INSERT INTO log (kind, subject, home)
+  SELECT 'agent', id, account_id FROM agents WHERE account_id = :account AND id IN (SELECT value FROM json_each(:agents))`)
 
 /** A delivery whose time is over, and the message with its sender. */
 export interface ExpiringDelivery {

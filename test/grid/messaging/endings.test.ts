@@ -253,7 +253,7 @@ onEachDatabase((open) => {
     const signal = new Signal()
     const stop = grid.store.waiting.notifier.watch(grid.alice.id, signal)
     const signals = () =>
-      rows(grid, 'SELECT count(*) AS n FROM wake_signals WHERE agent_id = ?', [grid.alice.id])
+      rows(grid, 'SELECT count(*) AS n FROM log WHERE agent_id = ?', [grid.alice.id])
         .then(([{ n }]) => Number(n))
     const before = await signals()
     await send('@bob', { expires_in_seconds: 10 })
