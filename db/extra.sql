@@ -177,13 +177,6 @@ BEGIN INSERT INTO log (kind, subject) VALUES ('person', NEW.user_id); END;
 CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships
 BEGIN INSERT INTO log (kind, subject) VALUES ('person', OLD.user_id); END;
 
-CREATE TRIGGER session_end_stops_push AFTER UPDATE OF ended_at ON sessions
-WHEN NEW.ended_at IS NOT NULL
-BEGIN DELETE FROM push_subscriptions WHERE session_id = NEW.id; END;
-
-CREATE TRIGGER session_removal_stops_push AFTER DELETE ON sessions
-BEGIN DELETE FROM push_subscriptions WHERE session_id = OLD.id; END;
-
 CREATE TRIGGER message_of_task_is_read AFTER UPDATE OF state ON deliveries
 WHEN NEW.task_id IS NOT NULL AND OLD.state = 'unread' AND NEW.state = 'read'
 BEGIN
@@ -208,12 +201,6 @@ BEGIN
       generation = generation + 1, expires_at = NULL
     WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
       AND expires_at IS NOT NULL;
-END;
-
-CREATE TRIGGER event_of_task_is_pushed AFTER INSERT ON task_events
-BEGIN
-  UPDATE task_push_configs SET due_at = NEW.at
-    WHERE account_id = NEW.account_id AND task_id = NEW.task_id AND due_at IS NULL AND ended_at IS NULL;
 END;
 
 -- Parsed, an object or a list takes some 40 bytes more than its text.
@@ -252,39 +239,5 @@ BEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;
 CREATE TRIGGER erased_text_is_not_searchable AFTER UPDATE OF body ON messages
 BEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;
 
-INSERT INTO projections (name, seq) VALUES ('threads', 0), ('search', 0);
-
--- Events of webhooks. Those of messages are recorded when they are placed in threads.
-CREATE TRIGGER webhook_is_due AFTER INSERT ON webhook_events
-BEGIN
-  UPDATE webhooks SET due_at = NEW.at
-    WHERE account_id = NEW.account_id AND id = NEW.webhook_id AND due_at IS NULL;
-END;
-
-CREATE TRIGGER held_message_is_told AFTER INSERT ON held_messages
-WHEN NEW.state = 'held'
-BEGIN
-  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
-    SELECT NEW.account_id, webhooks.id, lower(hex(randomblob(16))), 'held', NEW.held_at, json_object('held_id', NEW.id,
-      'message_id', NEW.message_id, 'expires_at', NEW.expires_at)
-    FROM webhooks WHERE account_id = NEW.account_id AND paused_at IS NULL AND instr(events, '"held"') > 0;
-END;
-
-CREATE TRIGGER new_task_is_told AFTER INSERT ON tasks
-BEGIN
-  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
-    SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'task', NEW.status_at, json_object(
-      'task_id', NEW.id, 'message_id', NEW.message_id, 'recipient', '@' || NEW.recipient_alias, 'state', NEW.state)
-    FROM webhooks WHERE account_id IN (NEW.account_id, NEW.recipient_account_id) AND paused_at IS NULL
-      AND instr(events, '"task"') > 0;
-END;
-
-CREATE TRIGGER task_state_is_told AFTER UPDATE OF state ON tasks
-WHEN NEW.state <> OLD.state
-BEGIN
-  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
-    SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'task', NEW.status_at, json_object(
-      'task_id', NEW.id, 'message_id', NEW.message_id, 'recipient', '@' || NEW.recipient_alias, 'state', NEW.state)
-    FROM webhooks WHERE account_id IN (NEW.account_id, NEW.recipient_account_id) AND paused_at IS NULL
-      AND instr(events, '"task"') > 0;
-END;
+INSERT INTO projections (name, seq) VALUES ('conversations', 0), ('traffic', 0), ('search', 0), ('webhook messages', 0),
+  ('webhook events', 0), ('browser messages', 0), ('browser events', 0), ('task notices', 0);

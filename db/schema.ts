@@ -792,6 +792,19 @@ export const log = sqliteTable('log', {
   at: integer('at').notNull().default(sql`(unixepoch() * 1000)`),
 })
 
+/** Rows of the log that a follower left out, because it failed on them again and again. Shown in Attention for a week. */
+export const skippedRows = sqliteTable('skipped_rows', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  follower: text('follower').notNull(),
+  /** The number of the message, or of the other row of the log. */
+  seq: integer('seq').notNull(),
+  reason: text('reason').notNull(),
+  at: integer('at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.follower, t.seq] }),
+  index('skipped_rows_at').on(t.at),
+])
+
 /** Released leases of one delivery, for the timeline of the message. The newest lease is in `deliveries`. */
 export const leaseReleases = sqliteTable('lease_releases', {
   accountId: text('account_id').notNull(),
@@ -1070,8 +1083,6 @@ export const webhooks = sqliteTable('webhooks', {
   events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
   /** JSON: the secret, and the one before it while both sign. */
   ...sealedToken(),
-  /** Up to this message, events are recorded. A projection that is made again records none a second time. */
-  messageSeq: integer('message_seq').notNull().default(0),
   /** JSON: the levels of the conditions of Attention that it was told of, by kind and subject. */
   told: text('told').notNull().default('{}'),
   /** What was answered last, the newest first. */
@@ -1147,6 +1158,7 @@ export const conversationTurns = sqliteTable('conversation_turns', {
   primaryKey({ columns: [t.accountId, t.key] }),
   index('conversation_turns_since').on(t.since),
   index('conversation_turns_long').on(t.accountId, t.since).where(sql`is_long = 1`),
+  index('conversation_turns_untold').on(t.pausedAt).where(sql`paused_at IS NOT NULL AND told_at IS NULL`),
   index('conversation_turns_paused').on(t.accountId, t.pausedAt).where(sql`paused_at IS NOT NULL`),
 ])
 
@@ -1422,8 +1434,6 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   createdAt: integer('created_at').notNull(),
   lastSuccessAt: integer('last_success_at'),
   failures: integer('failures').notNull().default(0),
-  /** Up to this delivery, `push_notices` has what the person is to be told. */
-  seq: integer('seq').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [seats.accountId, seats.userId] }),

@@ -15,7 +15,7 @@ export interface Count {
   countsHistory?: true
 }
 
-const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'threads')`
+const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'conversations')`
 
 /** The two ends of each direct message, once for each account that shows it. */
 const direct = `

@@ -5,7 +5,7 @@ import { keyIdsOf } from '../lib/key-ring.ts'
 import { localPath, readStoredKeyRing } from '../store/driver/local-file.ts'
 import { rotateKeys } from '../store/rotate-keys.ts'
 import { isoTime } from '../lib/time.ts'
-import { followLog } from '../worker/threads.ts'
+import { followLog } from '../worker/followers.ts'
 import { CommandError, type ProcessCommand, storeCommand } from './command.ts'
 import { runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
@@ -107,9 +107,10 @@ export const rebuildConversationsCommand = storeCommand({
   summary: 'Rebuild the conversations that people see and the search index, from the stored messages.',
   options: {},
   async run(store) {
-    await store.write([store.global.threadProjection.startAgain(), ...store.global.searchIndex.startAgain()])
+    const { conversations, searchIndex, traffic } = store.global
+    await store.write([conversations.startAgain(), traffic.startAgain(), ...searchIndex.startAgain()])
     await followLog(store)
-    return { rebuilt: true, messages: await store.global.threadProjection.placed() }
+    return { rebuilt: true, messages: await conversations.placed() }
   },
   print: ({ messages }) => `The conversations are rebuilt, from ${messages.toLocaleString('en')} messages.`,
 })

@@ -20,22 +20,18 @@ export class Signal {
 
 type Signals = Map<string, Set<Pick<Signal, 'raise'>>>
 
-/** Of how many agents the notifier remembers that there is something to read. */
-const maxExpected = 10_000
+/** Of how many agents the notifier remembers when they stopped waiting. */
+const maxLeft = 10_000
 
 /**
  * Tells the callers of this process that wait for messages to read their inbox again, by agent. A needless
  * notification does no harm. Agent ids are unique across accounts, because we generate them.
- *
- * It also remembers about how many messages an agent has to read. That is a guess: other processes deliver and read too.
  */
 export class Notifier {
   readonly #signals: Signals = new Map()
   readonly #watchers: Signals = new Map()
   /** When the last one stopped waiting, by agent. */
-  readonly #left = new RecentMap<string, number>(maxExpected)
-  readonly #listeners = new Set<() => void>()
-  readonly #expected = new RecentMap<string, number>(maxExpected)
+  readonly #left = new RecentMap<string, number>(maxLeft)
   readonly #onFirst: () => void
 
   constructor(onFirst: () => void = () => {}) {
@@ -44,11 +40,6 @@ export class Notifier {
 
   get hasSubscribers(): boolean {
     return this.#signals.size + this.#watchers.size > 0
-  }
-
-  /** Whether a caller follows anything other than the messages of an agent. */
-  get hasWatchers(): boolean {
-    return this.#watchers.size > 0
   }
 
   isAwaited(agentId: string): boolean {
@@ -91,39 +82,13 @@ export class Notifier {
     }
   }
 
-  /** Call `listener` at each notification of any agent. Returns the function that ends this. */
-  onEach(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
-  /** Each of the agents has one more message, as far as is known. */
-  notify(agentIds: Iterable<string>): void {
-    for (const id of agentIds) {
-      this.#expected.set(id, this.expected(id) + 1)
-      this.#raise(id)
-    }
-    for (const listener of this.#listeners) listener()
-  }
-
-  /** Something else that callers wait for has changed: a task. Ids of tasks are no ids of agents. */
-  wake(ids: Iterable<string>): void {
+  /** Something has happened to these agents, people or tasks. */
+  notify(ids: Iterable<string>): void {
     for (const id of ids) this.#raise(id)
   }
 
   notifyAll(): void {
     for (const id of [...this.#signals.keys(), ...this.#watchers.keys()]) this.#raise(id)
-  }
-
-  /** About how many messages the agent has to read; 0 if nothing is known. */
-  expected(agentId: string): number {
-    return this.#expected.get(agentId) ?? 0
-  }
-
-  /** A read has found that the agent has `messages` more. */
-  expect(agentId: string, messages: number): void {
-    if (messages > 0) this.#expected.set(agentId, messages)
-    else this.#expected.delete(agentId)
   }
 
   #raise(agentId: string): void {

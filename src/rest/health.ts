@@ -36,7 +36,7 @@ export function ready(store: Store): Handler {
       if (problem !== undefined) return notReady('storage full', store, problem)
       const { isForeign, missing } = store.keyRing
       if (isForeign) return notReady('keys differ', store, 'Other processes have encryption keys that this one lacks.')
-      const { behind } = store.projection
+      const behind = store.loop.behind('conversations')
       return Response.json({
         status: 'ready',
         durability: store.durability,

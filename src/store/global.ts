@@ -6,12 +6,15 @@ import { claims } from './global/claims.ts'
 import { credentials, type KeyCache } from './global/credentials.ts'
 import { imports } from './global/imports.ts'
 import { invitations, links } from './global/links.ts'
-import { livePlaces, threadProjection } from './global/thread-projection.ts'
-import { newDeliveries } from './new-deliveries.ts'
+import { conversations, livePlaces } from './global/conversations.ts'
 import { notifications, turns } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
 import { figures } from './global/figures.ts'
+import { pulses } from './global/pulse.ts'
 import { remoteLines } from './global/remote-lines.ts'
+import { taskNotices } from './global/task-notices.ts'
+import { traffic } from './global/traffic.ts'
+import { waits } from './global/waits.ts'
 import { webhooks } from './global/webhooks.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
@@ -29,7 +32,7 @@ export type GlobalTables = ReturnType<typeof globalTables>
 export function globalTables(db: Db, keys?: KeyCache) {
   return {
     accounts: accounts(db),
-    newDeliveries: newDeliveries(db),
+    conversations: conversations(db),
     attempts: attempts(db),
     backups: backups(db),
     claims: claims(db),
@@ -44,6 +47,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     oauth: oauth(db),
     publicAgents: publicAgents(db),
     figures: figures(db),
+    pulses: pulses(db),
     remoteLines: remoteLines(db),
     webhooks: webhooks(db),
     retention: retention(db),
@@ -54,8 +58,10 @@ export function globalTables(db: Db, keys?: KeyCache) {
     signingKeys: signingKeys(db),
     signups: signups(db),
     sso: sso(db),
-    threadProjection: threadProjection(db),
+    taskNotices: taskNotices(db),
+    traffic: traffic(db),
     turns: turns(db),
     users: users(db),
+    waits: waits(db),
   }
 }

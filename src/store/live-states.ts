@@ -2,7 +2,7 @@
 import type { overview } from './account/attention.ts'
 import type { seenTasks } from './account/seen-tasks.ts'
 import type { threadMessages } from './account/thread-messages.ts'
-import type { LivePlace } from './global/thread-projection.ts'
+import type { LivePlace } from './global/conversations.ts'
 
 /** How many messages of a thread are looked at: as many as a page has. */
 const maxMessages = 50

@@ -2,24 +2,24 @@
  * What the open pages of this process are told: messages that were placed in conversations, what became of messages, and
  * agents that come and go. However many pages are open, the database is asked once for all of them.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../deps.ts'
-import { Signal } from '../lib/notifier.ts'
 import type { Presence, Presences } from '../lib/presence.ts'
 import { minute, second } from '../lib/time.ts'
-import type { LivePlace, LivePlaces } from './global/thread-projection.ts'
+import type { LivePlace, LivePlaces } from './global/conversations.ts'
+import type { Pulse } from './global/pulse.ts'
 import { type LiveReads, ThreadStates } from './live-states.ts'
+import type { Batch, Loop, ProcessFollower } from './loop.ts'
 
 export type { LivePlace }
 
-/** How often new messages are looked for, the states of messages, and agents. */
-const pollMs = 100
+/** How often the states of messages are looked for, and agents. */
 const statesMs = 250
 const presenceMs = second
 /** States and agents are looked at for at most this part of the time: while there are many of them, less often. */
 const statesShare = 0.2
 const presenceShare = 0.05
-const retryMs = second
+/** How often the database is asked while pages are open. */
+const pollMs = 200
 /** More new messages between two looks are not told one by one. */
 const maxPlaces = 1_000
 const maxAgents = 200
@@ -55,26 +55,30 @@ interface LiveFeedOptions {
   tablesOf(accountId: string): { read: LiveReads }
   deps: Pick<Deps, 'log' | 'now'>
   presences: Presences
+  loop: Loop
 }
 
-export class LiveFeed {
+/** A follower of the log: it tells open pages, and looks at what the log does not have while there are any. */
+export class LiveFeed implements ProcessFollower {
+  readonly name = 'live pages'
+  readonly pollMs = pollMs
+  readonly limit = maxPlaces
+  readonly looksAlways = true
   readonly #options: LiveFeedOptions
   readonly #listeners = new Set<Listener>()
   /** Those who will be listeners from the next look on. */
   readonly #joining = new Map<Listener, (position: number) => void>()
-  readonly #someoneJoins = new Signal()
-  readonly #ended = new AbortController()
   readonly #states = new Map<string, ThreadStates>()
   /** By account and agent, what was told of it. */
   readonly #presence = new Map<string, Map<string, string>>()
   /** Everything up to here was told; undefined before the first look. */
   #position: number | undefined
-  #running: Promise<void> | undefined
   #statesAt = -Infinity
   #presenceAt = -Infinity
 
   constructor(options: LiveFeedOptions) {
     this.#options = options
+    options.loop.follow(this)
   }
 
   get position(): number {
@@ -85,8 +89,7 @@ export class LiveFeed {
   async join(listener: Listener): Promise<{ position: number; leave(): void }> {
     const position = await new Promise<number>((resolve) => {
       this.#joining.set(listener, resolve)
-      this.#someoneJoins.raise()
-      this.#start()
+      this.#options.loop.wake()
     })
     return { position, leave: () => void this.#listeners.delete(listener) }
   }
@@ -96,45 +99,33 @@ export class LiveFeed {
     return this.#options.global.livePlaces.after([accountId], after, upTo, limit)
   }
 
-  async close(): Promise<void> {
-    this.#ended.abort()
+  close(): void {
     for (const joined of this.#joining.values()) joined(this.position)
     this.#joining.clear()
-    this.#someoneJoins.raise()
-    await this.#running
   }
 
-  /** One loop at a time: the next one starts when the previous one has ended. */
-  #start(): void {
-    if (this.#running || this.#ended.signal.aborted) return
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined
-      if (this.#joining.size > 0) this.#start()
-    })
+  isActive(): boolean {
+    return this.#listeners.size + this.#joining.size > 0
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#ended
-    const pause = (ms: number) => sleep(ms, undefined, { ref: false, signal }).catch(() => {})
-    this.#position = undefined
-    while (this.#listeners.size + this.#joining.size > 0 && !signal.aborted) {
-      // Measured from look to look, because a look itself may take a while.
-      const interval = pause(pollMs)
-      try {
-        await this.#look()
-        await Promise.race([interval, this.#someoneJoins.raised()])
-      } catch (error) {
-        this.#options.deps.log.warn('News for open pages could not be read', { error })
-        await pause(retryMs)
-      }
+  begin(): void {}
+
+  /** The places of one unit appear with its position, so they are complete up to there. */
+  end(pulse: Pulse): number {
+    return Math.max(0, pulse.positions.get('conversations') ?? 0)
+  }
+
+  next(_after: number, end: number): Promise<number> {
+    return Promise.resolve(end)
+  }
+
+  async apply({ upTo }: Batch): Promise<void> {
+    if (this.#listeners.size === 0) {
+      this.#states.clear()
+      this.#presence.clear()
+      this.#position = upTo
     }
-    this.#states.clear()
-    this.#presence.clear()
-  }
-
-  async #look(): Promise<void> {
-    const { livePlaces } = this.#options.global
-    this.#position ??= Math.max(0, await livePlaces.position())
+    this.#position ??= upTo
     const joining = [...this.#joining]
     for (const [listener] of joining) this.#listeners.add(listener)
     // What is told of states and of agents are changes, so they must be known before a page can miss one.
@@ -150,7 +141,7 @@ export class LiveFeed {
     const accounts = [...new Set([...this.#listeners].map(({ accountId }) => accountId))]
     for (const id of this.#presence.keys()) if (!accounts.includes(id)) this.#presence.delete(id)
     if (accounts.length === 0) return
-    await this.#lookAtPlaces(accounts, this.#position)
+    if (upTo > this.#position) await this.#lookAtPlaces(accounts, this.#position, upTo)
     const now = performance.now()
     if (now >= this.#statesAt) {
       await this.#lookAtStates(true)
@@ -163,16 +154,15 @@ export class LiveFeed {
     }
   }
 
-  async #lookAtPlaces(accounts: string[], position: number): Promise<void> {
+  async #lookAtPlaces(accounts: string[], position: number, upTo: number): Promise<void> {
     const { livePlaces } = this.#options.global
-    const places = await livePlaces.after(accounts, position, Number.MAX_SAFE_INTEGER, maxPlaces)
+    const places = await livePlaces.after(accounts, position, upTo, maxPlaces)
+    this.#position = upTo
     if (places.length === maxPlaces) {
-      this.#position = Math.max(position, await livePlaces.position())
       this.#states.clear()
       for (const { tell } of this.#listeners) tell({ kind: 'lost' })
       return
     }
-    this.#position = places.at(-1)?.seq ?? position
     for (const place of places) {
       this.#states.get(keyOf(place.accountId, place.threadId))?.grows()
       this.#tell(place.accountId, { kind: 'place', place })

@@ -42,6 +42,8 @@ export interface QueueOptions {
   /** Told of each commit before it is answered. */
   keys?: { committed(statements: readonly Statement[]): void }
   metrics?: Metrics
+  /** Called after each commit. */
+  committed?: () => void
   /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
   onStorageFault: (error: unknown) => void
 }
@@ -208,6 +210,7 @@ export class WriteQueue {
     try {
       const results = await this.#send(statements)
       report(false)
+      this.#options.committed?.()
       let next = 0
       for (const { statements, resolve } of group) resolve(statements.map(() => results[next++].rows))
     } catch (error) {

@@ -26,6 +26,7 @@ import { type GlobalTables, globalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
 import { LiveFeed } from './live.ts'
+import { Loop } from './loop.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db, type Inspect, type Statement } from './sql.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
@@ -39,8 +40,8 @@ export interface Store {
   readonly keyRing: KeyRing
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
-  /** How many messages are not placed in conversations yet, as this process last saw it. */
-  readonly projection: { behind: number }
+  /** Runs what follows the log, and what is due. */
+  readonly loop: Loop
   /** What is known of the backups of the database, as this process last saw it. */
   backups: BackupHistory
   /** How many servers outside are left alone after failures, as this process last saw it. */
@@ -101,8 +102,11 @@ function buildStore(
   const { migrated, epoch, keyRing } = database
   const db = new Db(path ? client : queriesOf(client), inspect)
   const keys = path === undefined ? undefined : new KeyCache()
+  const global = globalTables(db, keys)
+  const loop = new Loop({ pulse: global.pulses.read, log: deps.log, now: deps.now })
   const queue = new WriteQueue({
     client,
+    committed: () => loop.wake(),
     log: deps.log,
     now: () => performance.now(),
     local: path !== undefined,
@@ -114,12 +118,11 @@ function buildStore(
   })
   const minFreeBytes = deps.config.minFreeMegabytes * 2 ** 20
   const copier = createCopier({ database, minFreeBytes, readSpace })
-  const global = globalTables(db, keys)
-  const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
+  const waiting = openWaiting(deps, global, loop, path !== undefined)
   const instanceId = newId()
   const tablesOf = accountTables(db)
   const presences = new Presences(deps.now)
-  const live = new LiveFeed({ global, tablesOf, deps, presences })
+  const live = new LiveFeed({ global, tablesOf, deps, presences, loop })
   const context: StoreContext = {
     tablesOf,
     queue,
@@ -138,7 +141,7 @@ function buildStore(
     global,
     keyRing,
     waiting,
-    projection: { behind: 0 },
+    loop,
     backups: {},
     outbound: { pausedServers: 0 },
     storage,
@@ -167,7 +170,8 @@ function buildStore(
       archiveLines({ ...options, minFreeBytes, databaseUrl: deps.config.databaseUrl, copyTo: copier.copyTo }),
     async close() {
       await copier.stop()
-      await Promise.all([waiting.close(), live.close()])
+      live.close()
+      await loop.close()
       await queue.end()
       if (path) {
         await releaseLocalFile(client)

@@ -4,7 +4,9 @@ import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
 import { KeyedMutex, Merged } from '../lib/limits/by-key.ts'
 import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
-import { type NewDeliveries, watchNewDeliveries } from './new-deliveries.ts'
+import type { Pulses } from './global/pulse.ts'
+import type { Waits } from './global/waits.ts'
+import type { Loop, ProcessFollower } from './loop.ts'
 
 /** Waits per credential, and streams per credential. */
 const perCredential = 3
@@ -28,7 +30,7 @@ const answerBytes = { max: 64_000_000, accountDivisor: 3, keyDivisor: 11 }
 const appendMs = 100
 
 export interface Waiting {
-  /** Notified of the recipients of a message after its commit. */
+  /** Wakes who waits for an agent, a person or a task. It follows the log. */
   readonly notifier: Notifier
   /** Waiting reads, by credential and account. */
   readonly reads: ConcurrencyLimit
@@ -57,27 +59,45 @@ export interface TaskAppend {
   lastChunk: boolean
 }
 
-/** Polls `newDeliveries` while there are subscribers. `isAlone`: no other process uses the database. */
+/** How often the database is asked for commits of other processes while anyone waits. */
+const pollMs = 200
+const maxRows = 1_000
+
+/** `isAlone`: no other process uses the database. */
 export function openWaiting(
   deps: Deps,
-  newDeliveries: NewDeliveries,
+  { pulses, waits }: { pulses: Pulses; waits: Waits },
+  loop: Loop,
   isAlone: boolean,
-): Waiting & { close(): Promise<void> } {
+): Waiting {
   const limits = { perKey: perCredential, perGroup: deps.config.waitsPerAccount, total: perProcess }
-  const ended = new AbortController()
-  let watch: Promise<void> | undefined
-  const notifier = new Notifier(watchWhileSubscribed)
-  const startWatch = watchNewDeliveries(newDeliveries, notifier, { log: deps.log, ended: ended.signal, isAlone })
+  const notifier = new Notifier(() => loop.wake())
   deps.stopping?.addEventListener('abort', () => notifier.notifyAll(), { once: true })
 
-  /** One watch at a time: the next one starts when the previous one has ended. */
-  function watchWhileSubscribed(): void {
-    if (watch || !notifier.hasSubscribers || ended.signal.aborted) return
-    watch = startWatch().finally(() => {
-      watch = undefined
-      watchWhileSubscribed()
-    })
+  const wakes = {
+    isActive: () => notifier.hasSubscribers,
+    pollMs: isAlone ? Infinity : pollMs,
+    limit: maxRows,
+    begin: () => notifier.notifyAll(),
   }
+  // What they read, they are told again: a wait that finds nothing new goes on.
+  const followers: ProcessFollower[] = [
+    {
+      ...wakes,
+      name: 'waits for messages',
+      end: ({ messages }) => messages,
+      next: pulses.nextMessages,
+      apply: async (batch) => notifier.notify(await waits.recipients(batch)),
+    },
+    {
+      ...wakes,
+      name: 'waits for events',
+      end: ({ events }) => events,
+      next: pulses.nextEvents,
+      apply: async (batch) => notifier.notify(await waits.subjects(batch)),
+    },
+  ]
+  for (const follower of followers) loop.follow(follower)
 
   return {
     notifier,
@@ -94,9 +114,5 @@ export function openWaiting(
     taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey }),
     appends: new Merged(appendMs),
     checkedChunks: new KeyedMutex(),
-    async close() {
-      ended.abort()
-      await watch
-    },
   }
 }

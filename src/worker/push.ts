@@ -1,4 +1,4 @@
-/** Notifies browsers of messages to people. It follows conversations. See docs/delivery.md, "Notifications". */
+/** Sends the notifications of browsers that are due. See docs/delivery.md, "Notifications". */
 import { newsOf } from '../grid/notifications/news.ts'
 import { recordResult } from '../grid/notifications/subscriptions.ts'
 import { type PushResult, sendPush } from '../grid/notifications/send-push.ts'
@@ -24,22 +24,10 @@ const maxToDecide = 200
 export class PushNotifier {
   readonly #store: Store
   readonly #stopping = new AbortController()
-  /** Everything that is placed up to this message is noted. */
-  #notedUpTo: number | undefined
   readonly #sending = new Map<string, Promise<void>>()
 
   constructor(store: Store) {
     this.#store = store
-  }
-
-  async run(): Promise<void> {
-    const { notifications, threadProjection } = this.#store.global
-    const { seq } = await threadProjection.position()
-    if (seq !== this.#notedUpTo) {
-      if (await notifications.hasUnnoted()) await this.#store.write(notifications.note(quietMs, batchMs))
-      this.#notedUpTo = seq
-    }
-    await this.#startDue()
   }
 
   async settled(): Promise<void> {
@@ -52,7 +40,7 @@ export class PushNotifier {
     await this.settled()
   }
 
-  async #startDue(): Promise<void> {
+  async run(): Promise<void> {
     const { global: { notifications }, deps: { now } } = this.#store
     for (const notice of await notifications.due(now(), 2 * maxSending)) this.#start(notice)
   }
@@ -60,7 +48,7 @@ export class PushNotifier {
   #start(notice: DueNotice): void {
     const key = `${notice.subscriptionId} ${notice.threadId}`
     if (this.#stopping.signal.aborted || this.#sending.size >= maxSending || this.#sending.has(key)) return
-    const sent = this.#send(notice).finally(() => this.#sending.delete(key)).then(() => this.#startDue())
+    const sent = this.#send(notice).finally(() => this.#sending.delete(key)).then(() => this.run())
     this.#sending.set(
       key,
       sent.catch((error) => {

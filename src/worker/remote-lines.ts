@@ -20,8 +20,6 @@ const maxSlow = { ofAccount: 64, inAll: 500 }
 /** After so many failures in a row, a server is left alone for a while, and then tried by one request. */
 const failuresUntilPause = 3
 const firstPauseMs = 5 * second
-/** How soon after news a process looks. Under load it looks all the time, and a remote database has several to answer. */
-const lookMs = { local: 50, remote: 250 }
 
 interface Load {
   /** Requests that count towards the limits. */
@@ -48,15 +46,12 @@ export class RemoteLines {
   readonly #origins = new Map<string, Origin>()
   readonly #accounts = new Map<string, Load>()
   readonly #load: Load = { running: 0, slow: 0 }
-  readonly #unsubscribe: () => void
-  #looking: ReturnType<typeof setTimeout> | undefined
 
   constructor(store: Store, attempts: LineAttempts = {}) {
     this.#store = store
     // Each request listens for the end. Beyond 10 listeners Node warns.
     setMaxListeners(0, this.#stopping.signal)
     this.#attempts = { inbox: deliverNext, exchange: followExchange, webhook: deliverEvents, ...attempts }
-    this.#unsubscribe = store.waiting.notifier.onEach(() => this.#lookSoon())
   }
 
   async run(): Promise<void> {
@@ -81,21 +76,12 @@ export class RemoteLines {
 
   /** End the requests. Their lines are free once this process has ended. */
   async stop(): Promise<void> {
-    this.#unsubscribe()
-    clearTimeout(this.#looking)
     this.#stopping.abort()
     await this.settled()
   }
 
   #isBusy({ running, failures, pausedUntil }: Origin): boolean {
     return running >= (failures >= failuresUntilPause ? 1 : maxOfOrigin) || this.#store.deps.now() < pausedUntil
-  }
-
-  #lookSoon(): void {
-    this.#looking ??= setTimeout(() => {
-      this.#looking = undefined
-      this.run().catch((error) => this.#warn(error))
-    }, this.#store.durability === 'remote' ? lookMs.remote : lookMs.local)
   }
 
   #start(line: DueLine): void {
@@ -120,7 +106,7 @@ export class RemoteLines {
         end()
         if (isIdle(account)) this.#accounts.delete(line.accountId)
         if (isIdle(origin) && origin.failures === 0) this.#origins.delete(name)
-        this.#lookSoon()
+        this.#store.loop.wake()
       })
     this.#running.set(key, attempt)
   }
@@ -137,7 +123,7 @@ export class RemoteLines {
         load.running--
         load.slow++
       }
-      this.#lookSoon()
+      this.#store.loop.wake()
     }, slowAfterMs)
     return () => {
       clearTimeout(timer)

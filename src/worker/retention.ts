@@ -10,7 +10,7 @@ import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { OldRows } from '../store/global/retention.ts'
-import { edgesKeptMs } from '../store/global/thread-projection.ts'
+import { trafficKeptMs } from '../store/global/traffic.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 
@@ -38,8 +38,8 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     // A browser is told of a thread at most once in as long, or less.
     notifications: hour,
     snoozes: 0,
-    'counts of hours': edgesKeptMs[hour],
-    'counts of days': edgesKeptMs[day],
+    'counts of hours': trafficKeptMs[hour],
+    'counts of days': trafficKeptMs[day],
     usage: usageDays * day,
     // Only the last hour is needed. The rest is for who sent last.
     'turns of conversations': day,

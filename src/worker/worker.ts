@@ -1,23 +1,24 @@
-/** The periodic tasks of a server process. */
+/** What a server process does by itself: it runs the followers of the log, and the duties below at their times. */
 import { checkDomains } from '../grid/accounts/sso-provider.ts'
 import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
+import type { Duty } from '../store/loop.ts'
 import type { Store } from '../store/store.ts'
 import { backUpIfDue } from './backups.ts'
 import { keepClock, removePreviousFiles } from './clock.ts'
 import { sendDigests, tellOfPauses } from './digests.ts'
+import { gridFollowers } from './followers.ts'
 import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
 import { type LineAttempts, RemoteLines } from './remote-lines.ts'
-import { tellWebhooks } from './webhooks.ts'
 import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
-import { LogFollower } from './threads.ts'
+import { tellWebhooks } from './webhooks.ts'
 
 export interface Worker {
   stop(): Promise<void>
 }
 
-/** Recover leases, then run each task at its interval until `stop`. `attempts`: the requests that doors write. */
+/** Recover leases, then follow the log and perform each duty until `stop`. `attempts`: the requests that doors write. */
 export async function startWorker(store: Store, attempts?: LineAttempts): Promise<Worker> {
   const stopping = new AbortController()
   const startedAt = store.deps.now()
@@ -25,30 +26,41 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
   const startsFull = await store.storage.check()
   await keepClock(store)
   await leases.start()
-  const follower = new LogFollower(store)
   const notifier = new PushNotifier(store)
   const remoteLines = new RemoteLines(store, attempts)
+  const { global: { pulses } } = store
 
-  const stopTasks = [
-    // The first time soon after the start, for processes that do not run for an hour.
-    every(hour, removeOld, minute),
-    every(second, watchStorage),
-    every(hour, () => keepSigningKeys(store), minute),
-    every(hour, () => checkDomains(store), minute),
-    every(10 * minute, () => Promise.resolve(removePreviousFiles(store, startedAt))),
-    every(minute, () => backUpIfDue(store)),
-    every(5 * second, () => tellOfPauses(store)),
-    every(2 * second, () => notifier.run()),
-    every(second, () => remoteLines.run(), 0),
-    every(minute, () => tellWebhooks(store)),
-    every(minute, () => sendDigests(store, stopping.signal)),
-    every(2 * second, () => failTasks(store, stopping.signal)),
-    every(second, () => expireMessages(store, stopping.signal)),
-    every(second, () => expireHeldMessages(store, stopping.signal)),
-    // For messages of processes that were killed before they placed them in conversations.
-    every(5 * second, () => follower.run(), 0),
+  const duties: Duty[] = [
+    { name: 'expiry', run: () => expireMessages(store, stopping.signal) },
+    { name: 'held messages', run: () => expireHeldMessages(store, stopping.signal) },
+    { name: 'tasks', run: () => failTasks(store, stopping.signal) },
+    { name: 'outboxes', run: () => remoteLines.run() },
+    { name: 'notices', run: () => notifier.run() },
+    { name: 'digests', run: () => sendDigests(store, stopping.signal) },
+    { name: 'pauses', run: () => tellOfPauses(store) },
+    { name: 'storage', everyMs: second, run: watchStorage },
     // Only a remote database has several processes.
-    every(15 * second, () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired()),
+    {
+      name: 'leases',
+      everyMs: 15 * second,
+      run: () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
+    },
+    { name: 'backups', everyMs: minute, run: () => backUpIfDue(store) },
+    { name: 'conditions of webhooks', everyMs: minute, run: () => tellWebhooks(store) },
+    { name: 'old rows of the log', everyMs: 10 * minute, run: async () => void await store.write([pulses.trim()]) },
+    {
+      name: 'previous files',
+      everyMs: 10 * minute,
+      run: () => Promise.resolve(removePreviousFiles(store, startedAt)),
+    },
+    // The first time soon after the start, for processes that do not run for an hour.
+    { name: 'retention', everyMs: hour, firstMs: minute, run: removeOld },
+    { name: 'signing keys', everyMs: hour, firstMs: minute, run: () => keepSigningKeys(store) },
+    { name: 'domains', everyMs: hour, firstMs: minute, run: () => checkDomains(store) },
+  ]
+  const ends = [
+    ...gridFollowers(store).map((follower) => store.loop.follow(follower)),
+    ...duties.map((duty) => store.loop.perform(duty)),
   ]
 
   /** Hourly, so this also stores the time. */
@@ -66,30 +78,11 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
     store.deps.log.warn('A task of the worker failed', { error })
   }
 
-  /** Run `task` again `ms` after it has ended. Returns the function that stops this and waits for the running task. */
-  function every(ms: number, task: () => Promise<void>, firstMs = ms): () => Promise<void> {
-    let running = Promise.resolve()
-    let timer = setTimeout(run, firstMs)
-    function run(): void {
-      running = task()
-        .catch(logFailure)
-        .finally(() => {
-          if (!stopping.signal.aborted) timer = setTimeout(run, ms)
-        })
-    }
-    return async () => {
-      clearTimeout(timer)
-      await running
-    }
-  }
-
   let stopped: Promise<void> | undefined
   async function stop(): Promise<void> {
     stopping.abort()
-    await Promise.all([notifier.stop(), remoteLines.stop()])
-    await Promise.all(stopTasks.map((stopTask) => stopTask()))
+    await Promise.all([notifier.stop(), remoteLines.stop(), ...ends.map((end) => end())])
     await sweeping
-    await follower.stop()
     await leases.stop().catch((error) => store.deps.log.warn('The end of this process was not recorded', { error }))
   }
   return { stop: () => stopped ??= stop() }

@@ -88,7 +88,7 @@ export async function deleteWebhook(account: AccountStore, id: string): Promise<
 export async function testWebhook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await secretsOf(account, id)
-  await account.write([account.change.webhooks.tell(id, newId(), account.deps.now())])
+  await account.write(account.change.webhooks.tell(id, newId(), account.deps.now()))
 }
 
 /** The secrets that sign now. */

@@ -1,6 +1,6 @@
 /** The statements that hold a message, decide on it, and deliver it. See docs/protocol/messages.md, "Held messages". */
 import { type AccountDb, precondition, type Statement, statement } from '../sql.ts'
-import { isWhole, mayDecide, userMayDecide } from './deciders.ts'
+import { isWhole, userMayDecide } from './deciders.ts'
 import { inboxOf } from './inbox-message.ts'
 import type { NewHeld } from './new-held.ts'
 import type { TaskState } from './task-ends.ts'
@@ -22,15 +22,10 @@ const add = statement(`
     :sentAt, :at, :expiresAt
   FROM messages WHERE ${isMessage}
   ON CONFLICT DO NOTHING`)
-// A browser is told after 5 seconds, and once a minute at most.
-const tell = statement(`
-  INSERT INTO push_notices (account_id, subscription_id, thread_id, kind, first_seq, last_seq, due_at)
-  SELECT held.account_id, push_subscriptions.id, 0, 'held', held.held_at, held.held_at, held.held_at + 5000
-  FROM held_messages AS held JOIN push_subscriptions ON push_subscriptions.account_id = held.account_id
-  JOIN memberships AS member ON member.account_id = held.account_id AND member.user_id = push_subscriptions.user_id
-  WHERE held.sender_account_id = :account AND held.message_id = :message AND held.id = :id AND ${mayDecide}
-  ON CONFLICT (account_id, subscription_id, thread_id, kind) DO UPDATE
-    SET last_seq = excluded.last_seq, due_at = coalesce(due_at, max(excluded.due_at, pushed_at + 60000))`)
+const logHeld = statement(`
+  INSERT INTO log (kind, subject, home, at)
+  SELECT 'held', held.id, held.account_id, held.held_at FROM held_messages AS held
+  WHERE held.sender_account_id = :account AND held.message_id = :message AND held.id = :id AND held.state = 'held'`)
 const isHeldBy = (held: string) =>
   `EXISTS (SELECT 1 FROM held_messages WHERE held_messages.sender_account_id = :account
     AND held_messages.message_id = :message AND held_messages.id = ${held} AND held_messages.state = 'held')`
@@ -103,7 +98,7 @@ export function heldChanges(account: AccountDb) {
         ...{ rule: JSON.stringify(rule), findings: JSON.stringify(findings) },
       }),
       account.bind(setAside, { id, message }),
-      account.bind(tell, { id, message }),
+      account.bind(logHeld, { id, message }),
     ],
     /** Fails the unit unless the message is held, and the user may decide on it now. */
     decide: (held: string, { user, decider, state, reason, edited, at }: Decided): Statement[] => [

@@ -48,12 +48,10 @@ const byId = query<PushSubscription & { accountName: string }>(`
   ${selectSubscriptions}, accounts.name AS account_name
   FROM push_subscriptions JOIN accounts ON accounts.id = push_subscriptions.account_id
   WHERE push_subscriptions.account_id = :account AND push_subscriptions.id = :subscription`)
-// It begins with the newest delivery of all: what came before is not new to a browser.
 const add = statement(`
   INSERT INTO push_subscriptions
-    (account_id, id, user_id, session_id, endpoint, p256dh, auth, user_agent, created_at, seq)
-  SELECT account_id, :subscription, user_id, :session, :endpoint, :p256dh, :auth, :userAgent, :at,
-    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'deliveries'), 0)
+    (account_id, id, user_id, session_id, endpoint, p256dh, auth, user_agent, created_at)
+  SELECT account_id, :subscription, user_id, :session, :endpoint, :p256dh, :auth, :userAgent, :at
   FROM seats WHERE account_id = :account AND user_id = :user
   ON CONFLICT (endpoint, account_id) DO UPDATE SET session_id = excluded.session_id, p256dh = excluded.p256dh,
     auth = excluded.auth, user_agent = excluded.user_agent, failures = 0

@@ -122,6 +122,9 @@ const requireTold = precondition(`EXISTS (SELECT 1 FROM webhooks
 const record = statement(`
   INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
   VALUES (:account, :webhook, :id, :type, :at, :data)`)
+const beDue = statement(
+  'UPDATE webhooks SET due_at = :at WHERE account_id = :account AND id = :id AND due_at IS NULL',
+)
 const setTold = statement('UPDATE webhooks SET told = :after WHERE account_id = :account AND id = :id')
 const isHeld = 'webhooks.account_id = :account AND webhooks.id = :id AND webhooks.held_by = :hold'
 const taken = statement(`
@@ -155,7 +158,10 @@ export const webhooks = {
     pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
     resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
     /** An event of the type `test`. */
-    tell: (id: string, event: string, at: number): Statement => account.bind(tell, { id, event, at }),
+    tell: (id: string, event: string, at: number): Statement[] => [
+      account.bind(tell, { id, event, at }),
+      account.bind(beDue, { id, at }),
+    ],
     /** Record events of conditions. Fails with `write_conflict` if what it was told of has changed, or it is paused. */
     tellConditions: (webhook: string, { before, after }: Told, events: readonly WebhookEvent[], at: number) => [
       account.bind(requireTold, { id: webhook, before }),
@@ -163,6 +169,7 @@ export const webhooks = {
         account.bind(record, { webhook, id, type, at, data: JSON.stringify(data) })
       ),
       account.bind(setTold, { id: webhook, after }),
+      account.bind(beDue, { id: webhook, at }),
     ],
     /** Remove an event that the server has taken. Earlier failures count no longer. */
     taken: ({ id, hold }: HeldLine, seq: number): Statement[] => [

@@ -3,7 +3,8 @@ import type { Row } from '@libsql/client'
 import type { accounts } from '../../../db/schema.ts'
 import { inboxOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, type Db, precondition, type Query, query, type Statement, statement } from '../sql.ts'
-import { followed, placing } from './thread-projection.ts'
+import { placing, positionOf } from './conversations.ts'
+import { counting } from './traffic.ts'
 
 /** A claim by a user. `email` is the owner address, which the user must have verified. */
 export interface Claim {
@@ -161,7 +162,8 @@ const moves = [
     `DELETE FROM ${table} WHERE account_id = :from`
   ),
 ].map(statement).concat(
-  placing('places of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${followed}`),
+  placing('places of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${positionOf('conversations')}`),
+  counting('counts of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${positionOf('traffic')}`),
   statement(`
     UPDATE agents SET deleted_at = :at, moved_to = :to WHERE account_id = :from AND ${isMoved('id')}`),
   statement(`UPDATE agents SET deleted_at = NULL WHERE account_id = :to AND ${isMoved('id')}`),

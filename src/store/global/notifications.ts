@@ -11,7 +11,10 @@ import {
   type Statement,
   statement,
 } from '../sql.ts'
+import { mayDecide } from '../account/deciders.ts'
 import type { Notice } from '../account/notifications.ts'
+import { inBatch } from './conversations.ts'
+import { isAtPosition } from './pulse.ts'
 
 export interface DueNotice extends Notice {
   accountId: string
@@ -34,14 +37,6 @@ const addKey = statement(`
   ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key, ${excludedToken}, created_at = excluded.created_at
   WHERE push_keys.token_key_id = :lostKeyId`)
 
-// The unread deliveries that came after what was noted for a browser, once their messages have a place.
-const unnoted = (subscription: string) => `
-  seats AS seat
-  CROSS JOIN agent_numbers AS number ON number.account_id = seat.account_id AND number.agent_id = seat.agent_id
-  CROSS JOIN deliveries AS d ON d.inbox = number.n AND d.state = 'unread' AND d.seq > ${subscription}.seq
-  CROSS JOIN messages AS m ON m.account_id = d.sender_account_id AND m.id = d.message_id
-  CROSS JOIN thread_messages AS place ON place.account_id = d.account_id AND place.seq = m.seq
-  WHERE seat.account_id = ${subscription}.account_id AND seat.user_id = ${subscription}.user_id`
 /** What comes while the browser was told lately, or is to be told, is told with it or after `batchMs`. */
 export const elseLater = (batchMs: string) =>
   `ON CONFLICT (account_id, subscription_id, thread_id, kind) DO UPDATE SET
@@ -49,25 +44,45 @@ export const elseLater = (batchMs: string) =>
     last_seq = excluded.last_seq,
     due_at = coalesce(push_notices.due_at, max(excluded.due_at, push_notices.pushed_at + ${batchMs})),
     tries = iif(push_notices.due_at IS NULL, 0, push_notices.tries)`
-const hasUnnoted = crossAccountQuery(
-  'messages that browsers are not to be told of yet',
-  `SELECT 1 FROM push_subscriptions AS sub WHERE EXISTS (SELECT 1 FROM ${unnoted('sub')}) LIMIT 1`,
-)
-const note = crossAccountStatement(
-  'what browsers are to be told of',
+// With this condition SQLite looks into an index.
+const existBrowsers = `EXISTS (SELECT 1 FROM push_subscriptions WHERE push_subscriptions.account_id > '')`
+// Posts in channels are left out: `news.ts` has those.
+const noteMessages = crossAccountStatement(
+  'notices for browsers',
   `
   INSERT INTO push_notices (account_id, subscription_id, thread_id, kind, first_seq, last_seq, due_at)
   SELECT * FROM (
     SELECT sub.account_id, sub.id, place.thread_id, 'message', min(d.seq), max(d.seq), min(d.created_at) + :quietMs
-    FROM push_subscriptions AS sub CROSS JOIN ${unnoted('sub')} AND m.channel_id IS NULL
+    FROM messages AS m
+    CROSS JOIN deliveries AS d ON d.message_id = m.id AND d.sender_account_id = m.account_id
+    CROSS JOIN seats AS seat ON seat.account_id = d.account_id AND seat.agent_id = d.agent_id
+    CROSS JOIN push_subscriptions AS sub ON sub.account_id = seat.account_id AND sub.user_id = seat.user_id
+    CROSS JOIN thread_messages AS place ON place.account_id = d.account_id AND place.seq = m.seq
+    WHERE ${inBatch} AND ${existBrowsers} AND m.channel_id IS NULL AND d.state = 'unread'
+      AND d.created_at >= sub.created_at
     GROUP BY sub.account_id, sub.id, place.thread_id)
   WHERE true
   ${elseLater(':batchMs')}`,
 )
-const newest = `(SELECT max(d.seq) FROM ${unnoted('push_subscriptions')})`
-const advance = crossAccountStatement(
-  'what browsers are to be told of',
-  `UPDATE push_subscriptions SET seq = ${newest} WHERE ${newest} IS NOT NULL`,
+const isNew = `log.seq > :after AND log.seq <= :upTo AND ${isAtPosition}`
+const noteHeld = crossAccountStatement(
+  'notices for browsers',
+  `
+  INSERT INTO push_notices (account_id, subscription_id, thread_id, kind, first_seq, last_seq, due_at)
+  SELECT held.account_id, sub.id, 0, 'held', min(held.held_at), max(held.held_at), min(held.held_at) + :quietMs
+  FROM log
+  CROSS JOIN held_messages AS held ON held.account_id = log.home AND held.id = log.subject AND held.state = 'held'
+  CROSS JOIN push_subscriptions AS sub ON sub.account_id = held.account_id
+  CROSS JOIN memberships AS member ON member.account_id = held.account_id AND member.user_id = sub.user_id
+  WHERE ${isNew} AND log.kind = 'held' AND ${mayDecide}
+  GROUP BY held.account_id, sub.id
+  ${elseLater(':batchMs')}`,
+)
+const endOfSessions = crossAccountStatement(
+  'subscriptions of ended sessions',
+  `
+  DELETE FROM push_subscriptions WHERE user_id IN (SELECT log.subject FROM log WHERE ${isNew} AND log.kind = 'person')
+    AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = push_subscriptions.session_id AND sessions.ended_at IS NULL)`,
 )
 const due = crossAccountQuery<DueNotice>(
   'notifications that are due',
@@ -75,8 +90,9 @@ const due = crossAccountQuery<DueNotice>(
   SELECT account_id, subscription_id, thread_id, kind, user_id, due_at FROM (
     SELECT notice.account_id, notice.subscription_id, notice.thread_id, notice.kind, notice.due_at, sub.user_id,
       row_number() OVER (PARTITION BY sub.user_id ORDER BY notice.due_at) AS turn
-    FROM push_notices AS notice CROSS JOIN push_subscriptions AS sub
-      ON sub.account_id = notice.account_id AND sub.id = notice.subscription_id
+    FROM push_notices AS notice
+    CROSS JOIN push_subscriptions AS sub ON sub.account_id = notice.account_id AND sub.id = notice.subscription_id
+    CROSS JOIN sessions ON sessions.id = sub.session_id AND sessions.ended_at IS NULL
     WHERE notice.due_at <= :at)
   WHERE turn <= ${maxDueOfUser} ORDER BY due_at LIMIT :limit`,
 )
@@ -105,16 +121,19 @@ export const notifications = (db: Db) => ({
   addPushKey: (id: string, publicKey: string, sealed: SealedToken, lostKeyId: string | null, at: number): Statement =>
     db.bind(addKey, { id, publicKey, ...sealed, lostKeyId, at }),
 
-  /** Whether messages have come that are not noted for the browsers of their recipient. */
-  hasUnnoted: async () => (await db.one(hasUnnoted)) !== undefined,
   /**
-   * Note the messages that have come for each browser of their recipient, to tell it after `quietMs`, and at most once
-   * in `batchMs` of the same thread. Posts in channels are passed over: `news.ts` has those. The statements are one unit; whoever commits it,
-   * and however often, each message is noted once.
+   * Note the messages of a batch for the browsers of their recipients, unless a process has done it. A browser is notified
+   * after `quietMs`, and of one thread at most once in `batchMs`.
    */
-  note: (quietMs: number, batchMs: number): Statement[] => [
-    { ...db.bind(note, { quietMs, batchMs }), rows: 100 },
-    { ...db.bind(advance), rows: 100 },
+  noteMessages: (batch: { after: number; upTo: number }, delays: { quietMs: number; batchMs: number }): Statement => ({
+    ...db.bind(noteMessages, { ...batch, ...delays, follower: 'browser messages' }),
+    rows: 100,
+    isTraffic: true,
+  }),
+  /** The same of messages that are held. Also removes the subscriptions of ended sessions. */
+  noteEvents: (batch: { after: number; upTo: number }, delays: { quietMs: number; batchMs: number }): Statement[] => [
+    { ...db.bind(noteHeld, { ...batch, ...delays, follower: 'browser events' }), rows: 100 },
+    { ...db.bind(endOfSessions, { ...batch, follower: 'browser events' }), rows: 10 },
   ],
   due: (at: number, limit: number): Promise<DueNotice[]> => db.all(due, { at, limit }),
 

@@ -5,9 +5,8 @@
 import { noteNews, type PossibleNews } from './news.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
-/** A placed message, or any while all are placed again, whose words are to be stored. `after` is the position of the projection. */
+/** A placed message whose words are to be stored. */
 interface NewText {
-  after: number
   seq: number
   id: string
   body: string
@@ -26,19 +25,15 @@ export interface ChangedText {
 /** So many different texts of one message are read. Agents with others do not find it by its words. */
 const maxChanged = 20
 
-const next = crossAccountQuery<NewText>(
+const texts = crossAccountQuery<NewText>(
   'texts of new messages',
   `
-  SELECT projections.seq AS after, messages.seq, messages.id, messages.body, messages.a2a, messages.channel_id,
+  SELECT messages.seq, messages.id, messages.body, messages.a2a, messages.channel_id,
     (SELECT json_group_array(json_object('agents', json(one.agents), 'body', one.body)) FROM (
       SELECT json_group_array(d.agent_id) AS agents, d.body FROM deliveries AS d
       WHERE d.message_id = messages.id AND d.sender_account_id = messages.account_id AND d.body IS NOT NULL
       GROUP BY d.body LIMIT ${maxChanged}) AS one) AS changed
-  FROM projections CROSS JOIN messages
-  WHERE projections.name = 'search' AND messages.seq > projections.seq
-    AND messages.seq <= (SELECT iif(placed.seq < 0, messages.seq, placed.seq) FROM projections AS placed
-      WHERE placed.name = 'threads')
-  ORDER BY messages.seq LIMIT :limit`,
+  FROM messages WHERE messages.seq > :after AND messages.seq <= :upTo ORDER BY messages.seq`,
 )
 
 // What is damaged has no text: it must not stop the index of all accounts.
@@ -77,10 +72,6 @@ const add = crossAccountStatement(
     AND NOT EXISTS (SELECT 1 FROM deliveries AS d
       WHERE d.message_id = m.id AND d.sender_account_id = m.account_id AND d.state = 'retracted')`,
 )
-const advance = crossAccountStatement(
-  'words of new messages',
-  `UPDATE projections SET seq = :to WHERE name = 'search' AND seq = :after`,
-)
 const again = [
   `INSERT INTO message_search (message_search) VALUES ('delete-all')`,
   `UPDATE projections SET seq = 0 WHERE name = 'search'`,
@@ -95,13 +86,13 @@ export interface MessageWords extends PossibleNews {
 }
 
 export const searchIndex = (db: Db) => ({
-  /** The next texts of the log. */
-  next: (limit: number): Promise<NewText[]> => db.all(next, { limit }),
+  /** The texts of the messages of a batch. */
+  texts: ({ after, upTo }: { after: number; upTo: number }): Promise<NewText[]> => db.all(texts, { after, upTo }),
   /** The text of a message whose row has only its beginning: all texts among its parts. */
   wholeText: async (seq: number): Promise<string> => (await db.one(whole, { seq }))?.text ?? '',
   /**
-   * Store words, note whom the messages are news for, and move from the position `after` to the last of them. Does nothing
-   * if a process has done it. Browsers are told after `quietMs`.
+   * Store words, and note whom the messages are news for, unless the follower has moved on from `after`. Browsers are
+   * notified after `quietMs`.
    */
   add: (found: readonly MessageWords[], after: number, news: { at: number; quietMs: number }): Statement[] => {
     const rows = JSON.stringify(found.map(({ seq, words, has, own }) => {
@@ -110,7 +101,6 @@ export const searchIndex = (db: Db) => ({
     return [
       { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true },
       ...noteNews(db, found, { after, ...news }),
-      { ...db.bind(advance, { after, to: found.at(-1)!.seq }), isTraffic: true },
     ]
   },
   /** Empty the index. It is filled again from the first message on. */

@@ -1,0 +1,114 @@
+/** What the loop of a process asks the database: the ends of the log, how far each follower is, and what is due. */
+import { crossAccountQuery, crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
+
+/** The followers whose positions are stored: one process at a time moves them on. */
+export type StoredFollower =
+  | 'conversations'
+  | 'traffic'
+  | 'search'
+  | 'webhook messages'
+  | 'webhook events'
+  | 'browser messages'
+  | 'browser events'
+  | 'task notices'
+
+/** What becomes due at stored times. */
+export type StoredDuty = 'expiry' | 'held messages' | 'tasks' | 'outboxes' | 'notices' | 'digests' | 'pauses'
+
+export interface Pulse {
+  /** The number of the newest message, and that of the newest other row of the log. */
+  messages: number
+  events: number
+  /** Up to where each follower has read. */
+  positions: ReadonlyMap<StoredFollower, number>
+  /** The next time of each duty that has one. */
+  due: ReadonlyMap<StoredDuty, number>
+}
+
+const times: Record<StoredDuty, string> = {
+  expiry: `SELECT min(expires_at) FROM deliveries WHERE state = 'unread' AND expires_at IS NOT NULL`,
+  'held messages': `SELECT min(expires_at) FROM held_messages WHERE state = 'held'`,
+  tasks: `SELECT min(expires_at) FROM tasks WHERE expires_at IS NOT NULL`,
+  outboxes: `SELECT min(due_at) FROM (
+    SELECT min(due_at) AS due_at FROM remote_senders WHERE due_at IS NOT NULL
+    UNION ALL SELECT min(due_at) FROM remote_exchanges WHERE due_at IS NOT NULL
+    UNION ALL SELECT min(due_at) FROM task_push_configs WHERE due_at IS NOT NULL
+    UNION ALL SELECT min(due_at) FROM webhooks WHERE due_at IS NOT NULL)`,
+  notices: `SELECT min(due_at) FROM push_notices WHERE due_at IS NOT NULL`,
+  digests: `SELECT min(next_at) FROM mail_digests`,
+  pauses: `SELECT min(paused_at) FROM conversation_turns WHERE paused_at IS NOT NULL AND told_at IS NULL`,
+}
+
+const pulse = crossAccountQuery<{ kind: 'end' | 'position' | 'due'; name: string; value: number | null }>(
+  'pulse',
+  [
+    `SELECT 'end' AS kind, 'messages' AS name, (SELECT max(seq) FROM messages) AS value`,
+    `SELECT 'end', 'events', (SELECT max(seq) FROM log)`,
+    `SELECT 'position', name, seq FROM projections`,
+    ...Object.entries(times).map(([duty, time]) => `SELECT 'due', '${duty}', (${time})`),
+  ].join(' UNION ALL '),
+)
+
+const move = statement(`UPDATE projections SET seq = :upTo WHERE name = :follower AND seq = :after`)
+/** The condition that the follower `:follower` is still at `:after`: for statements that must not be repeated. */
+export const isAtPosition = `(SELECT projections.seq FROM projections WHERE projections.name = :follower) = :after`
+
+const nextMessages = crossAccountQuery<{ upTo: number | null }>(
+  'newest message of a batch',
+  `SELECT max(seq) AS up_to FROM (SELECT seq FROM messages WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit)`,
+)
+const nextEvents = query<{ upTo: number | null }>(
+  `SELECT max(seq) AS up_to FROM (SELECT seq FROM log WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit)`,
+)
+
+const skips = {
+  messages: `SELECT account_id, :follower, seq, :reason, :at FROM messages WHERE seq > :after AND seq <= :upTo`,
+  log: `SELECT home, :follower, seq, :reason, :at FROM log WHERE seq > :after AND seq <= :upTo AND home IS NOT NULL`,
+}
+const [skipMessage, skipEvent] = [skips.messages, skips.log].map((rows) =>
+  crossAccountStatement(
+    'row that a follower leaves out',
+    `INSERT INTO skipped_rows (account_id, follower, seq, reason, at) ${rows} ON CONFLICT DO NOTHING`,
+  )
+)
+
+// By the clock of the database: processes may differ.
+const trim = statement(`
+  DELETE FROM log WHERE at < (unixepoch() - 60) * 1000
+    AND seq <= (SELECT min(seq) FROM projections WHERE name IN ('webhook events', 'browser events', 'task notices'))`)
+
+export type Pulses = ReturnType<typeof pulses>
+
+export const pulses = (db: Db) => ({
+  async read(): Promise<Pulse> {
+    const rows = await db.all(pulse)
+    const of = (kind: 'position' | 'due') =>
+      new Map(rows.flatMap((row) => row.kind === kind && row.value !== null ? [[row.name, row.value]] : []))
+    const end = (name: string) => rows.find((row) => row.kind === 'end' && row.name === name)?.value ?? 0
+    return {
+      messages: Math.max(0, end('messages')),
+      events: end('events'),
+      positions: of('position') as Pulse['positions'],
+      due: of('due') as Pulse['due'],
+    }
+  },
+  /** The number of the last of the next `limit` messages after one, or `end` if there are none. */
+  nextMessages: async (after: number, end: number, limit: number): Promise<number> =>
+    end - after <= limit ? end : (await db.one(nextMessages, { after, end, limit }))?.upTo ?? end,
+  /** The same of the other rows of the log. */
+  nextEvents: async (after: number, end: number, limit: number): Promise<number> =>
+    end - after <= limit ? end : (await db.one(nextEvents, { after, end, limit }))?.upTo ?? end,
+  /** Move a follower on, if it is still at `after`. */
+  move: (follower: StoredFollower, after: number, upTo: number): Statement => ({
+    ...db.bind(move, { follower, after, upTo }),
+    isTraffic: true,
+  }),
+  /** Note that a follower leaves out the rows of a batch, for the accounts that they belong to. */
+  skip: (
+    follower: StoredFollower,
+    { after, upTo }: { after: number; upTo: number },
+    { from, reason, at }: { from: 'messages' | 'log'; reason: string; at: number },
+  ): Statement => db.bind(from === 'messages' ? skipMessage : skipEvent, { follower, after, upTo, reason, at }),
+  /** Remove the rows of the log that every follower has passed. */
+  trim: (): Statement => ({ ...db.bind(trim), rows: 100 }),
+})

@@ -1,0 +1,15 @@
+/** The follower `task notices`: an event of a task makes the push notifications of its client due. */
+import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
+
+const beDue = crossAccountStatement(
+  'push notifications of tasks',
+  `
+  UPDATE task_push_configs SET due_at = :at
+  WHERE due_at IS NULL AND ended_at IS NULL AND (account_id, task_id) IN (
+    SELECT log.home, log.subject FROM log WHERE log.seq > :after AND log.seq <= :upTo AND log.kind = 'task')`,
+)
+
+export const taskNotices = (db: Db) => ({
+  /** Each configuration sends what its task has, from its own position on: so this may be repeated. */
+  beDue: (batch: { after: number; upTo: number }, at: number): Statement => ({ ...db.bind(beDue, { ...batch, at }), rows: 10 }),
+})

@@ -1,0 +1,54 @@
+/** The follower `traffic`: how many messages went from whom to whom, by hour and by day. */
+import { day, hour } from '../../lib/time.ts'
+import { crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
+import { inBatch, places } from './conversations.ts'
+
+/** How long the counts of hours and of days are kept. */
+export const trafficKeptMs = { [hour]: day + hour, [day]: 8 * day }
+const periods = Object.entries(trafficKeptMs).map(([ms, kept]) => `SELECT ${ms} AS ms, ${kept} AS kept`)
+
+/** The statement that counts messages. `chosen` is a condition on `messages AS m`. Counts that would be too old are left out. */
+export const counting = (name: string, chosen: string) =>
+  crossAccountStatement(
+    name,
+    `
+    INSERT INTO edges (account_id, period_ms, at, source, target, messages, answers, answer_ms, last_at)
+    SELECT place.account_id, period.ms, place.created_at - place.created_at % period.ms AS start,
+      place.source, place.target, count(*), count(asked.seq),
+      coalesce(sum(max(0, place.created_at - asked.created_at)), 0), max(place.created_at)
+    FROM (${places(chosen)}) AS place CROSS JOIN (${periods.join(' UNION ALL ')}) AS period
+    LEFT JOIN messages AS asked ON asked.account_id = place.home AND asked.id = place.reply_to
+    WHERE place.type <> 'system' AND place.created_at > (
+      SELECT newest.created_at FROM messages AS newest
+      WHERE newest.seq = (SELECT max(last.seq) FROM messages AS last)) - period.kept
+    GROUP BY place.account_id, period.ms, start, place.source, place.target
+    ON CONFLICT (account_id, period_ms, source, target, at) DO UPDATE SET
+      messages = edges.messages + excluded.messages, answers = edges.answers + excluded.answers,
+      answer_ms = edges.answer_ms + excluded.answer_ms, last_at = max(edges.last_at, excluded.last_at)`,
+  )
+
+const count = counting('counts of new messages', inBatch)
+const begin = statement(`UPDATE projections SET seq = -1 WHERE name = 'traffic'`)
+const empty = crossAccountStatement(
+  'counts to make again',
+  `
+  DELETE FROM edges WHERE (account_id, period_ms, source, target, at) IN (
+    SELECT account_id, period_ms, source, target, at FROM edges LIMIT :limit)`,
+)
+const restart = crossAccountStatement(
+  'counts to make again',
+  `UPDATE projections SET seq = 0 WHERE name = 'traffic' AND seq < 0 AND NOT EXISTS (SELECT 1 FROM edges)`,
+)
+
+export const traffic = (db: Db) => ({
+  /** Count the messages of a batch, unless a process has done it. */
+  count: (batch: { after: number; upTo: number }): Statement => ({
+    ...db.bind(count, { ...batch, follower: 'traffic' }),
+    rows: batch.upTo - batch.after,
+    isTraffic: true,
+  }),
+  /** Begin to count all messages again: from now on the counts are removed. */
+  startAgain: (): Statement => db.bind(begin),
+  /** Remove some more counts. Once there are none, the follower begins anew. */
+  empty: (limit: number): Statement[] => [{ ...db.bind(empty, { limit }), rows: limit }, db.bind(restart)],
+})

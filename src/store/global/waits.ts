@@ -1,0 +1,18 @@
+/** Whom the log wakes: agents with new messages, and whoever waits for an agent, a person or a task. Only ids leave these queries. */
+import { crossAccountQuery, type Db, query } from '../sql.ts'
+
+const recipients = crossAccountQuery<{ id: string }>(
+  'recipients of new messages',
+  `
+  SELECT DISTINCT deliveries.agent_id AS id FROM messages
+  CROSS JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+  WHERE messages.seq > :after AND messages.seq <= :upTo`,
+)
+const subjects = query<{ id: string }>('SELECT DISTINCT subject AS id FROM log WHERE seq > :after AND seq <= :upTo')
+
+export type Waits = ReturnType<typeof waits>
+
+export const waits = (db: Db) => ({
+  recipients: async (batch: { after: number; upTo: number }) => (await db.all(recipients, batch)).map(({ id }) => id),
+  subjects: async (batch: { after: number; upTo: number }) => (await db.all(subjects, batch)).map(({ id }) => id),
+})

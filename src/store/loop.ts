@@ -1,0 +1,322 @@
+/**
+ * The one loop of a process. It hears of commits, of its own at once and of others by asking the database, and runs the
+ * followers that are behind and the duties whose time has come. See docs/architecture.md, "After the commit".
+ */
+import { clearTimeout, setTimeout } from 'node:timers'
+import { GridError, isStorageFull } from '../errors.ts'
+import type { Log } from '../lib/log.ts'
+import { hour, second } from '../lib/time.ts'
+import type { Pulse, StoredDuty, StoredFollower } from './global/pulse.ts'
+
+/** The rows of the log after one number and up to another. */
+export interface Batch {
+  after: number
+  upTo: number
+}
+
+interface AnyFollower {
+  readonly name: string
+  /** Up to where it can read now. */
+  end(pulse: Pulse): number
+  /** The number of the last of the next `limit` rows. */
+  next(after: number, end: number, limit: number): Promise<number>
+  /** How many rows one batch has. */
+  readonly limit: number
+}
+
+/** A follower of which the grid has one: its position is stored. */
+export interface GridFollower extends AnyFollower {
+  readonly name: StoredFollower
+  /** Write what the batch leads to and move the position on, in one unit. Says whether another process did it first. */
+  apply(batch: Batch): Promise<void>
+  /** Leave a row out that fails again and again. */
+  skip(seq: Batch, reason: string): Promise<void>
+}
+
+/** A follower that serves this process. Its position is kept in memory. */
+export interface ProcessFollower extends AnyFollower {
+  /** Whether anyone is served. Otherwise it passes over everything. */
+  isActive(): boolean
+  /** How often the database is asked while anyone is served. */
+  readonly pollMs: number
+  /** It also looks at what the log does not have, so it is applied at every turn of the loop. */
+  readonly looksAlways?: true
+  apply(batch: Batch): Promise<void>
+  /** Called when it begins to follow: whatever happened before may have been missed. */
+  begin(): void
+}
+
+/** Work at a time that is stored, or again and again. */
+export type Duty =
+  & { run(): Promise<void> }
+  & ({ name: StoredDuty; everyMs?: undefined } | { name: string; everyMs: number; firstMs?: number })
+
+interface RunningFollower {
+  follower: GridFollower | ProcessFollower
+  position: number | undefined
+  isBusy: boolean
+  /** Since when it is behind, by `performance.now()`. */
+  behindSince?: number
+  limit: number
+  failures: number
+  retryAt: number
+  /** Where it stands since when, and when its progress was last logged, by `performance.now()`. */
+  stands: { position: number; since: number }
+  loggedAt: number
+}
+
+interface RunningDuty {
+  duty: Duty
+  isBusy: boolean
+  /** Not before this time, by `performance.now()`. */
+  nextAt: number
+}
+
+interface LoopOptions {
+  pulse(): Promise<Pulse>
+  log: Log
+  /** The clock of the grid, for times that are stored. */
+  now(): number
+}
+
+/** Other processes may have stored something. */
+const pollMs = second
+/** How long a row waits for others, so that one batch of a grid follower has many. */
+const gatherMs = 40
+const retryMs = second
+/** A follower that does not move for so long although there is more to read stands still. */
+const standsMs = hour
+/** From so many rows on, the progress of a follower is logged, and how often. */
+const manyRows = 10_000
+const logMs = 10 * second
+/** So often a row may fail alone before it is left out. */
+const maxFailures = 3
+
+export class Loop {
+  readonly #options: LoopOptions
+  readonly #followers = new Set<RunningFollower>()
+  readonly #duties = new Set<RunningDuty>()
+  readonly #work = new Set<Promise<void>>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #timerAt = Infinity
+  #ticking: Promise<void> | undefined
+  /** Another look is wanted, which came during one. */
+  #isWanted = false
+  #isClosed = false
+  /** The last answer of the database. */
+  pulse: Pulse | undefined
+
+  constructor(options: LoopOptions) {
+    this.#options = options
+  }
+
+  /** Run a follower from now on. Returns the function that ends this and waits for its batch. */
+  follow(follower: GridFollower | ProcessFollower): () => Promise<void> {
+    const running: RunningFollower = {
+      follower,
+      position: undefined,
+      isBusy: false,
+      limit: follower.limit,
+      failures: 0,
+      retryAt: 0,
+      stands: { position: 0, since: performance.now() },
+      loggedAt: -Infinity,
+    }
+    this.#followers.add(running)
+    this.wake()
+    return () => this.#end(() => this.#followers.delete(running))
+  }
+
+  /** How many rows a stored follower has not read, as this process last saw it. */
+  behind(follower: StoredFollower): number {
+    const running = [...this.#followers].find((running) => running.follower.name === follower)
+    if (!running || !this.pulse) return 0
+    return Math.max(0, running.follower.end(this.pulse) - Math.max(0, this.pulse.positions.get(follower) ?? 0))
+  }
+
+  /** The followers that have not moved for an hour although there is more to read. */
+  get standing(): string[] {
+    return [...this.#followers].filter(({ stands }) => performance.now() - stands.since >= standsMs)
+      .map(({ follower }) => follower.name)
+  }
+
+  /** Run a duty from now on. Returns the function that ends this and waits for its run. */
+  perform(duty: Duty): () => Promise<void> {
+    const firstMs = duty.everyMs === undefined ? 0 : duty.firstMs ?? duty.everyMs
+    const running: RunningDuty = { duty, isBusy: false, nextAt: performance.now() + firstMs }
+    this.#duties.add(running)
+    this.wake()
+    return () => this.#end(() => this.#duties.delete(running))
+  }
+
+  async #end(remove: () => unknown): Promise<void> {
+    remove()
+    await this.#ticking
+    while (this.#work.size > 0) await Promise.all(this.#work)
+  }
+
+  /** Something was committed, or someone is to be served: look soon. */
+  wake(): void {
+    this.#schedule(this.#isServing() ? 0 : gatherMs)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#end(() => {})
+  }
+
+  #isServing(): boolean {
+    return [...this.#followers].some(({ follower }) => 'isActive' in follower && follower.isActive())
+  }
+
+  #schedule(ms: number): void {
+    const at = performance.now() + ms
+    if (this.#isClosed || at >= this.#timerAt) return
+    clearTimeout(this.#timer)
+    this.#timerAt = at
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Infinity
+      if (this.#ticking) this.#isWanted = true
+      else this.#ticking = this.#tick().finally(() => {
+        this.#ticking = undefined
+        if (this.#isWanted) this.#schedule(0)
+      })
+    }, ms)
+    this.#timer.unref()
+  }
+
+  async #tick(): Promise<void> {
+    this.#isWanted = false
+    const isServing = this.#isServing()
+    const isNeeded = isServing || this.#duties.size > 0 ||
+      [...this.#followers].some(({ follower }) => !('isActive' in follower))
+    if (!isNeeded) {
+      for (const running of this.#followers) running.position = undefined
+      return
+    }
+    try {
+      const pulse = this.pulse = await this.#options.pulse()
+      const polls = [...this.#followers].flatMap(({ follower }) =>
+        'isActive' in follower && follower.isActive() ? [follower.pollMs] : []
+      )
+      this.#schedule(Math.min(pollMs, ...polls))
+      for (const running of this.#followers) this.#follow(running, pulse)
+      for (const running of this.#duties) this.#perform(running, pulse)
+    } catch (error) {
+      this.#options.log.warn('The database could not be asked what happened', { error })
+      this.#schedule(retryMs)
+    }
+  }
+
+  #follow(running: RunningFollower, pulse: Pulse): void {
+    const { follower } = running
+    if (running.isBusy) return
+    const end = follower.end(pulse)
+    const now = performance.now()
+    if ('isActive' in follower) {
+      if (running.position === undefined || !follower.isActive()) {
+        const isFirst = running.position === undefined
+        running.position = end
+        if (isFirst) follower.begin()
+        return
+      }
+    } else {
+      running.position = pulse.positions.get(follower.name) ?? end
+    }
+    if (running.position >= end && !('looksAlways' in follower)) {
+      running.behindSince = undefined
+      running.stands = { position: running.position, since: now }
+      return
+    }
+    this.#watch(running, running.position, end)
+    running.behindSince ??= now
+    const waitMs = Math.max(running.retryAt - now, 'isActive' in follower ? 0 : running.behindSince + gatherMs - now)
+    if (waitMs > 0) return this.#schedule(waitMs)
+    this.#start(running, running.position, end)
+  }
+
+  /** Log a follower that has much to do or stands still. */
+  #watch(running: RunningFollower, position: number, end: number): void {
+    const now = performance.now()
+    if (running.stands.position !== position) running.stands = { position, since: now }
+    const isStanding = now - running.stands.since >= standsMs
+    if (now - running.loggedAt < (isStanding ? standsMs : logMs)) return
+    const facts = { follower: running.follower.name, left: end - Math.max(0, position) }
+    if (isStanding) this.#options.log.error('A follower of the log stands still', facts)
+    else if (facts.left >= manyRows) this.#options.log.info('A follower of the log has much to read', facts)
+    else return
+    running.loggedAt = now
+  }
+
+  #start(running: RunningFollower, after: number, end: number): void {
+    running.isBusy = true
+    running.behindSince = undefined
+    const work = step(running.follower, after, end, running.limit).then((upTo) => {
+      running.position = upTo
+      // A batch that is full waits for no more rows.
+      if (upTo < end) running.behindSince = 0
+      running.failures = 0
+      running.limit = Math.min(running.follower.limit, running.limit * 2)
+    }, (error) => this.#failed(running, after, end, error)).finally(() => {
+      running.isBusy = false
+      this.#work.delete(work)
+      if ((running.position ?? 0) < running.follower.end(this.pulse!)) this.#schedule(0)
+    })
+    this.#work.add(work)
+  }
+
+  async #failed(running: RunningFollower, after: number, end: number, error: unknown): Promise<void> {
+    const { follower } = running
+    running.retryAt = performance.now() + retryMs
+    // The storage has said so.
+    if (isStorageFull(error)) return
+    this.#options.log.warn('A follower of the log failed, and tries again', { error, follower: follower.name })
+    if ('isActive' in follower || (error instanceof GridError && error.kind === 'unavailable')) return
+    if (running.limit > 1) {
+      // One of the rows may be at fault.
+      running.limit = 1
+      return
+    }
+    if (++running.failures < maxFailures) return
+    running.failures = 0
+    running.retryAt = 0
+    const reason = error instanceof Error ? error.message : String(error)
+    const upTo = await follower.next(after, end, 1)
+    await follower.skip({ after, upTo }, reason).catch((error) => {
+      this.#options.log.warn('A follower of the log could not leave a row out', { error, follower: follower.name })
+    })
+    this.#options.log.error('A follower of the log left a row out', { follower: follower.name, row: upTo, reason })
+  }
+
+  #perform(running: RunningDuty, pulse: Pulse): void {
+    const { duty } = running
+    if (running.isBusy) return
+    const waitMs = duty.everyMs === undefined
+      ? Math.max((pulse.due.get(duty.name) ?? Infinity) - this.#options.now(), running.nextAt - performance.now())
+      : running.nextAt - performance.now()
+    if (waitMs > 0) return this.#schedule(waitMs)
+    running.isBusy = true
+    const work = duty.run().catch((error) => {
+      this.#options.log.warn('A task of the worker failed', { error, task: duty.name })
+    }).finally(() => {
+      running.isBusy = false
+      this.#work.delete(work)
+      // What could not be done yet is still due.
+      running.nextAt = performance.now() + (duty.everyMs ?? gatherMs)
+    })
+    this.#work.add(work)
+  }
+}
+
+/** Let a follower take in its next rows. Resolves to the number of the last of them. */
+export async function step(
+  follower: Pick<GridFollower, 'next' | 'apply'>,
+  after: number,
+  end: number,
+  limit: number,
+): Promise<number> {
+  const upTo = await follower.next(after, end, limit)
+  await follower.apply({ after, upTo })
+  return upTo
+}

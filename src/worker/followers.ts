@@ -1,0 +1,78 @@
+/**
+ * The followers of the log that the grid has once: what happens after a commit, apart from those who wait for it. Each says
+ * what a repeat does, because a process may be killed between the rows of a batch and its position. See
+ * docs/architecture.md, "After the commit".
+ */
+import type { Pulse, StoredFollower } from '../store/global/pulse.ts'
+import { type Batch, type GridFollower, step } from '../store/loop.ts'
+import type { Statement } from '../store/sql.ts'
+import type { Store } from '../store/store.ts'
+import { addToSearch, searchBatch } from './search.ts'
+import { batchMs, quietMs } from './push.ts'
+
+const messages = ({ messages }: Pulse) => messages
+const events = ({ events }: Pulse) => events
+/** Not before the messages have their places: until then they are not shown. */
+const placed = ({ positions }: Pulse) => Math.max(0, positions.get('conversations') ?? 0)
+
+/** How many messages one batch has, or how many rows are removed to begin again. Others are served between two batches. */
+const batchSize = 500
+
+/** All of them. Their statements and their position are one unit, so each batch is taken in once: a repeat does nothing. */
+export function gridFollowers(store: Store): GridFollower[] {
+  const { global: { conversations, notifications, pulses, taskNotices, traffic, webhooks }, deps: { now } } = store
+  const delays = { quietMs, batchMs }
+
+  return [
+    // Places in conversations. Each is inserted once.
+    follower('conversations', messages, (batch) =>
+      batch.after < 0 ? conversations.empty(batchSize) : conversations.place(batch)),
+    // Counts of who wrote to whom. They would count twice, so they are counted only from the stored position.
+    follower('traffic', messages, (batch) => batch.after < 0 ? traffic.empty(batchSize) : [traffic.count(batch)]),
+    // The words of messages, and whom they are news for. Only from the stored position.
+    follower('search', placed, (batch) => addToSearch(store, batch), searchBatch),
+    // Events of webhooks, with random ids. Only from the stored position: each is sent with its id until it is taken.
+    follower('webhook messages', messages, (batch) => webhooks.recordMessages(batch, now())),
+    follower('webhook events', events, (batch) => webhooks.recordEvents(batch, now())),
+    // What browsers are to be notified of. Only from the stored position: a person is notified once.
+    follower('browser messages', placed, (batch) => [notifications.noteMessages(batch, delays)]),
+    follower('browser events', events, (batch) => notifications.noteEvents(batch, delays)),
+    // Push notifications of tasks become due. A repeat finds them due, or nothing to send.
+    follower('task notices', events, (batch) => [taskNotices.beDue(batch, now())]),
+  ]
+
+  function follower(
+    name: StoredFollower,
+    end: (pulse: Pulse) => number,
+    statements: (batch: Batch) => Statement[] | Promise<Statement[]>,
+    limit = batchSize,
+  ): GridFollower {
+    const next = end === events ? pulses.nextEvents : pulses.nextMessages
+    return {
+      name,
+      limit,
+      end,
+      next: async (after, end, limit) => after < 0 ? after : await next(after, end, limit),
+      async apply(batch) {
+        await store.write([...await statements(batch), pulses.move(name, batch.after, batch.upTo)])
+      },
+      async skip(batch, reason) {
+        await store.write([
+          pulses.skip(name, batch, { from: end === events ? 'log' : 'messages', reason, at: now() }),
+          pulses.move(name, batch.after, batch.upTo),
+        ])
+      },
+    }
+  }
+}
+
+/** Let all followers take in everything that is stored. `isStopped` ends it early, between two batches. */
+export async function followLog(store: Store, isStopped = () => false): Promise<void> {
+  const followers = gridFollowers(store)
+  for (let isBehind = true; isBehind && !isStopped();) {
+    const pulse = await store.global.pulses.read()
+    const behind = followers.filter((one) => pulse.positions.get(one.name)! < one.end(pulse))
+    await Promise.all(behind.map((one) => step(one, pulse.positions.get(one.name)!, one.end(pulse), one.limit)))
+    isBehind = behind.length > 0
+  }
+}

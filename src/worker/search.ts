@@ -1,0 +1,46 @@
+/** The follower `search`: stores the words of messages, and notes whom they are news for. */
+import { listParts } from '../grid/conversations/open-message.ts'
+import { isShortened } from '../grid/messaging/long-text.ts'
+import { namedAliases } from '../lib/names.ts'
+import { searchWords } from '../lib/search-words.ts'
+import { ownLink, ownWord } from '../store/account/search.ts'
+import type { ChangedText } from '../store/global/search-index.ts'
+import type { Batch } from '../store/loop.ts'
+import type { Statement } from '../store/sql.ts'
+import type { Store } from '../store/store.ts'
+import { quietMs } from './push.ts'
+
+/** How many messages one batch has: words cost more than places. */
+export const searchBatch = 100
+/** How many words of one message are stored for recipients with a text of their own. */
+const maxOwnWords = 20_000
+
+const link = /https?:\/\//i
+
+/** The statements that store the words of a batch, if no process has done it. */
+export async function addToSearch(store: Store, batch: Batch): Promise<Statement[]> {
+  const { searchIndex } = store.global
+  const found = await searchIndex.texts(batch)
+  const rows = await Promise.all(found.map(async ({ seq, id, body, a2a, channelId, changed }) => ({
+    seq,
+    channelId,
+    names: namedAliases(body),
+    words: searchWords(isShortened(body) ? `${body} ${await searchIndex.wholeText(seq)}` : body),
+    has: [...listParts({ id, a2a, body }).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
+    own: ownWords(JSON.parse(changed)),
+  })))
+  return searchIndex.add(rows, batch.after, { at: store.deps.now(), quietMs })
+}
+
+/** Each agent finds what it was given. Those for whom there is no room find nothing. */
+function ownWords(texts: ChangedText[]): string[] {
+  const own: string[] = []
+  for (const { agents, body } of texts) {
+    const words = searchWords(body)
+    for (const agent of agents) {
+      if (own.length + words.length > maxOwnWords) continue
+      own.push(...words.map((word) => ownWord(agent, word)), ...link.test(body) ? [ownLink(agent)] : [])
+    }
+  }
+  return own
+}
