@@ -16,7 +16,7 @@ import { matchOf, term } from '../src/store/account/search.ts'
 import { writeParts } from '../src/store/account.ts'
 import { allQueries, type Query } from '../src/store/sql.ts'
 import type { HeldStep } from '../src/store/account/new-held.ts'
-import { followLog } from '../src/worker/threads.ts'
+import { followLog } from '../src/worker/followers.ts'
 import { rows, updateTrial } from './support/database.ts'
 import { isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
 import { sendMessage } from './support/messaging.ts'
@@ -175,7 +175,7 @@ const webhook = newId()
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
 await owner.store.write([
   owner.store.change.webhooks.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
-  owner.store.change.webhooks.tell(webhook, newId(), grid.clock.now),
+  ...owner.store.change.webhooks.tell(webhook, newId(), grid.clock.now),
   owner.store.change.remoteAgents.hold(
     { kind: 'webhook', agent: webhook, id: webhook, hold: 'a webhook hold of acme' },
     'a process',

@@ -20,6 +20,7 @@ import { held } from './account/held.ts'
 import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
 import { limits } from './account/limits.ts'
+import { log } from './account/log.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
@@ -69,6 +70,7 @@ const tables = {
   keys,
   leases,
   limits,
+  log,
   messageStatus,
   messages,
   names,

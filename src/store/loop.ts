@@ -178,10 +178,10 @@ export class Loop {
     this.#timer = setTimeout(() => {
       this.#timerAt = Infinity
       if (this.#ticking) this.#isWanted = true
-      else this.#ticking = this.#tick().finally(() => {
-        this.#ticking = undefined
-        if (this.#isWanted) this.#schedule(0)
-      })
+      else {this.#ticking = this.#tick().finally(() => {
+          this.#ticking = undefined
+          if (this.#isWanted) this.#schedule(0)
+        })}
     }, ms)
     this.#timer.unref()
   }

@@ -103,7 +103,7 @@ function buildStore(
   const db = new Db(path ? client : queriesOf(client), inspect)
   const keys = path === undefined ? undefined : new KeyCache()
   const global = globalTables(db, keys)
-  const loop = new Loop({ pulse: global.pulses.read, log: deps.log, now: deps.now })
+  const loop = new Loop({ pulse: () => global.pulses.read(), log: deps.log, now: deps.now })
   const queue = new WriteQueue({
     client,
     committed: () => loop.wake(),

@@ -25,8 +25,11 @@ export function gridFollowers(store: Store): GridFollower[] {
 
   return [
     // Places in conversations. Each is inserted once.
-    follower('conversations', messages, (batch) =>
-      batch.after < 0 ? conversations.empty(batchSize) : conversations.place(batch)),
+    follower(
+      'conversations',
+      messages,
+      (batch) => batch.after < 0 ? conversations.empty(batchSize) : conversations.place(batch),
+    ),
     // Counts of who wrote to whom. They would count twice, so they are counted only from the stored position.
     follower('traffic', messages, (batch) => batch.after < 0 ? traffic.empty(batchSize) : [traffic.count(batch)]),
     // The words of messages, and whom they are news for. Only from the stored position.

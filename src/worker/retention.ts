@@ -45,6 +45,8 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     'turns of conversations': day,
     // It tells from where its user signs in.
     sessions: 30 * day,
+    // Attention shows them as long.
+    'skipped rows': 7 * day,
     'passkey challenges': 0,
     links: 0,
     attempts: attemptsKeptMs,
@@ -173,7 +175,7 @@ function accountStore(store: Store, accountId: string) {
 
 /** Expire every unread message whose time is over. Several processes may do this at the same time. */
 export async function expireMessages(store: Store, signal?: AbortSignal): Promise<void> {
-  const { deps: { now }, global: { retention }, waiting: { notifier } } = store
+  const { deps: { now }, global: { retention } } = store
   for (let count = maxRows; count === maxRows && !signal?.aborted;) {
     const found = await retention.expiring(now(), maxRows)
     count = found.length
@@ -181,10 +183,6 @@ export async function expireMessages(store: Store, signal?: AbortSignal): Promis
       const account = store.account(accountId, { type: 'system', job: 'expiry' })
       const ofAccount = found.filter((delivery) => delivery.accountId === accountId)
       await account.write(account.change.endings.expire(ofAccount, now()))
-      // Senders that wait for an answer see what became of their messages, and clients of tasks that they failed.
-      notifier.wake(
-        ofAccount.flatMap(({ fromAgentId, taskId }) => taskId === null ? [fromAgentId] : [fromAgentId, taskId]),
-      )
     }
   }
 }
@@ -211,7 +209,7 @@ const deleted = 'The recipient was deleted.'
 
 /** Fail every task whose time is over. Several processes may do this at the same time. */
 export async function failTasks(store: Store, signal?: AbortSignal): Promise<void> {
-  const { deps: { now }, global: { retention }, waiting: { notifier } } = store
+  const { deps: { now }, global: { retention } } = store
   for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {
     const found = await retention.tasksToFail(now(), tasksAtATime)
     count = found.length
@@ -222,6 +220,5 @@ export async function failTasks(store: Store, signal?: AbortSignal): Promise<voi
       return account.write(account.change.tasks.change({ end: 'grid' }, change))
     })
     await Promise.all(failing)
-    notifier.wake(found.map(({ id }) => id))
   }
 }

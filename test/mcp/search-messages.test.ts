@@ -5,7 +5,7 @@ import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { searchMessages } from '../../src/grid/messaging/search-messages.ts'
 import { retractMessage } from '../../src/grid/messaging/retract-message.ts'
 import { hour, minute } from '../../src/lib/time.ts'
-import { followLog } from '../../src/worker/threads.ts'
+import { followLog } from '../../src/worker/followers.ts'
 import { rows } from '../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { guard, secret, testProviders } from '../support/guarded.ts'
@@ -187,12 +187,14 @@ test('a copy for which there is no room is not found by its words', async () => 
 })
 
 test('a message that is retracted while its words are cut does not come into the index, and no words come twice', async () => {
-  const { searchIndex, threadProjection } = grid.store.global
+  const { conversations, pulses, searchIndex } = grid.store.global
   await followLog(grid.store)
+  const { messages: after } = await pulses.read()
   const { id } = await say(grid.alice, 'bob', 'a fleeting word')
   await say(grid.alice, 'bob', 'a lasting word')
-  await grid.store.write(threadProjection.follow(10))
-  const texts = await searchIndex.next(10)
+  const batch = { after, upTo: after + 2 }
+  await grid.store.write([...conversations.place(batch), pulses.move('conversations', after, after + 2)])
+  const texts = await searchIndex.texts(batch)
   await retractMessage(storeOf(grid, grid.alice), { agentId: grid.alice.id, alias: 'alice' }, id)
   const words = texts.map(({ seq, body }) => ({
     seq,
@@ -203,8 +205,9 @@ test('a message that is retracted while its words are cut does not come into the
     channelId: null,
   }))
   const news = { at: grid.clock.now, quietMs: 0 }
-  await grid.store.write(searchIndex.add(words, texts[0].after, news))
-  await grid.store.write(searchIndex.add(words, texts[0].after, news))
+  for (let i = 0; i < 2; i++) {
+    await grid.store.write([...searchIndex.add(words, after, news), pulses.move('search', after, after + 2)])
+  }
 
   expect(await rows(grid, "SELECT rowid FROM message_search WHERE message_search MATCH 'words : fleeting'")).toEqual([])
   expect(await found(grid.bob, 'word')).toEqual(['a lasting word'])

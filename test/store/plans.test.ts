@@ -44,9 +44,9 @@ test.each([
     'agent_numbers_agent (account_id=? AND agent_id=?)',
   ],
   [
-    'deliveries after the newest',
-    /^SELECT \* FROM \( SELECT 'delivery' AS kind/,
-    'SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>?)',
+    'the recipients of new messages',
+    /^SELECT DISTINCT deliveries\.agent_id AS id FROM messages/,
+    'SEARCH messages USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
   ],
   ['the questions of a person', /AS choices, found\.up_to/, 'USING INDEX messages_choices (account_id=?)'],
   ['the newest lease', /^SELECT max\(lease_id\)/, 'USING INDEX deliveries_read'],
@@ -93,7 +93,7 @@ test('the answers of an hour are found by their numbers before there are statist
 /** What may be read as a whole: few rows, or what is done once in a while. */
 const scanned = [
   // Few rows.
-  /^SCAN (sqlite_sequence|(agent|message)_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
+  /^SCAN (sqlite_sequence|projections|(agent|message)_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
   // Browsers that are notified, and pauses that nobody was told of.
   /^SCAN (sub|push_subscriptions|conversation_turns USING INDEX conversation_turns_paused)\b/,
   // Of each table one row, to see whether there is any; the accounts are looked at one after the other, once an hour.

@@ -13,6 +13,7 @@ import { leaveAccount } from '../../src/grid/people/team.ts'
 import { hashForLookup } from '../../src/lib/secrets.ts'
 import { day } from '../../src/lib/time.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
+import { followLog } from '../../src/worker/followers.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from '../support/database.ts'
 import { readEvents } from '../support/events.ts'
@@ -128,7 +129,7 @@ describe('in the one process of a local file', () => {
 
   everyEnd()
 
-  test('only the newest 1,000 wake signals are kept, and the release of a lease is one signal', async () => {
+  test('the release of a lease is one row of the log, which goes when every follower has passed it', async () => {
     const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
     const alice = await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`)
     for (let n = 0; n < 3; n++) await sendMessage(alice, { to: 'bob', text: `${n}` })
@@ -136,13 +137,16 @@ describe('in the one process of a local file', () => {
     const before = await newestSignal()
     await leaseOf(bob, lease!.id).release()
     const after = await newestSignal()
-    const { write } = grid.store
-    await write(
-      Array.from({ length: 1_200 }, () => ({ sql: "INSERT INTO wake_signals (agent_id) VALUES ('x')", args: [] })),
-    )
-
     expect(after - before).toBe(1)
-    expect((await rows(grid, 'SELECT count(*) AS n FROM wake_signals'))[0].n).toBe(1_000)
+
+    const { pulses } = grid.store.global
+    const left = async () => (await rows(grid, 'SELECT count(*) AS n FROM log'))[0].n
+    await rows(grid, 'UPDATE log SET at = at - 61000')
+    await grid.store.write([pulses.trim()])
+    expect(await left()).toBeGreaterThan(0)
+    await followLog(grid.store)
+    await grid.store.write([pulses.trim()])
+    expect(await left()).toBe(0)
   })
 })
 
@@ -180,7 +184,7 @@ async function idleAndLookedFor(count: number): Promise<void> {
 
 function inspect(sql: string, crossAccountQuery: string | undefined): void {
   tripwire(sql, crossAccountQuery)
-  if (crossAccountQuery === 'new deliveries') looks++
+  if (crossAccountQuery === 'pulse') looks++
 }
 
 /** The three kinds of streams, at the waiting process, each after its first frame. */
@@ -228,5 +232,5 @@ function signedUp() {
 }
 
 async function newestSignal(): Promise<number> {
-  return (await grid.store.global.newDeliveries.newest()).signal
+  return (await grid.store.global.pulses.read()).events
 }

@@ -1,6 +1,7 @@
 /** Conversations of a test grid. */
 import type { AccountStore } from '../../src/store/account.ts'
-import { followLog } from '../../src/worker/threads.ts'
+import type { Store } from '../../src/store/store.ts'
+import { followLog, gridFollowers } from '../../src/worker/followers.ts'
 import { rows } from './database.ts'
 import type { TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
@@ -28,4 +29,10 @@ export async function projected(grid: TestGrid, accountId: string): Promise<Reco
     agents: await read('SELECT * FROM thread_agents WHERE account_id = ? ORDER BY agent_id, thread_id'),
     edges: await read('SELECT * FROM edges WHERE account_id = ? ORDER BY period_ms, at, source, target'),
   }
+}
+
+/** Follow the log in the process of `store`, as its worker does. Returns the function that ends this. */
+export function follow(store: Store): () => Promise<void> {
+  const ends = gridFollowers(store).map((follower) => store.loop.follow(follower))
+  return async () => void await Promise.all(ends.map((end) => end()))
 }

@@ -15,7 +15,7 @@ import { leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { newId } from '../../src/lib/id.ts'
-import { followLog } from '../../src/worker/threads.ts'
+import { followLog } from '../../src/worker/followers.ts'
 import { endpoint, request, send03, send10 } from './a2a.ts'
 import { dump, rows } from './database.ts'
 import { pausedConversation } from './echoes.ts'
@@ -70,7 +70,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   }
   const push = {
     sql:
-      "INSERT INTO push_subscriptions (account_id, id, user_id, session_id, endpoint, p256dh, auth, user_agent, created_at, seq) VALUES (?, 'a browser of acme', ?, 'a session of acme', 'https://push.example/acme', 'a key of acme', 'a secret of acme', 'an agent of acme', 1, 0)",
+      "INSERT INTO push_subscriptions (account_id, id, user_id, session_id, endpoint, p256dh, auth, user_agent, created_at) VALUES (?, 'a browser of acme', ?, 'a session of acme', 'https://push.example/acme', 'a key of acme', 'a secret of acme', 'an agent of acme', 1)",
   }
   const notice = {
     sql:

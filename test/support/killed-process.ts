@@ -14,7 +14,7 @@ import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { LogFollower } from '../../src/worker/threads.ts'
+import { follow } from './conversations.ts'
 import { decideOldest } from './held.ts'
 import { sendMessage } from './messaging.ts'
 import { askFor } from './tasks.ts'
@@ -34,7 +34,7 @@ function begun(): void {
 
 /** Agents write to each other in all ways, and their messages are placed in conversations. */
 async function conversations([alice, bob, desk]: AccountStore[], store: Store): Promise<void> {
-  await new LogFollower(store).run()
+  follow(store)
   await inLanes(3, async (lane) => {
     const conversationId = lane === 0 ? undefined : `talk-${lane}`
     const first = await sendMessage(alice, { to: 'bob', text: 'one', conversationId })

@@ -1,7 +1,7 @@
 /** The stream of the open pages of a person. */
 import type { Store } from '../../src/store/store.ts'
-import { LogFollower } from '../../src/worker/threads.ts'
 import type { Browser } from './browse.ts'
+import { follow } from './conversations.ts'
 import { readEvents } from './events.ts'
 
 /** An event of a stream. */
@@ -68,6 +68,5 @@ function parsed(frame: string): LiveEvent {
 
 /** Places new messages in conversations as the worker of a server does. Returns the function that ends this. */
 export function following(store: Store): () => Promise<void> {
-  const follower = new LogFollower(store)
-  return () => follower.stop()
+  return follow(store)
 }

@@ -2,7 +2,7 @@
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import { freePort } from '../../src/lib/free-port.ts'
-import { followLog } from '../../src/worker/threads.ts'
+import { followLog } from '../../src/worker/followers.ts'
 import { storeOf, testGrid } from './grid.ts'
 import { makeJudge } from './guardrails.ts'
 import { sendMessage } from './messaging.ts'

@@ -1,8 +1,8 @@
 /** A grid whose messages are placed in conversations as they come, with a person who writes. */
 import { placeOfSent } from '../../src/grid/conversations/write.ts'
-import { LogFollower } from '../../src/worker/threads.ts'
 import type { Browser } from './browse.ts'
 import type { Visitor } from './browser.ts'
+import { follow } from './conversations.ts'
 import { storeOf, type TestAgent, type TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
 import { signedIn } from './people.ts'
@@ -22,7 +22,7 @@ export interface WritingGrid<T extends TestGrid> {
 
 /** Follows the log of a grid, with a member of the account. */
 export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingGrid<T>> {
-  const follower = new LogFollower(grid.store)
+  const stop = follow(grid.store)
   const ann = await seated(grid, 'ann', { name: 'Ann' })
   return {
     grid,
@@ -36,7 +36,7 @@ export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingG
       return { id, seq, thread: threadId }
     },
     async close() {
-      await follower.stop()
+      await stop()
       await grid.close()
     },
   }

@@ -92,7 +92,7 @@ test('what was said while a stream was lost is told when it is opened again, and
   for (let n = 0; n < 200; n++) await sendMessage(sender, { to: 'bob', text: `${n}` })
   await placed()
   // What the streams of the process were not told yet would come after the beginning of a new one.
-  const { newest } = await grid.store.global.threadProjection.position()
+  const { messages: newest } = await grid.store.global.pulses.read()
   await waitFor('the feed', async () => {
     const look = liveOf(await one.request(`/live?watch=${grid.acme.id}`))
     const { data } = await look.next('hello')
@@ -139,7 +139,7 @@ test('a reader that is slow is told to read everything again, whatever waits for
     await Promise.all(Array.from({ length: 100 }, () => sendMessage(sender, { to: 'bob', text: 'hello' })))
   }
   await placed()
-  const { newest } = await grid.store.global.threadProjection.position()
+  const { messages: newest } = await grid.store.global.pulses.read()
   const found = [await live.next('thread', 'resync')]
   while (found.at(-1)!.id !== newest) found.push(await live.next('thread', 'resync'))
 
@@ -271,7 +271,7 @@ async function member(role: Role) {
 /** Everything that was said has its place. */
 async function placed(): Promise<void> {
   await waitFor('the places', async () => {
-    const { seq, newest } = await grid.store.global.threadProjection.position()
-    return seq === newest
+    const { positions, messages } = await grid.store.global.pulses.read()
+    return positions.get('conversations') === messages
   })
 }

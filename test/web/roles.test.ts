@@ -16,7 +16,7 @@ import { crawl, type Crawled, type FoundForm, parametersOf } from '../support/cr
 import { dump, rows } from '../support/database.ts'
 import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { writeMessage } from '../../src/grid/conversations/write.ts'
-import { followLog } from '../../src/worker/threads.ts'
+import { followLog } from '../../src/worker/followers.ts'
 import { restoreAccount } from '../../src/grid/accounts/deletion.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { following } from '../support/live.ts'

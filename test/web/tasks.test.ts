@@ -1,7 +1,7 @@
 /** Tasks as people see them: on messages, in the list, and in Attention. */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
-import { followLog } from '../../src/worker/threads.ts'
+import { followLog } from '../../src/worker/followers.ts'
 import { rows } from '../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'

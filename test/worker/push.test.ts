@@ -13,7 +13,7 @@ import type { AccountStore } from '../../src/store/account.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { batchMs, PushNotifier, quietMs } from '../../src/worker/push.ts'
-import { followLog } from '../../src/worker/threads.ts'
+import { followLog } from '../../src/worker/followers.ts'
 import { say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -42,6 +42,7 @@ onEachDatabase((open) => {
   /** The worker after some time. Resolves to what the browser was shown since the last call. */
   async function after(ms: number) {
     grid.clock.now += ms
+    await followLog(grid.store)
     const notifier = new PushNotifier(grid.store)
     await notifier.run()
     await notifier.settled()
@@ -163,7 +164,7 @@ onEachDatabase((open) => {
     await say(grid, alice, 'ann-lee', 'one')
     service.answers.push(async (response) => {
       await say(grid, alice, 'ann-lee', 'two')
-      await grid.store.write(grid.store.global.notifications.note(quietMs, batchMs))
+      await followLog(grid.store)
       response.writeHead(201).end()
     })
     expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
@@ -233,7 +234,7 @@ onEachDatabase((open) => {
 
   test('a notification whose process was killed is sent by another one', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
-    await grid.store.write(grid.store.global.notifications.note(quietMs, batchMs))
+    await followLog(grid.store)
     const [{ subscription_id, thread_id, due_at }] = await notices()
     const notice = { subscriptionId: String(subscription_id), threadId: Number(thread_id), kind: 'message' as const }
     const { notifications } = grid.acme.store.change

@@ -6,9 +6,10 @@ import { createChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { day } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
+import { step } from '../../src/store/loop.ts'
 import { sweep } from '../../src/worker/retention.ts'
-import { followLog, LogFollower } from '../../src/worker/threads.ts'
-import { projected, say } from '../support/conversations.ts'
+import { followLog, gridFollowers } from '../../src/worker/followers.ts'
+import { follow, projected, say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { storeOf, type TestGrid } from '../support/grid.ts'
@@ -27,40 +28,48 @@ onEachDatabase((open) => {
 
   const all = async (...more: string[]) =>
     await Promise.all([grid.acme.id, grid.evil.id, ...more].map((id) => projected(grid, id)))
+  /** As a process does that takes in so many messages at a time. */
+  async function followInSteps(limit: number): Promise<void> {
+    const followers = gridFollowers(grid.store)
+    for (;;) {
+      const pulse = await grid.store.global.pulses.read()
+      const behind = followers.filter((one) => pulse.positions.get(one.name)! < one.end(pulse))
+      if (behind.length === 0) return
+      for (const one of behind) await step(one, pulse.positions.get(one.name)!, one.end(pulse), limit)
+    }
+  }
   const texts = async (account = grid.acme.store) =>
     (await listThreads(account, {})).threads.map(({ preview, messages }) => `${preview?.text} ${messages}`)
 
   test('messages are placed soon after they were sent, without a further statement of the send', async () => {
-    const follower = new LogFollower(grid.store)
+    const stop = follow(grid.store)
     await sendMessage(alice, { to: 'bob', text: 'one' })
     await sendMessage(alice, { to: 'bob', text: 'two' })
 
     await waitFor('both messages', async () => (await texts())[0] === 'two 2')
-    await waitFor('the end of the log', () => grid.store.projection.behind === 0)
-    await follower.stop()
+    await waitFor('the end of the log', () => grid.store.loop.behind('conversations') === 0)
+    await stop()
     await sendMessage(alice, { to: 'bob', text: 'three' })
     expect(await texts()).toEqual(['two 2'])
   })
 
   test('what was sent while nobody followed is found later', async () => {
     await sendMessage(alice, { to: 'bob', text: 'one' })
-    const follower = new LogFollower(grid.store)
-    await follower.run()
+    const stop = follow(grid.store)
 
     await waitFor('the message', async () => (await texts())[0] === 'one 1')
-    await follower.stop()
+    await stop()
   })
 
   test('several processes that follow at once place each message once', async () => {
     for (let i = 0; i < 30; i++) {
       await sendMessage(i % 3 ? alice : bob, { to: i % 3 ? 'bob' : 'alice', text: String(i) })
     }
-    const { threadProjection } = grid.store.global
-    await Promise.all(Array.from({ length: 20 }, () => grid.store.write(threadProjection.follow(7))))
+    await Promise.all(Array.from({ length: 20 }, () => followInSteps(7)))
 
     expect(await texts()).toEqual(['29 30'])
-    const { seq, newest } = await threadProjection.position()
-    expect(seq).toBe(newest)
+    const { positions, messages } = await grid.store.global.pulses.read()
+    expect(positions.get('conversations')).toBe(messages)
   })
 
   test('gaps in the log do not hold it up', async () => {
@@ -79,10 +88,12 @@ onEachDatabase((open) => {
     expect(await all()).toEqual(kept)
 
     for (const size of [1, 3]) {
-      const { threadProjection } = grid.store.global
-      await grid.store.write([threadProjection.startAgain()])
-      while ((await threadProjection.position()).seq < 0) await grid.store.write(threadProjection.empty(size))
-      for (let i = 0; i < 40; i++) await grid.store.write(threadProjection.follow(size))
+      const { conversations, pulses, traffic } = grid.store.global
+      await grid.store.write([conversations.startAgain(), traffic.startAgain()])
+      while ((await pulses.read()).positions.get('conversations')! < 0) {
+        await grid.store.write(conversations.empty(size))
+      }
+      await followInSteps(size)
       expect(await all()).toEqual(kept)
     }
   })
@@ -90,8 +101,8 @@ onEachDatabase((open) => {
   test('messages that are sent while it is made again are placed once', async () => {
     await talk()
     await followLog(grid.store)
-    await grid.store.write([grid.store.global.threadProjection.startAgain()])
-    await grid.store.write(grid.store.global.threadProjection.empty(2))
+    await grid.store.write([grid.store.global.conversations.startAgain(), grid.store.global.traffic.startAgain()])
+    await grid.store.write(grid.store.global.conversations.empty(2))
     await sendMessage(alice, { to: 'bob', text: 'meanwhile' })
     await followLog(grid.store)
     const kept = await all()

@@ -13,7 +13,7 @@ export const deletedKeptMs = 7 * day
  * Resolves to when it will be removed: a half import at once. Fails with `invalid_input`, or for a user with `confirmation_required`.
  */
 export async function deleteAccount(account: AccountStore, input: { name: string }): Promise<{ removedAt: number }> {
-  const { read, change, waiting, deps } = account
+  const { read, change, deps } = account
   const { precondition } = await authorize(account, 'own')
   requireConfirmed(account.actor, deps.now())
   if (input.name.trim() !== await read.profile.accountName()) {
@@ -24,10 +24,7 @@ export async function deleteAccount(account: AccountStore, input: { name: string
     await account.write([...precondition, ...change.removal.beginImporting(at)])
     return { removedAt: at }
   }
-  const agents = await read.removal.liveAgents()
   await account.write([...precondition, ...change.removal.delete(at)])
-  // Waiting readers authenticate again, and are refused.
-  waiting.notifier.notify(agents)
   return { removedAt: at + deletedKeptMs }
 }
 

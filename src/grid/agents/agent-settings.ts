@@ -134,7 +134,6 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
       // All but this one, so that a repeated unit after a lost response does not revoke its own key.
       keys.revokeOthersOfAgent(agent.id, keyId, at),
     ])
-    account.waiting.notifier.notify([agent.id])
     return { agent, apiKey: key.key }
   })
 }
@@ -213,7 +212,6 @@ export async function fetchAgentKey(
     keys.revokeOfClient(agentId, grantId, name, row.id, at),
     keys.requireAtMostOfAgent(agentId, maxKeys, at),
   ])
-  account.waiting.notifier.notify([agentId])
   return { agentId, alias, apiKey: key.key, name }
 }
 
@@ -235,7 +233,6 @@ async function endKey(account: AccountStore, agentId: string, id: string): Promi
     keys.requireLiveOfAgent(agentId, id),
     keys.revokeOneOfAgent(agentId, id, account.deps.now()),
   ])
-  account.waiting.notifier.notify([agentId])
   return { name: key.name, last4: key.last4 }
 }
 

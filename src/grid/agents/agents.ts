@@ -122,8 +122,6 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
       leases.parkUnread(id, at),
       agents.softDelete(id, at),
     ])
-    // Waiting readers authenticate again, and find that their key was revoked.
-    account.waiting.notifier.notify([id])
     return { id, alias }
   })
 }

@@ -149,17 +149,9 @@ async function commit(delivery: Delivery): Promise<Delivered> {
     // What they found in the same text was recorded when it was held.
     ...message.guarded && (edited || !await hasVerdicts(from, id)) ? message.guarded.statements : [],
   ]
-  const first = unit.length
-  const deliveries = message.held ? [] : recipient.deliver(message)
-  unit.push(...deliveries, ...message.held || !step ? [] : step.statements(message))
-  const rows = await account.write(unit)
-  if (message.held) return { state: 'held' }
-  const { notifier } = account.waiting
-  if (!message.isInTaskAlone) {
-    notifier.notify(recipient.reached(rows.slice(first, first + deliveries.length).flat()))
-  }
-  notifier.wake(taskId === null ? [held.fromAgentId] : [held.fromAgentId, taskId])
-  return { state: 'approved' }
+  if (!message.held) unit.push(...recipient.deliver(message), ...step ? step.statements(message) : [])
+  await account.write(unit)
+  return { state: message.held ? 'held' : 'approved' }
 }
 
 async function hasVerdicts({ read }: AccountStore, message: string): Promise<boolean> {

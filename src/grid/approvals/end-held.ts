@@ -8,7 +8,7 @@ const expired = 'No one decided in time.'
 
 /** Record the decision, and tell the sender: with a message of the system, and in the task that it began or continued. */
 export async function endHeld(account: AccountStore, held: HeldToDecide, decided: Decided): Promise<void> {
-  const { home, messageId, recipient, fromAgentId, later } = held
+  const { home, messageId, recipient, later } = held
   const { at, reason, state } = decided
   const from = account.ofSender(held)
   // Who decides in another account is not told.
@@ -24,8 +24,6 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
     // It takes the id of the row, so that it is sent once.
     ...from.change.held.notify(held.id, messageId, text, at),
   ])
-  account.waiting.notifier.notify([fromAgentId])
-  account.waiting.notifier.wake(task === null ? [fromAgentId] : [fromAgentId, task])
 }
 
 /** Refuse a message whose time to decide is over. Does nothing if it was decided at the same time. */

@@ -47,7 +47,7 @@ export function answerOf(
   }
 }
 
-export function taskPart({ waiting }: AccountStore, step: TaskStep, message: ReviewedMessage): SendPart {
+export function taskPart(step: TaskStep, message: ReviewedMessage): SendPart {
   const { taskId } = step
   const open = step.open?.(message.id)
   const part = { ...(open && { preconditions: [open] }), needsMessage: true, refuse: step.check }
@@ -55,9 +55,6 @@ export function taskPart({ waiting }: AccountStore, step: TaskStep, message: Rev
   return {
     ...part,
     statements: step.statements(message),
-    stored() {
-      waiting.notifier.wake([taskId])
-      return { taskId }
-    },
+    stored: () => ({ taskId }),
   }
 }

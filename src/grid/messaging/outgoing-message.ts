@@ -133,8 +133,6 @@ export interface Recipient {
   requireOpen(message: ReviewedMessage, quotas: Quotas): Statement
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage): Statement
-  /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */
-  reached(delivered: UnitRows[number]): string[]
 }
 
 export interface OutgoingMessage {

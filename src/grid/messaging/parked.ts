@@ -32,11 +32,10 @@ export async function requeueMessages(
   }
   const requeued = await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
-    const { agents, parked } = account.change
+    const { agents, log, parked } = account.change
     const before = [...precondition, agents.requireLive([id])]
-    const rows = await account.write([...before, parked.requeue(id, messageId)])
+    const rows = await account.write([...before, parked.requeue(id, messageId), log.wakeAgents([id])])
     return rows[before.length]
   })
-  if (requeued.length > 0) account.waiting.notifier.notify([id])
   return { alias, requeued: requeued.length, left: await account.read.parked.count(id) }
 }

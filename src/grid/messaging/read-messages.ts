@@ -89,11 +89,10 @@ async function parkDamaged(account: AccountStore, leaseId: string, damaged: Dama
 
 /** Release a lease. If the database does not accept that, it is written later, or by the next process. */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
-  const { change, deps: { log, now }, waiting } = account
+  const { change, deps: { log, now } } = account
   const statements = change.leases.release(agentId, leaseId, now())
   try {
     await account.write(statements)
-    waiting.notifier.notify([agentId])
   } catch (error) {
     if (!isStorageFull(error)) log.warn('A lease will be released later', { error, leaseId })
     account.writeLater(statements)
@@ -169,9 +168,9 @@ export async function planClaim(
   { holder, expiresAt, key, wokenAt, selection }: ClaimOptions,
 ): Promise<PlannedClaim | undefined> {
   const { agentId } = callingAgent(account.actor)
-  const { change, deps, read: { inbox }, waiting: { notifier } } = account
-  // Only an inbox that has probably something to lease is claimed without a look, because a claim waits for others.
-  const expected = notifier.expected(agentId) || await inbox.unread(agentId)
+  const { change, deps, read: { inbox } } = account
+  // A claim waits for the commits of others, so it is not made for nothing.
+  const expected = await inbox.unread(agentId)
   if (expected === 0) return undefined
   const lease = { id: newId(), agent: agentId, holder, at: deps.now(), expiresAt, key }
   return { lease, parts: change.leases.take(lease, { ...budget, expected }, wokenAt ?? null, selection) }
@@ -185,19 +184,16 @@ export async function claimed(
   rows: UnitRows[number],
 ): Promise<Claim & { isDamaged: boolean }> {
   const { agentId, alias } = callingAgent(account.actor)
-  const { deps, read: { inbox, leases }, waiting: { notifier } } = account
+  const { deps, read: { inbox, leases } } = account
   const leased = leases.messages(rows)
   for (const message of leased.messages) account.trace.spans?.follow(message)
   const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
     return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
   })
-  // Reading the message of a task makes it `working`, in the same unit.
-  notifier.wake(leased.messages.flatMap(({ taskId }) => taskId === null ? [] : [taskId]))
   const turns = leased.longTurns && turnsOfRead(alias, leased.messages, leased.longTurns)
   if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
   if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
   const remaining = leased.remaining ?? await inbox.inTime(agentId, deps.now())
-  notifier.expect(agentId, remaining)
   return {
     messages,
     remaining,

@@ -3,28 +3,13 @@ import { GridError } from '../../errors.ts'
 import { didYouMean } from '../../lib/did-you-mean.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/names.ts'
 import { minute } from '../../lib/time.ts'
-import type { AccountStore, UnitRows } from '../../store/account.ts'
-import type { ReviewedMessage } from '../../store/account/new-message.ts'
-import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Recipient, Sender } from './outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */
 const activeMs = 10 * minute
 /** How many aliases are compared with one that is unknown. */
 const maxCompared = 1_000
-
-/** Delivers the message, and wakes who waits for it. What is in a task alone waits in no inbox. */
-export function recipientPart(
-  { waiting: { notifier } }: AccountStore,
-  recipient: Recipient,
-  message: ReviewedMessage,
-): SendPart {
-  return {
-    statements: recipient.deliver(message),
-    stored(delivered: UnitRows) {
-      if (!message.isInTaskAlone) notifier.notify(recipient.reached(delivered.flat()))
-    },
-  }
-}
 
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
   return to.trim().startsWith('#')
@@ -86,7 +71,6 @@ function inboxOf(
         : isRemote
         ? receipts.toRemoteAgent(message, agentId)
         : receipts.toAgent(message, agentId),
-    reached: () => [agentId],
   }
 }
 
@@ -106,6 +90,5 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
     deliver: (message) => fanOut.toMembers(message, found.id, found.memberCount),
     requireOpen: (message) => messages.requireMember(message, found.id),
     receipt: (message) => receipts.toChannel(message, message.at - activeMs),
-    reached: (delivered) => delivered.map((row) => String(row.agent_id)),
   }
 }

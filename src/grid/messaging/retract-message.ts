@@ -46,7 +46,6 @@ export async function retractMessage(
       }),
       ...taskId === null ? [] : account.change.tasks.withdraw(agentId, taskId, 'retracted', notice),
     ])
-    account.waiting.notifier.wake(taskId === null ? [agentId] : [agentId, taskId])
     return { message_id: id, recipient, delivery: 'retracted' }
   })
 }

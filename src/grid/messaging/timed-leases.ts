@@ -147,13 +147,12 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
 /** The caller did not get its lease: release it, unless a repeat has got it since, or its caller has ended it. */
 export async function releaseUntaken(account: AccountStore, leaseId: string, expiresAt: number): Promise<void> {
   const { agentId } = callingAgent(account.actor)
-  const { change, deps, waiting } = account
+  const { change, deps } = account
   const unit = [
     change.timedLeases.requireUntil(leaseId, expiresAt),
     ...change.leases.release(agentId, leaseId, deps.now()),
   ]
   await account.write(unit)
-  waiting.notifier.notify([agentId])
   await leaseChanged(account)
 }
 

@@ -27,6 +27,5 @@ export async function calledBack(store: Store, message: string, token: string): 
   const called = found.find(({ callbackSecret }) => isSameSecret(tokenOf(callbackSecret, message), token))
   if (!called) return false
   await store.write([remoteLines.lookNow(called, message, deps.now())])
-  store.waiting.notifier.notify([])
   return true
 }

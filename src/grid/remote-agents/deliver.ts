@@ -72,7 +72,6 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
       ...remoteAgents.putExchange(actor.agentId, accepted, at),
       ...remoteAgents.accepted(line, deps.now()),
     ])
-    if (message.taskId !== null) attempt.account.waiting.notifier.wake([message.taskId])
   })
 }
 

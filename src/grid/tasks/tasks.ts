@@ -111,9 +111,6 @@ export async function cancelTask(
     tasks.outcome(changer, id, event),
   ])
   if (rows.at(-1)!.length === 0) throw notCancelable(await findTask(account, id, recipient))
-  const { notifier } = account.waiting
-  notifier.notify([task.recipientAgentId])
-  notifier.wake([id])
   return await getTask(account, id, { recipient, connection, waits: true })
 }
 

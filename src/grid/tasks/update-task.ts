@@ -271,7 +271,6 @@ async function change(
       if (!await isRepeat(account, once)) throw error
     },
   )
-  account.waiting.notifier.wake([task.id])
   if (!rows || rows.at(-1)!.length > 0) return
   refuseEnded(await findReceived(account, { taskId: task.id }))
 }

@@ -1,6 +1,7 @@
 /** Messages that end unread: they expire, or their sender retracts them. See docs/delivery.md, "Messages that end". */
 import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
+import { wakeAgents } from './log.ts'
 
 /** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`. */
 export const isSending = `EXISTS (SELECT 1 FROM remote_senders AS remote
@@ -61,11 +62,6 @@ const removeExpiredParts = statement(`
 const removeExpiredUploads = releaseUploads(`SELECT messages.id FROM messages WHERE ${isOver}`)
 const eraseExpiredDetails = statement(`UPDATE messages SET a2a = NULL WHERE ${isOver} AND messages.a2a IS NOT NULL`)
 
-// Who waits in another process learns of it, too.
-const signal = statement(`
-  INSERT INTO log (kind, subject, home)
-  SELECT 'agent', id, account_id FROM agents WHERE account_id = :account AND id IN (SELECT value FROM json_each(:agents))`)
-
 /** A delivery whose time is over, and the message with its sender. */
 export interface ExpiringDelivery {
   seq: number
@@ -89,7 +85,7 @@ export const endings = {
       account.bind(erase, { id, body }),
       account.bind(removeParts, { id }),
       account.bind(removeUploads, { id }),
-      account.bind(signal, { agents: JSON.stringify([from]) }),
+      account.bind(wakeAgents, { agents: JSON.stringify([from]) }),
     ],
     /** Expire deliveries that are still unread. Files go with the last recipient. Triggers fail the tasks. */
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
@@ -100,7 +96,7 @@ export const endings = {
         account.bind(removeExpiredParts, { messages }),
         account.bind(removeExpiredUploads, { messages }),
         account.bind(eraseExpiredDetails, { messages }),
-        account.bind(signal, { agents }),
+        account.bind(wakeAgents, { agents }),
       ]
     },
   }),

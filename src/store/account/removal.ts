@@ -33,7 +33,7 @@ const tables = `
   remote_agents push_notices push_subscriptions
   mail_digests snoozes seats thread_seen edges thread_agents thread_messages threads leases oauth_tokens oauth_grants
   credentials trials usage conversation_turns agent_access agent_skills skills channel_members channels invitations
-  memberships activity`.trim().split(/\s+/)
+  memberships activity skipped_rows`.trim().split(/\s+/)
 
 const drains = tables.map((table): Query<Row> => {
   const key = keys[table] ?? 'rowid'
@@ -85,14 +85,12 @@ const forgetImport = statement(`DELETE FROM store_facts WHERE key = 'import:' ||
 const importing = query<{ one: number }>(`SELECT 1 AS one FROM accounts WHERE id = :account AND state = 'importing'`)
 
 const deletion = query<{ deletedAt: number | null }>(`SELECT deleted_at FROM accounts WHERE id = :account`)
-const live = query<{ id: string }>(`SELECT id FROM agents WHERE account_id = :account AND deleted_at IS NULL`)
 
 export const removal = {
   reads: (account: AccountDb) => ({
     /** When the account was deleted, in milliseconds since the epoch; undefined if it was not. */
     deletedAt: async () => (await account.one(deletion))?.deletedAt ?? undefined,
     isImporting: async () => await account.one(importing) !== undefined,
-    liveAgents: async () => (await account.all(live)).map(({ id }) => id),
   }),
   changes: (account: AccountDb) => ({
     /** Fails the unit if the account is deleted when it runs. */

@@ -222,6 +222,7 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
   ],
   'numbers of one grid': ['messages.seq', 'deliveries.seq', 'task_events.seq', 'threads.id', 'tasks.bytes'],
   'of the grid where it happened': [
+    'skipped_rows',
     'messages.traceparent',
     'tasks.repeat_hash',
     'accounts.state',

@@ -162,7 +162,10 @@ const moves = [
     `DELETE FROM ${table} WHERE account_id = :from`
   ),
 ].map(statement).concat(
-  placing('places of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${positionOf('conversations')}`),
+  placing(
+    'places of messages that move',
+    `m.account_id = :from AND m.seq BETWEEN 1 AND ${positionOf('conversations')}`,
+  ),
   counting('counts of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${positionOf('traffic')}`),
   statement(`
     UPDATE agents SET deleted_at = :at, moved_to = :to WHERE account_id = :from AND ${isMoved('id')}`),

@@ -1,13 +1,6 @@
 /** The follower `conversations`: the places of messages in conversations. */
 import type { Row } from '@libsql/client'
-import {
-  crossAccountQuery,
-  crossAccountStatement,
-  type Db,
-  type Query,
-  type Statement,
-  statement,
-} from '../sql.ts'
+import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Statement, statement } from '../sql.ts'
 import { isAtPosition, type StoredFollower } from './pulse.ts'
 
 /** The position of a follower; no row while what it wrote is being removed. */

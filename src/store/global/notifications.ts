@@ -92,8 +92,8 @@ const due = crossAccountQuery<DueNotice>(
       row_number() OVER (PARTITION BY sub.user_id ORDER BY notice.due_at) AS turn
     FROM push_notices AS notice
     CROSS JOIN push_subscriptions AS sub ON sub.account_id = notice.account_id AND sub.id = notice.subscription_id
-    CROSS JOIN sessions ON sessions.id = sub.session_id AND sessions.ended_at IS NULL
-    WHERE notice.due_at <= :at)
+    LEFT JOIN sessions ON sessions.id = sub.session_id
+    WHERE notice.due_at <= :at AND sessions.ended_at IS NULL)
   WHERE turn <= ${maxDueOfUser} ORDER BY due_at LIMIT :limit`,
 )
 const renew = crossAccountStatement(

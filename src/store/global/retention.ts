@@ -84,6 +84,7 @@ const removals = {
   'passkey challenges': removal('passkey_challenges', 'expires_at <= :until'),
   links: removal('links', 'expires_at <= :until'),
   attempts: removal('attempts', 'created_at <= :until'),
+  'skipped rows': removal('skipped_rows', 'at <= :until', { name: 'old skipped rows' }),
   invitations: removal('invitations', 'expires_at <= :until', { name: 'expired invitations' }),
 }
 /** How many usual rows one stands for: a task has some ten, and a row of an upload is long. */

@@ -11,5 +11,8 @@ const beDue = crossAccountStatement(
 
 export const taskNotices = (db: Db) => ({
   /** Each configuration sends what its task has, from its own position on: so this may be repeated. */
-  beDue: (batch: { after: number; upTo: number }, at: number): Statement => ({ ...db.bind(beDue, { ...batch, at }), rows: 10 }),
+  beDue: (batch: { after: number; upTo: number }, at: number): Statement => ({
+    ...db.bind(beDue, { ...batch, at }),
+    rows: 10,
+  }),
 })

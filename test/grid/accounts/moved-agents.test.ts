@@ -17,7 +17,7 @@ import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { hour } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { dump, rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
@@ -193,7 +193,7 @@ onEachDatabase((open) => {
           ),
         )
       const kept = await counted()
-      await grid.store.write([grid.store.global.threadProjection.startAgain()])
+      await grid.store.write([grid.store.global.conversations.startAgain(), grid.store.global.traffic.startAgain()])
       await followLog(grid.store)
       expect(await shown(grid.acme.id)).toEqual(whole)
       expect(await counted()).toEqual(kept)

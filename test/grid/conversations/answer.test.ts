@@ -11,7 +11,7 @@ import {
 import { openConversation } from '../../../src/grid/conversations/open.ts'
 import { chooseAlias, giveUpAlias } from '../../../src/grid/people/seats.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'

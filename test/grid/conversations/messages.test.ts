@@ -12,7 +12,7 @@ import {
 import { listThreads } from '../../../src/grid/conversations/threads.ts'
 import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'

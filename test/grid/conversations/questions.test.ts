@@ -7,7 +7,7 @@ import { replyToMessage, writeMessage } from '../../../src/grid/conversations/wr
 import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
 import { hour } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { say } from '../../support/conversations.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import { storeOf, type TestGrid } from '../../support/grid.ts'
@@ -127,7 +127,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
 
     // What is known of conversations is made again; the dismissal is kept.
-    await grid.store.write([grid.store.global.threadProjection.startAgain()])
+    await grid.store.write([grid.store.global.conversations.startAgain(), grid.store.global.traffic.startAgain()])
     await followLog(grid.store)
     expect(await waiting()).toEqual([])
 

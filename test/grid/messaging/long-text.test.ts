@@ -1,6 +1,6 @@
 /** Texts of more than 10,000 characters: the message has the beginning, a part the whole. */
 import { beforeEach, expect, test } from 'vitest'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { endpointOf, postA2a, request, send03 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

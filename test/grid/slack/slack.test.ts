@@ -5,7 +5,7 @@ import { createChannel, deleteChannel, setChannelMembers } from '../../../src/gr
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { setMemberRole } from '../../../src/grid/people/team.ts'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { askToLinkSlack, connectSlack, disconnectSlack, tellOfSlack } from '../../../src/grid/slack/connect.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { fromSlackText } from '../../../src/remote/slack.ts'

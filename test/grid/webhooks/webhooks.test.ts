@@ -13,7 +13,7 @@ import { allowService, disallowService } from '../../../src/grid/guardrails/cons
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { day, hour, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { tellWebhooks } from '../../../src/worker/webhooks.ts'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -100,7 +100,7 @@ test('a projection that is made again tells nothing a second time', async () => 
   await send('one')
   await step()
 
-  await grid.store.write([grid.store.global.threadProjection.startAgain()])
+  await grid.store.write([grid.store.global.conversations.startAgain(), grid.store.global.traffic.startAgain()])
   await step()
 
   expect(hook.taken).toHaveLength(1)

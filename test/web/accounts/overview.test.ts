@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { hour } from '../../../src/lib/time.ts'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { seated } from '../../support/seats.ts'

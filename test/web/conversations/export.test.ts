@@ -1,7 +1,7 @@
 /** A conversation as a file. docs/security.md, "People who read". */
 import { expect, test } from 'vitest'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { say } from '../../support/conversations.ts'
 import { storeOf, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'

@@ -1,6 +1,6 @@
 /** Consent to services that check the messages of a person, on the page of their profile. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { followLog } from '../../../src/worker/threads.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { signingSecret, testProviders } from '../../support/guarded.ts'
 import { make } from '../../support/guardrails.ts'

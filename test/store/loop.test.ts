@@ -1,4 +1,4 @@
-/** Waits are woken by deliveries of other processes. See docs/delivery.md, "Waiting". */
+/** The loop of a process: waits are woken by what other processes store. See docs/delivery.md, "Waiting". */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
@@ -45,7 +45,7 @@ test('a wait in one process is answered within 300 ms of a send in another', asy
     await sibling.idle(1)
     // After its first poll, which wakes every wait.
     const before = sibling.polls.length
-    await waitFor('a poll of the other process', () => sibling.polls.slice(before).includes('new deliveries'))
+    await waitFor('a poll of the other process', () => sibling.polls.length > before)
     await sendMessage(actorAt(grid.store, grid.alice), { to: '@bob', text })
     const sentAt = performance.now()
 
@@ -58,12 +58,16 @@ test('a wait in one process is answered within 300 ms of a send in another', asy
 
 test('a send between the first read of a wait and the first poll of the process is not missed', async () => {
   const { store, idle } = await openSibling()
-  const { newDeliveries } = store.global
-  const newest = newDeliveries.newest
-  newDeliveries.newest = async () => {
-    await idle(1)
-    await sendMessage(actorAt(grid.store, grid.alice), { to: '@bob', text: 'between' })
-    return await newest()
+  const { pulses } = store.global
+  const read = pulses.read
+  let isFirst = true
+  pulses.read = async () => {
+    if (isFirst) {
+      isFirst = false
+      await idle(1)
+      await sendMessage(actorAt(grid.store, grid.alice), { to: '@bob', text: 'between' })
+    }
+    return await read()
   }
 
   const startedAt = performance.now()
@@ -129,7 +133,7 @@ async function openSibling() {
 }
 
 function isPoll(crossAccountQuery: string | undefined): boolean {
-  return crossAccountQuery === 'new deliveries' || crossAccountQuery === 'newest delivery'
+  return crossAccountQuery === 'pulse'
 }
 
 function bobAt(store: Store) {
