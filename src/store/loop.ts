@@ -77,13 +77,15 @@ interface LoopOptions {
   log: Log
   /** The clock of the grid, for times that are stored. */
   now(): number
+  /** How long to wait after a failure. */
+  retryMs?: number
 }
 
 /** Other processes may have stored something. */
 const pollMs = second
 /** How long a row waits for others, so that one batch of a grid follower has many. */
 const gatherMs = 40
-const retryMs = second
+const defaultRetryMs = second
 /** A follower that does not move for so long although there is more to read stands still. */
 const standsMs = hour
 /** From so many rows on, the progress of a follower is logged, and how often. */
@@ -94,6 +96,7 @@ const maxFailures = 3
 
 export class Loop {
   readonly #options: LoopOptions
+  readonly #retryMs: number
   readonly #followers = new Set<RunningFollower>()
   readonly #duties = new Set<RunningDuty>()
   readonly #work = new Set<Promise<void>>()
@@ -108,6 +111,7 @@ export class Loop {
 
   constructor(options: LoopOptions) {
     this.#options = options
+    this.#retryMs = options.retryMs ?? defaultRetryMs
   }
 
   /** Run a follower from now on. Returns the function that ends this and waits for its batch. */
@@ -205,7 +209,7 @@ export class Loop {
       for (const running of this.#duties) this.#perform(running, pulse)
     } catch (error) {
       this.#options.log.warn('The database could not be asked what happened', { error })
-      this.#schedule(retryMs)
+      this.#schedule(this.#retryMs)
     }
   }
 
@@ -268,7 +272,7 @@ export class Loop {
 
   async #failed(running: RunningFollower, after: number, end: number, error: unknown): Promise<void> {
     const { follower } = running
-    running.retryAt = performance.now() + retryMs
+    running.retryAt = performance.now() + this.#retryMs
     // The storage has said so.
     if (isStorageFull(error)) return
     this.#options.log.warn('A follower of the log failed, and tries again', { error, follower: follower.name })
