@@ -144,16 +144,17 @@ onEachDatabase((open) => {
 
   test('of a read and a retraction at the same time, one has the message', async () => {
     const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
-    // The reader begins some steps after the sender.
-    const later = async (steps: number) => {
+    // One of the two begins some steps after the other.
+    const later = async <T>(steps: number, act: () => Promise<T>) => {
       for (let n = 0; n < steps; n++) await bob.read.inbox.unread(grid.bob.id)
-      return (await readMessages(bob, {})).messages.length
+      return await act()
     }
     const winners: string[] = []
     for (let n = 0; n < 24; n++) {
       const id = await send('@bob')
-      const isRetracted = retractMessage(alice, callingAgent(alice.actor), id).then(() => true, () => false)
-      const messages = await later(n % 6)
+      const isRetracted = later(3, () => retractMessage(alice, callingAgent(alice.actor), id))
+        .then(() => true, () => false)
+      const messages = await later(n % 8, async () => (await readMessages(bob, {})).messages.length)
       expect(messages).toBe(await isRetracted ? 0 : 1)
       winners.push(messages === 0 ? 'retraction' : 'read')
     }
@@ -253,7 +254,7 @@ onEachDatabase((open) => {
     const signal = new Signal()
     const stop = grid.store.waiting.notifier.watch(grid.alice.id, signal)
     const signals = () =>
-      rows(grid, 'SELECT count(*) AS n FROM log WHERE agent_id = ?', [grid.alice.id])
+      rows(grid, 'SELECT count(*) AS n FROM log WHERE subject = ?', [grid.alice.id])
         .then(([{ n }]) => Number(n))
     const before = await signals()
     await send('@bob', { expires_in_seconds: 10 })
