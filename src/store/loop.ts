@@ -299,7 +299,8 @@ export class Loop {
     const waitMs = duty.everyMs === undefined
       ? Math.max((pulse.due.get(duty.name) ?? Infinity) - this.#options.now(), running.nextAt - performance.now())
       : running.nextAt - performance.now()
-    if (waitMs > 0) return this.#schedule(waitMs)
+    // Repeated duties have time until the next look. Each look is a request to a remote database.
+    if (waitMs > 0) return duty.everyMs === undefined ? this.#schedule(waitMs) : undefined
     running.isBusy = true
     const work = duty.run().catch((error) => {
       this.#options.log.warn('A task of the worker failed', { error, task: duty.name })

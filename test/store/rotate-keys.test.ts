@@ -211,7 +211,7 @@ test('a newest key that a process lacks is refused while that process lives', as
   const grid = await testGrid({ env: { GRID_KEYS: first } })
   await addGuardrails(grid, 1)
   const heartbeat = (n: number, ...rings: string[]) =>
-    grid.store.write([grid.store.global.instances.heartbeat('other', n, '{}', rings.map(idOf), 1)])
+    grid.store.write(grid.store.global.instances.heartbeat('other', n, '{}', rings.map(idOf), 1))
   const rotating = (whileWaiting: () => Promise<unknown>) =>
     rotateKeys(under(grid, `${second},${first}`), async () => void await whileWaiting())
 

@@ -110,7 +110,7 @@ test('while another process makes a backup, none has failed', async () => {
   const { backups, instances } = grid.store.global
   const at = grid.clock.now
   await grid.store.write([backups.noteFailed({ at, reason: 'It ended.', process: 'p2' })])
-  await grid.store.write([instances.heartbeat('p2', 1, '{}', [], at)])
+  await grid.store.write(instances.heartbeat('p2', 1, '{}', [], at))
   const remote = Object.assign({}, grid.store, { durability: 'remote' as const })
   await grid.store.write([backups.claim(at, hour)])
 

@@ -86,7 +86,14 @@ export const clock = (db: Db) => ({
 
 const maxLeases = 1_000
 
-const all = query<{ id: string; heartbeats: number; present: string; ring: string }>(
+interface Instance {
+  id: string
+  heartbeats: number
+  present: string
+  ring: string
+}
+
+const all = query<Instance>(
   `SELECT id, heartbeats, present, ring FROM instances`,
 )
 const heartbeat = statement(`
@@ -108,14 +115,21 @@ const inFlight = crossAccountQuery<{
   ORDER BY created_at LIMIT ${maxLeases}`,
 )
 
+/** A process, by its row. */
+export function instanceOf({ id, heartbeats, present, ring }: Instance) {
+  return { id, heartbeats, present, keyIds: ring.split(',').filter((id) => id !== '') }
+}
+
 export const instances = (db: Db) => ({
-  async all() {
-    const rows = await db.all(all)
-    return rows.map((row) => ({ ...row, keyIds: row.ring.split(',').filter((id) => id !== '') }))
-  },
-  /** Record a heartbeat: a number that rises. `present` is JSON of who is at agents through the process. */
-  heartbeat: (id: string, heartbeats: number, present: string, keyIds: readonly string[], at: number): Statement =>
+  all: async () => (await db.all(all)).map(instanceOf),
+  /**
+   * Record a heartbeat: a number that rises. `present` is JSON of who is at agents through the process. The rows of the
+   * second statement are those of all processes, for `instanceOf`.
+   */
+  heartbeat: (id: string, heartbeats: number, present: string, keyIds: readonly string[], at: number): Statement[] => [
     db.bind(heartbeat, { id, heartbeats, present, ring: keyIds.join(), at }),
+    db.bind(all),
+  ],
   remove: (id: string): Statement => db.bind(remove, { id }),
   /** Leases without an expiry, and those that have expired at `now`. Oldest first, at most 1,000; only ids and times. */
   leases: (now: number) => db.all(inFlight, { now }),
