@@ -55,7 +55,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
   if (health) {
     findings.push(
       checkDurability(config, path, health),
-      checkKeyRing(config, path, health, server),
+      await checkKeyRing(config, path, health, server),
       checkClock(health),
     )
   }

@@ -1,6 +1,7 @@
 /** Why the database cannot be opened, in sentences for the operator: the file or address, the reason, the next step. */
 import { dirname } from 'node:path'
 import { GridError } from '../errors.ts'
+import { newKeyInShell } from '../lib/key-ring.ts'
 import { errorCode, isBusy, isConnectionLoss, isFull } from './driver/database-errors.ts'
 import { databaseInUse, isNoSpace } from './driver/local-file.ts'
 
@@ -20,6 +21,7 @@ type StartErrorCode =
   | 'invalid_key_ring'
   | 'key_ring_missing'
   | 'key_ring_not_accessible'
+  | 'key_ring_wrong'
   | 'migration_changed'
   | 'no_database'
   | 'not_a_database'
@@ -50,6 +52,22 @@ export function emptyDatabase(path: string): StartError {
     `The database ${path} is empty, but the key ring ${path}.keys next to it is of a grid with data. Restore a backup with ` +
       '"agent-grid restore". To begin a new grid, move the key ring away.',
   )
+}
+
+/** The key ring has other keys under these ids than those that have encrypted. `file` is absent for `GRID_KEYS`. */
+export function wrongKeyRing(ids: readonly string[], file: string | undefined): StartError {
+  return new StartError(
+    'key_ring_wrong',
+    `${file ?? 'GRID_KEYS'} has another key ${ids.join(', ')} than the one that encrypted stored tokens. ` +
+      restoreKeyRing(file),
+  )
+}
+
+/** What to do without the keys of stored tokens. `file` is absent for `GRID_KEYS`. */
+export function restoreKeyRing(file: string | undefined): string {
+  const command = file === undefined ? `GRID_KEYS="${newKeyInShell}"` : `(umask 077; echo "${newKeyInShell}" > ${file})`
+  return 'Restore the key ring from where it is kept apart from the data. If it is lost, make one with a new id ' +
+    `(${command}), and enter the tokens again.`
 }
 
 /** Explain what opening the database at `url` failed with. `path` is that of a local file. Other errors stay as they are. */

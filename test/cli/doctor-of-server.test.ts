@@ -55,10 +55,10 @@ test('settings of the doctor that are not those of the running grid are found', 
 
 test('a server with another key ring, or other pragmas, than the settings name is to be restarted', async () => {
   const store = await openStore(processDeps(readConfig({ ...env, DURABILITY: 'relaxed' })))
-  const { keys, writeMode } = await store.health()
+  const { writeMode, ...health } = await store.health()
   const config = readConfig(env)
 
-  expect(checkKeyRing(config, grid.path, { keys }, { build: fullVersion, keyIds: ['old'] })).toMatchObject({
+  expect(await checkKeyRing(config, grid.path, health, { build: fullVersion, keyIds: ['old'] })).toMatchObject({
     ...{ status: 'warning', action: 'Restart the grid.' },
   })
   expect(checkDurability(config, grid.path, { writeMode })).toMatchObject({

@@ -64,6 +64,10 @@ describe('a grid that is stopped', () => {
       /Restore the key ring/,
       () => writeFileSync(`${path}.keys`, newKeyRing()),
     ],
+    ['another key under the id of one', 'key_ring', 'broken', /If it is lost, make one with a new id/, () => {
+      const [id] = readFileSync(`${path}.keys`, 'utf8').split(':')
+      writeFileSync(`${path}.keys`, newKeyRing().replace(/^[^:]+/, id))
+    }],
     ['a missing key ring', 'key_ring', 'broken', /Restore the key ring/, () => rmSync(`${path}.keys`)],
     [
       'a damaged key ring',

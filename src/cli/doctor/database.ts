@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config.ts'
-import { createKeyRing, isKeyRing } from '../../lib/key-ring.ts'
+import { createKeyRing, isKeyRing, wrongKeys } from '../../lib/key-ring.ts'
 import { day, hour, second } from '../../lib/time.ts'
 import { fullVersion } from '../../lib/version.ts'
 import { backupsIn, mayBeFolder } from '../../store/backup/files.ts'
 import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
-import { StartError } from '../../store/start-error.ts'
+import { restoreKeyRing, StartError } from '../../store/start-error.ts'
 import { CommandError, storeCommand } from '../command.ts'
 import { askHolder, isInUse } from '../store-command.ts'
 import { isPublic } from './settings.ts'
@@ -95,19 +95,27 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseHealth): Fi
 }
 
 /** Whether the key ring, of the settings or next to the local file, has the keys of the stored tokens. */
-export function checkKeyRing(
+export async function checkKeyRing(
   { gridKeys }: Config,
   path: string | undefined,
-  { keys }: Pick<DatabaseHealth, 'keys'>,
+  { keys, keyChecks }: Pick<DatabaseHealth, 'keys' | 'keyChecks'>,
   server: LookedAt['server'],
-): Finding {
-  const keep =
-    'Restore the key ring from where it is kept apart from the data; without it the tokens must be entered again.'
+): Promise<Finding> {
+  const keep = restoreKeyRing(gridKeys === undefined ? path && `${path}.keys` : undefined)
   const ring = gridKeys ?? (path && readRing(`${path}.keys`))
   if (ring !== undefined && !isKeyRing(ring)) {
     return broken('key_ring', 'The file next to the database is not a key ring.', keep)
   }
-  const { ids } = createKeyRing(ring)
+  const keyRing = createKeyRing(ring)
+  const { ids } = keyRing
+  const wrong = await wrongKeys(keyRing, keyChecks)
+  if (wrong.length > 0) {
+    return broken(
+      'key_ring',
+      `The key ring has other keys with the ids of those that encrypted: ${wrong.join(', ')}.`,
+      keep,
+    )
+  }
   const missing = keys.filter(({ key }) => !ids.includes(key))
   if (missing.length > 0) {
     const names = missing.map(({ key, tokens }) => `${key} (stored tokens: ${tokens})`).join(', ')
