@@ -31,6 +31,7 @@ describe('a grid that is stopped', () => {
 
     const report = await examine(env, false)
 
+    expect(report.checks[0].check).toBe('settings')
     // The folder of the tests may be on a file system that is not meant for a database.
     expect(report.checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
     expect(readdirSync(grid.folder)).toEqual([...new Set([...before, 'grid.db.lock'])].sort())

@@ -51,7 +51,7 @@ test('the commands above the unit make a file of settings that only root reads, 
   const folder = mkdtempSync('/tmp/agent-grid-service-')
   const file = join(folder, 'agent-grid.env')
   const { stdout } = await install()
-  const [, command] = stdout.match(/^#   sudo (sh -c .*)$/m)!
+  const [, command] = stdout.match(/^# +sudo (sh -c .*)$/m)!
   const run = () => execFileSync('sh', ['-c', command.replace('/etc/agent-grid.env', file)])
 
   run()
