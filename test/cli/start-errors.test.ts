@@ -77,7 +77,8 @@ test.each(isLong ? runtimes : ['node'] as const)(
       [`file:${newer}`]: ['schema_newer', `The database ${newer} has schema`],
       [`file:${edited}`]: [
         'migration_changed',
-        `The database ${edited} was migrated with another version of step 0000_grid`,
+        `The database ${edited} was migrated with another version of step 0000_grid than this program has. ` +
+        'Use the agent-grid that migrated it. To change to this one, export each account with that one, and import it',
       ],
       [`file:${foreign}`]: [
         'database_not_empty',
