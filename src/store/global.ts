@@ -5,6 +5,7 @@ import { backups, clock, instances } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { credentials, type KeyCache } from './global/credentials.ts'
 import { imports } from './global/imports.ts'
+import { keyChecks } from './global/key-checks.ts'
 import { invitations, links } from './global/links.ts'
 import { livePlaces, threadProjection } from './global/thread-projection.ts'
 import { newDeliveries } from './new-deliveries.ts'
@@ -39,6 +40,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     instances: instances(db),
     invitations: invitations(db),
     links: links(db),
+    keyChecks: keyChecks(db),
     livePlaces: livePlaces(db),
     notifications: notifications(db),
     oauth: oauth(db),

@@ -36,7 +36,7 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
     every(hour, () => keepSigningKeys(store), minute),
     every(hour, () => checkDomains(store), minute),
     every(10 * minute, () => Promise.resolve(removePreviousFiles(store, startedAt))),
-    every(minute, () => backUpIfDue(store)),
+    every(minute, (isFirst) => backUpIfDue(store, isFirst), 0),
     every(5 * second, () => tellOfPauses(store)),
     every(2 * second, () => notifier.run()),
     every(second, () => remoteLines.run(), 0),
@@ -67,14 +67,14 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
   }
 
   /** Run `task` again `ms` after it has ended. Returns the function that stops this and waits for the running task. */
-  function every(ms: number, task: () => Promise<void>, firstMs = ms): () => Promise<void> {
+  function every(ms: number, task: (isFirst: boolean) => Promise<void>, firstMs = ms): () => Promise<void> {
     let running = Promise.resolve()
-    let timer = setTimeout(run, firstMs)
-    function run(): void {
-      running = task()
+    let timer = setTimeout(run, firstMs, true)
+    function run(isFirst: boolean): void {
+      running = task(isFirst)
         .catch(logFailure)
         .finally(() => {
-          if (!stopping.signal.aborted) timer = setTimeout(run, ms)
+          if (!stopping.signal.aborted) timer = setTimeout(run, ms, false)
         })
     }
     return async () => {
