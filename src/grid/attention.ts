@@ -12,7 +12,7 @@ import type { PlacedConversation } from '../store/account/turns.ts'
 import type { ClaimOffer } from './accounts/claim.ts'
 import { authorize } from './authorize.ts'
 import { mayRead, readerOf } from './conversations/may-read.ts'
-import { megabyte } from './messaging/quota.ts'
+import { fullInboxes, megabyte, nearlyUsed } from './messaging/quota.ts'
 import type { PausedConversation } from './messaging/turns.ts'
 import { taskFilters } from './tasks/seen-tasks.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
@@ -131,10 +131,19 @@ const maxLong = 10
 const keyUnusedMs = 90 * day
 const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
-const nearlyUsed = 0.8
 
 type Row<
-  Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys' | 'access',
+  Name extends
+    | 'waiting'
+    | 'full'
+    | 'returned'
+    | 'remote'
+    | 'parked'
+    | 'refused'
+    | 'failing'
+    | 'blocking'
+    | 'keys'
+    | 'access',
 > = Awaited<
   ReturnType<AccountStore['read']['attention'][Name]>
 >[number]
@@ -164,6 +173,7 @@ export type Condition =
     | { kind: 'webhook'; of: Awaited<ReturnType<AccountStore['read']['webhooks']['failing']>>[number] }
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
+    | { kind: 'inbox'; of: Row<'full'> }
     | { kind: 'person'; of: AwaitedPerson }
     | { kind: 'refused'; of: Row<'refused'> }
     | { kind: 'turns'; of: PlacedConversation }
@@ -197,6 +207,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     remote,
     webhooks,
     parked,
+    inboxes,
     waiting,
     people,
     refused,
@@ -214,6 +225,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     attention.remote(at - unreadForLongMs),
     account.read.webhooks.failing(at - unreadForLongMs),
     attention.parked(at - parkedForMs),
+    fullInboxes(account),
     attention.waiting(at - unreadForLongMs),
     questions.people(at - unreadForLongMs, at),
     attention.refused(at - failedForMs, manyRefused),
@@ -239,6 +251,10 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: id, since: pausedAt ?? failingSince, level: 1 }
     }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
+    // Full is twice as bad as nearly full.
+    ...all('inbox', inboxes, (of) => {
+      return { subject: of.agentId, since: null, level: Math.max(of.unread >= of.max ? 2 : 1, of.refused) }
+    }),
     ...all('unread', withPresence(account, waiting), (of) => {
       return { subject: of.agentId, since: of.since, level: of.unread }
     }),
