@@ -119,7 +119,7 @@ const unreadForLongMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
 const parkedForMs = 7 * day
 const failedForMs = day
-/** Tasks that failed or wait for input are told for as long. */
+/** Tasks that failed, wait for input or are quiet are told for as long. */
 const tasksForMs = 7 * day
 const needyStates = [...taskFilters.failed, ...taskFilters.input]
 /** From how many refused calls of one caller on. One may be a slip. */
@@ -220,7 +220,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     turns.paused(),
     attention.failing(failedSince),
     attention.blocking(failedSince, manyBlocked),
-    account.read.seenTasks.list(needyStates, at - tasksForMs, maxOfKind, 0),
+    account.read.seenTasks.needy(needyStates, at - tasksForMs, maxOfKind),
     attention.returned(),
     attention.remote(at - unreadForLongMs),
     account.read.webhooks.failing(at - unreadForLongMs),
@@ -242,7 +242,11 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       failing,
       (of) => ({ subject: of.guardrailId, since: of.since, level: of.unchecked + of.refused }),
     ),
-    ...all('task', tasks, (of) => ({ subject: of.id, since: of.statusAt, level: 1 })),
+    ...all('task', tasks, (of) => ({
+      subject: of.id,
+      since: of.quietSince ?? of.statusAt,
+      level: of.quietSince === null ? 2 : 1,
+    })),
     ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('remote', remote, ({ agentId, pausedAt, failingSince, unread }) => {
       return { subject: agentId, since: pausedAt ?? failingSince, level: Math.max(1, unread) }

@@ -57,15 +57,22 @@ export function inWords(condition: Condition, now: number): Words {
       }
     }
     case 'task': {
-      const { client, recipient, state } = condition.of
+      const { client, recipient, state, quietSince } = condition.of
       const isFailed = state === 'failed' || state === 'rejected'
       return {
         icon: 'tasks',
         tone: isFailed ? 'bad' : 'warning',
         what: isFailed
           ? <>A task of {named([client])} for {named([recipient])} {state === 'failed' ? 'failed' : 'was rejected'}</>
-          : <>{named([recipient])} needs input of {named([client])} for a task</>,
-        facts: [since],
+          : quietSince === null
+          ? <>{named([recipient])} needs input of {named([client])} for a task</>
+          : (
+            <>
+              {named([recipient])} has said nothing about a task of {named([client])} for{' '}
+              {durationInWords(now - quietSince)}
+            </>
+          ),
+        facts: [quietSince === null ? since : 'it is working'],
       }
     }
     case 'blocked': {

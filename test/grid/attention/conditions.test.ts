@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention.ts'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
+import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour } from '../../../src/lib/time.ts'
@@ -11,6 +12,8 @@ import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { person } from '../../support/people.ts'
+import { failTasks } from '../../../src/worker/retention.ts'
+import { askFor } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
@@ -71,6 +74,28 @@ test('an inbox needs a person from 80 % of its quota on, and when it refuses oth
   expect(await kinds()).toEqual(['inbox'])
   await readMessages(storeOf(grid, desk), {})
   expect(await kinds()).toEqual([])
+})
+
+test('a task that is quiet for an hour needs a person until there is news of it', async () => {
+  const alice = storeOf(grid, grid.alice)
+  const bob = storeOf(grid, grid.bob)
+  const { id } = await askFor(alice, 'a long job')
+  await readMessages(bob, {})
+  const since = grid.clock.now
+  grid.clock.now += hour - 1
+  await failTasks(grid.store)
+  expect(await kinds()).toEqual([])
+  grid.clock.now += 1
+  await failTasks(grid.store)
+  grid.clock.now += hour
+
+  expect(await found()).toMatchObject([
+    { kind: 'task', subject: id, since, level: 1, of: { state: 'working', client: 'alice', recipient: 'bob' } },
+  ])
+  await updateTask(bob, { taskId: id, text: 'part one', artifact: { id: 'a' } })
+  expect(await kinds()).toEqual([])
+  await updateTask(bob, { taskId: id, state: 'failed' })
+  expect(await found()).toMatchObject([{ kind: 'task', subject: id, since: grid.clock.now, level: 2 }])
 })
 
 test('who wrote an unread message is told to those who may read it', async () => {
