@@ -409,6 +409,7 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
   'numbers of one grid': ['messages.seq', 'deliveries.seq', 'task_events.seq', 'threads.id', 'tasks.bytes'],
   'of the grid where it happened': [
     'messages.traceparent',
+    'tasks.quiet',
     'tasks.repeat_hash',
     'accounts.state',
     'accounts.deleted_at',

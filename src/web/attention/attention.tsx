@@ -33,7 +33,7 @@ const groups = {
   waiting: { title: 'Waiting', kinds: ['unread', 'person'] },
   failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'webhook', 'parked'] },
   refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
-  limits: { title: 'Limits', kinds: ['quota'] },
+  limits: { title: 'Limits', kinds: ['quota', 'inbox'] },
   domains: { title: 'Domains', kinds: ['domain'] },
   claims: { title: 'Claims', kinds: ['claim'] },
   access: { title: 'Access', kinds: ['access'] },
