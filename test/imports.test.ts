@@ -79,7 +79,7 @@ const rules: Record<string, Rule> = {
   'oauth/': {
     ...browserDoor,
     types: [...browserDoor.types!, 'store/global/'],
-    packages: ['hono', 'zod', 'oslo'],
+    packages: ['hono', 'zod'],
   },
   'web/': browserDoor,
   'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'errors.ts', 'lib/'], types: ['deps.ts'] },
@@ -131,7 +131,8 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts'],
     packages: [
       'hono',
-      'oslo',
+      '@oslojs/crypto',
+      '@oslojs/encoding',
       'zod',
       'ipaddr.js',
       'leven',

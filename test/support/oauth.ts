@@ -1,7 +1,7 @@
 /** A simulated OAuth client, and the user who answers the consent page. */
 import { createSessions, type Visitor } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
-import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
+import { codeChallengeOf } from '../../src/lib/secrets.ts'
 import { rows } from './database.ts'
 import { type TestAccount, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
 import { membership } from './people.ts'
@@ -88,7 +88,7 @@ export async function authorizeQuery(grid: OAuthGrid, changes: Record<string, st
     response_type: 'code',
     client_id: grid.clientId,
     redirect_uri: callback,
-    code_challenge: await codeChallengeOf(verifier),
+    code_challenge: codeChallengeOf(verifier),
     code_challenge_method: 'S256',
     state: 'x7',
     resource: gridUrl,
