@@ -101,7 +101,7 @@ const rules: Record<string, Rule> = {
   'auth/': {
     ours: ['errors.ts', 'lib/'],
     types: ['store/', 'deps.ts', 'request-context.ts'],
-    packages: ['hono', 'oslo', 'hash-wasm', 'zod', '@simplewebauthn/server', 'otpauth', 'openid-client'],
+    packages: ['hono', '@node-rs/argon2', 'zod', '@simplewebauthn/server', 'otpauth', 'openid-client'],
   },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
   'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'markdown-it', 'qr'] },
