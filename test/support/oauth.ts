@@ -83,7 +83,7 @@ export function setRole(grid: OAuthGrid, { visitor }: OAuthBrowser, role: string
 }
 
 /** The query of a valid authorization request with changes; undefined omits a parameter. */
-export async function authorizeQuery(grid: OAuthGrid, changes: Record<string, string | undefined> = {}) {
+export function authorizeQuery(grid: OAuthGrid, changes: Record<string, string | undefined> = {}) {
   const query = {
     response_type: 'code',
     client_id: grid.clientId,
@@ -122,7 +122,7 @@ export async function openConsentPage(
   browser: OAuthBrowser,
   changes: Record<string, string | undefined> = {},
 ): Promise<ConsentPage> {
-  const response = await browse(grid, browser, `/oauth/authorize?${await authorizeQuery(grid, changes)}`)
+  const response = await browse(grid, browser, `/oauth/authorize?${authorizeQuery(grid, changes)}`)
   const html = await response.text()
   return {
     response,
