@@ -4,7 +4,7 @@
  */
 import type { Config } from '../../config.ts'
 import { limitReached, type ReachedLimit } from '../../errors.ts'
-import { RecentMap } from '../recent-map.ts'
+import { LruMap } from '../lru-map.ts'
 import { minute, second } from '../time.ts'
 
 /** How fast a bucket refills, and how many tokens it holds. */
@@ -25,11 +25,11 @@ const rounding = 1e-9
 /** One bucket for each key. A bucket that was not used lately is forgotten, which makes it full again. */
 export class TokenBuckets {
   readonly #rate: Rate
-  readonly #buckets: RecentMap<string, Bucket>
+  readonly #buckets: LruMap<string, Bucket>
 
   constructor(rate: Rate, maxKept = 20_000) {
     this.#rate = rate
-    this.#buckets = new RecentMap(maxKept)
+    this.#buckets = new LruMap(maxKept)
   }
 
   get count(): number {
