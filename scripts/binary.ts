@@ -56,10 +56,9 @@ function nativeParts(target: Target) {
         )
         return { contents, loader: 'js' }
       })
-      build.onLoad({ filter: /node_modules[\\/]@node-rs[\\/](argon2|bcrypt)[\\/]index\.js$/ }, ({ path }) => {
-        const name = path.includes('argon2') ? '@node-rs/argon2' : '@node-rs/bcrypt'
+      build.onLoad({ filter: /node_modules[\\/]@node-rs[\\/]argon2[\\/]index\.js$/ }, () => {
         // A copy: the bundler knows no exports of a native module.
-        return { contents: `module.exports = { ...require(${native(name)}) }`, loader: 'js' }
+        return { contents: `module.exports = { ...require(${native('@node-rs/argon2')}) }`, loader: 'js' }
       })
       // Bun keeps this comment, and would keep a text that is not ASCII with two bytes for each character.
       build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {

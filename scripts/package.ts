@@ -18,7 +18,7 @@ import { writeClientPackages } from './client-packages.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = 'dist/package'
 /** These load their native parts themselves. */
-const dependencies = ['libsql', '@node-rs/argon2', '@node-rs/bcrypt']
+const dependencies = ['libsql', '@node-rs/argon2']
 
 const { values: { commit, repository, destination } } = parseArgs({
   options: {

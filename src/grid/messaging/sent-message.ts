@@ -1,7 +1,7 @@
 /** What senders are told, also when they repeat a send. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
+import { digestOf } from '../../lib/digest.ts'
 import { presenceWord } from '../../lib/presence.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { day, isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -89,9 +89,7 @@ function checkKey(key: string): string {
 
 /** The key of a call and the hash of what a repeat must equal, if it has one. Fails with `invalid_input`. */
 export function keyOf(key: string | undefined, request: () => string): Pick<Draft, 'key' | 'requestHash'> {
-  return key === undefined
-    ? { key: null, requestHash: '' }
-    : { key: checkKey(key), requestHash: hashForLookup(request()) }
+  return key === undefined ? { key: null, requestHash: '' } : { key: checkKey(key), requestHash: digestOf(request()) }
 }
 
 /** The send that was already made under its idempotency key. `home`: the account that the agent was in then, if another. */
