@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import * as z from 'zod'
+import { commands } from '../src/cli/commands.ts'
 import { describeSettings } from '../src/config.ts'
 import { type ErrorCode, errorKinds } from '../src/errors.ts'
 import { adminReadTools } from '../src/mcp/admin-read-tools.ts'
@@ -30,6 +31,7 @@ const tables: Record<string, () => string> = {
   'agent-tools': agent,
   'admin-tools': admin,
   'signup-tool': () => toolTable([signupTool]),
+  commands: () => table(['Command', 'What it does'], commands.map(({ name, summary }) => [code(name), summary])),
   settings: () =>
     table(
       ['Variable', 'Default', 'Takes', 'Meaning'],
