@@ -61,7 +61,7 @@ const tables: Record<string, () => string> = {
 /** The documents with tables. */
 export function documents(): string[] {
   const inDocs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)
-  return ['README.md', ...inDocs].filter((name) => name.endsWith('.md'))
+  return ['README.md', 'PACKAGE.md', ...inDocs].filter((name) => name.endsWith('.md'))
 }
 
 /** A document with the tables as the code says them. Fails with the name of a mark that is unknown or not closed. */
