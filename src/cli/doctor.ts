@@ -15,7 +15,7 @@ import { print } from './output.ts'
 /** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Changes nothing. */
 export const doctor: ProcessCommand = {
   name: 'doctor',
-  summary: 'Check whether this grid is well, and say what to do if it is not.',
+  summary: 'Check whether this grid is well, and say what to do if it is not; with --client, the coding clients here.',
   options: {
     full: {
       placeholder: '',

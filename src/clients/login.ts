@@ -26,8 +26,6 @@ interface LoginRequest {
   url: string
   /** The agent that the person should choose, with `@`. */
   alias?: string
-  /** The name of the key, such as `claude on laptop`. */
-  keyName: string
   /** Is called with the address to open in the browser. */
   open(address: string): void
   signal?: AbortSignal
@@ -38,6 +36,9 @@ interface Login {
   /** With `@`. */
   alias: string
 }
+
+/** A person has signed in as an agent. Gets a key of that agent by its name, such as `claude on laptop`. */
+export type FetchKey = (keyName: string) => Promise<Login>
 
 interface GridMetadata {
   issuer: string
@@ -53,8 +54,8 @@ export async function findGrid(url: string): Promise<string> {
   return bareUrl(resource.slice(0, -mcpPath.length))
 }
 
-/** Sign in and get a key. Fails with `LoginError` or `GridCallError`. */
-export async function login({ url, alias, keyName, open, signal }: LoginRequest): Promise<Login> {
+/** Sign in once, for any number of keys. Fails with `LoginError` or `GridCallError`. */
+export async function login({ url, alias, open, signal }: LoginRequest): Promise<FetchKey> {
   const grid = await metadataOf(url)
   const redirect = await listenForRedirect()
   try {
@@ -86,10 +87,12 @@ export async function login({ url, alias, keyName, open, signal }: LoginRequest)
     }
     const { access_token: token } = await post(grid.token_endpoint, new URLSearchParams(form))
     const keyAddress = new URL('/api/oauth/api-key', grid.issuer).href
-    const fetched = await post(keyAddress, { name: keyName }, { Authorization: `Bearer ${token}` })
-    const [key, chosen] = [keyIn(fetched?.apiKey), aliasIn(fetched?.alias)]
-    if (key === undefined || chosen === undefined) throw noGrid(url, 200)
-    return { key, alias: chosen }
+    return async (name) => {
+      const fetched = await post(keyAddress, { name }, { Authorization: `Bearer ${token}` })
+      const [key, chosen] = [keyIn(fetched?.apiKey), aliasIn(fetched?.alias)]
+      if (key === undefined || chosen === undefined) throw noGrid(url, 200)
+      return { key, alias: chosen }
+    }
   } finally {
     redirect.close()
   }

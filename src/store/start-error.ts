@@ -2,6 +2,7 @@
 import { dirname } from 'node:path'
 import { GridError } from '../errors.ts'
 import { newKeyInShell } from '../lib/key-ring.ts'
+import { hostnameOf, isIpAddress } from '../lib/outbound/egress-policy.ts'
 import { errorCode, isBusy, isConnectionLoss, isFull } from './driver/database-errors.ts'
 import { databaseInUse, filesOf, howToGive, isNoSpace } from './driver/local-file.ts'
 
@@ -179,9 +180,12 @@ function explainedRemote(error: unknown, url: string): unknown {
   }
   if (!isConnectionLoss(error)) return error
   const answer = status === undefined ? reasonOf(error) : `HTTP ${status}`
+  const byName = isIpAddress(hostnameOf(new URL(url)))
+    ? ' Use a host name and not an IP address: libsql-server reads the namespace from its first label.'
+    : ''
   return new StartError(
     'database_unreachable',
-    `The database at ${address} cannot be reached (${answer}). Check that it runs and that DATABASE_URL is its address, and start again.`,
+    `The database at ${address} cannot be reached (${answer}). Check that it runs and that DATABASE_URL is its address, and start again.${byName}`,
     error,
   )
 }

@@ -88,7 +88,11 @@ test.each(isLong ? runtimes : ['node'] as const)(
       [`file:${file}/grid.db`]: ['database_not_writable', `${file} is not a folder). Set DATABASE_URL to a file`],
       [`http://127.0.0.1:${closed}`]: [
         'database_unreachable',
-        `The database at 127.0.0.1:${closed} cannot be reached (`,
+        'is its address, and start again. Use a host name and not an IP address: libsql-server reads the namespace',
+      ],
+      [`http://localhost:${closed}`]: [
+        'database_unreachable',
+        `The database at localhost:${closed} cannot be reached (`,
       ],
     }
     for (const [url, [code, message]] of Object.entries(starts)) {
