@@ -448,7 +448,17 @@ test('agents of other accounts have a limit an hour in all, and those of its own
     ),
   })
   expect((await send('mine')).message_id).toBeDefined()
-  grid.clock.now += 3_600_000 - 60_000 + 1
+  const another = {
+    alias: 'robot-two',
+    type: 'a2a',
+    visibility: 'public',
+    remoteUrl: remote.url,
+    remoteToken: 'secret',
+  }
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', another)
+  expect((await callTool(grid, frank.key, 'send_message', { to: '@robot-two', message: 'hi' })).text.message_id)
+    .toBeDefined()
+  grid.clock.now += 3_600_000 - 60_000
   expect((await callTool(grid, frank.key, 'send_message', { to: '@robot', message: 'later' })).text.message_id)
     .toBeDefined()
 })
