@@ -15,6 +15,7 @@ import { followIdle } from '../../support/idle.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
 import { type Person, person, signedIn } from '../../support/people.ts'
+import { messageResult, remoteAgent } from '../../support/remote-agent.ts'
 import { activityOf, postWithToken } from '../../support/roles.ts'
 import { askFor } from '../../support/tasks.ts'
 import { accountTables } from '../../support/tripwire.ts'
@@ -141,15 +142,16 @@ test('programs that a person has authorized are refused until the account is bac
   expect(await status(token)).toBe(200)
 })
 
-test('webhooks of a deleted account wait until it is back', async () => {
+test('webhooks and remote agents of a deleted account wait until it is back', async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const { acme } = grid
-  const lines = new RemoteLines(grid.store)
-  const hook = await startWebhook()
+  const [hook, remote] = [await startWebhook(), await remoteAgent(() => messageResult('ok'))]
   await createWebhook(acme.store, { url: hook.url, events: ['message'] })
-  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hello' })
+  await acme.agent('robot', { type: 'a2a', remoteUrl: remote.url })
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'robot', message: 'hello' })
   await followLog(grid.store)
   await deleteAccount(acme.store, { name: 'Acme' })
+  const lines = new RemoteLines(grid.store)
   const run = async () => {
     grid.clock.now += minute
     await lines.run()
@@ -157,10 +159,11 @@ test('webhooks of a deleted account wait until it is back', async () => {
   }
 
   await run()
-  expect(hook.taken).toEqual([])
+  expect([hook.taken.length, remote.calls.length]).toEqual([0, 0])
   await restoreAccount(acme.store)
   await run()
-  expect(hook.taken).toHaveLength(1)
+  expect([hook.taken.length, remote.calls.length]).toEqual([1, 1])
   await lines.stop()
   await hook.close()
+  await remote.close()
 })

@@ -60,12 +60,12 @@ async function step(ms = 0, times = 2): Promise<void> {
   }
 }
 
-test.each([undefined, 'dinner'])(
-  'two senders are asked back in the conversation %s, and each answers its own question',
-  async (conversation_id) => {
+test.each([[undefined, 'INPUT_REQUIRED'], ['dinner', 'AUTH_REQUIRED']])(
+  'two senders are asked back in the conversation %s by %s, and each answers its own question',
+  async (conversation_id, state) => {
     answer = ({ taskId, parts: [{ text }] }) =>
       taskId === undefined
-        ? taskResult(`task of ${text}`, 'INPUT_REQUIRED', { said: `Which day, ${text}?` })
+        ? taskResult(`task of ${text}`, state, { said: `Which day, ${text}?` })
         : taskResult(taskId, 'COMPLETED', { said: `Booked for ${text}` })
     const talk = { ...conversation_id && { conversation_id } }
     await send('alice', grid.alice, talk)
@@ -82,21 +82,22 @@ test.each([undefined, 'dinner'])(
   },
 )
 
-test('each conversation of a sender, and each channel, has a context of its own', async () => {
+test('each conversation of a sender, and each channel, goes on in the context of its last answer', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'robot'] })
   answer = ({ parts: [{ text }] }) => messageResult('ok', `context of ${text}`)
-  for (const end of ['', ' again']) {
+  for (const end of ['', ' again', ' and again']) {
     await send(`plain${end}`)
     await send(`eggs${end}`, grid.alice, { conversation_id: 'eggs' })
     await send(`milk${end}`, grid.alice, { conversation_id: 'milk' })
     await send(`post${end}`, grid.alice, { to: '#team' })
+    for (let n = 0; n < 4; n++) await step(second, 1)
   }
-  await step(0, 8)
 
   const names = ['plain', 'eggs', 'milk', 'post']
   expect(sent().map(({ contextId }) => contextId)).toEqual([
     ...names.map(() => undefined),
     ...names.map((name) => `context of ${name}`),
+    ...names.map((name) => `context of ${name} again`),
   ])
 })
 

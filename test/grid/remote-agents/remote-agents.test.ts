@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { Actor } from '../../../src/auth/actor.ts'
 import { GridError } from '../../../src/errors.ts'
+import { setPaused } from '../../../src/grid/remote-agents/manage.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -417,6 +418,61 @@ test('a line that another process of a shared database holds is left to it', asy
   await grid.store.write([{ sql: 'DELETE FROM instances WHERE id = ?', args: [other] }])
   await step()
   expect(remote.calls).toHaveLength(1)
+})
+
+test('a failure that the database does not take is stored later, and the message is sent again', async () => {
+  await withRemote(() => ({ status: 503 }))
+  await send('hello')
+  const restore = failing('unanswered = unanswered +')
+  await step()
+  restore()
+  await grid.store.drained()
+  await step(60_000)
+
+  expect(remote.calls).toHaveLength(2)
+})
+
+test('the card is read again after an hour; one that is out of reach goes on to count, one that refuses does not', async () => {
+  await withRemote(() => messageResult('ok'))
+  const { port } = new URL(remote.url)
+  /** Whether the card was read for a message. */
+  const isReadAfter = async (ms: number) => {
+    const before = remote.cardHeaders.length
+    grid.clock.now += ms
+    await send('hello')
+    await step()
+    return remote.cardHeaders.length > before
+  }
+  expect(await isReadAfter(3_599_999)).toBe(false)
+  expect(await isReadAfter(1)).toBe(true)
+  expect(await isReadAfter(1)).toBe(false)
+
+  const restart = async (card: object | ((url: string) => object)) => {
+    await remote.close()
+    remote = await remoteAgent(() => messageResult('ok'), card, Number(port))
+  }
+  await restart(() => ({}))
+  expect(await isReadAfter(3_600_000)).toBe(true)
+  expect(remote.calls).toHaveLength(1)
+  const elsewhere = { url: 'http://127.0.0.1:1025/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+  await restart({ supportedInterfaces: [elsewhere] })
+  await send('refused')
+  await step()
+  expect(remote.calls).toEqual([])
+  expect((await read()).at(-1).message).toContain('names endpoints on another server only')
+})
+
+test('who resumes one agent changes nothing for the messages to another that fail', async () => {
+  await withRemote(() => ({ status: 503 }))
+  await grid.acme.agent('paused-robot', { type: 'a2a', remoteUrl: remote.url })
+  await send('hello')
+  await step()
+  await step(5_000)
+  await setPaused(grid.acme.store, 'paused-robot', true)
+  await setPaused(grid.acme.store, 'paused-robot', false)
+  await step()
+
+  expect(remote.calls).toHaveLength(2)
 })
 
 test('an endpoint on another server than the card is not used, and gets no token', async () => {
