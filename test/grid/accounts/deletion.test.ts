@@ -4,10 +4,11 @@ import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deletion.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { createWebhook } from '../../../src/grid/webhooks/webhooks.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
-import { sweep } from '../../../src/worker/retention.ts'
+import { failTasks, sweep } from '../../../src/worker/retention.ts'
 import { followLog } from '../../../src/worker/threads.ts'
 import { dump, rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -88,6 +89,24 @@ test('after 7 days its rows are gone, and only they', async () => {
   expect(await dump(grid, acme)).not.toMatch(/alice|before|olga/)
   expect(await dump(grid, evil, aging)).toBe(before)
   expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
+})
+
+test('tasks that wait for its agents fail, and what it has sent to others goes with it', async () => {
+  const { acme, evil, alice, store } = grid
+  const desk = await evil.agent('desk', { visibility: 'public' })
+  await callTool(grid, alice.key, 'send_message', { to: 'desk', message: 'to another account' })
+  const client = storeOf(grid, desk, evil)
+  const { id } = await askFor(client, 'help', { to: '@front-desk' })
+  const unread = () => client.read.inbox.unread(desk.id)
+  expect(await unread()).toBe(1)
+  await deleteAccount(acme.store, { name: 'Acme' })
+  await failTasks(store)
+  expect((await getTask(client, id)).status).toMatchObject({ state: 'failed' })
+
+  grid.clock.now += 7 * day
+  await sweep(store)
+
+  expect([await unread(), (await callTool(grid, desk.key, 'read_messages')).text]).toEqual([0, []])
 })
 
 test('what was deleted or revoked before the account stays so when it comes back', async () => {
