@@ -198,6 +198,25 @@ test('a call does not wait for an agent that waits for its answer', async () => 
   expect(await answerOf(asking)).toEqual(['three'])
 })
 
+test('an agent that waits for another one, or has its answer already, is waited for', async () => {
+  const asBob = (to: string) => ask(bob, callingAgent(bob.actor), { to, text: 'of what?' }, { seconds: 50 })
+  const carol = storeOf(grid, await grid.acme.agent('carol'))
+  await carol.write([carol.change.agents.markSeen(callingAgent(carol.actor).agentId, grid.clock.now)])
+  const ofAlice = asBob('@alice')
+  await idle(1)
+  await sendMessage(alice, { to: '@bob', text: 'of eggs' })
+  expect(await answerOf(ofAlice)).toEqual(['of eggs'])
+  const ofCarol = asBob('@carol')
+  await idle(1)
+
+  const asking = asked({ text: 'how many?' })
+  await idle(2)
+  await sendMessage(bob, { to: '@alice', text: 'three' })
+  expect(await answerOf(asking)).toEqual(['three'])
+  await sendMessage(carol, { to: '@bob', text: 'of eggs' })
+  await ofCarol
+})
+
 test('a message of a client of A2A that begins a task answers nothing', async () => {
   // Shown by its column: a delivery of a task has no reply id.
   const asking = asked({ text: 'how many?' }, { seconds: 0.1 })

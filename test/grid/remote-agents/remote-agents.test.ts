@@ -261,7 +261,7 @@ test('the sender is told of a failure whose words are too long or blocked', asyn
   await send('two')
   await step()
 
-  const failed = (await timeline(message_id)).find(([event]) => event === 'failed')
+  const failed = (await timeline(message_id)).find(([event]: string[]) => event === 'failed')
   expect(failed![1].length).toBeLessThan(250)
   const messages = await read()
   const types = messages.map(({ type }: { type: string }) => type)
@@ -342,7 +342,7 @@ test('another answer to the same message, after a unit that was lost, is neither
 
   expect(answers).toBe(2)
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['answer 1'])
-  expect((await timeline(message_id)).map(([event]) => event)).not.toContain('failed')
+  expect((await timeline(message_id)).map(([event]: string[]) => event)).not.toContain('failed')
 })
 
 test.each(['storage_full', 'unavailable', 'guardrail_unavailable'] as const)(
