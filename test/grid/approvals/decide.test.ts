@@ -1,4 +1,5 @@
 /** Decisions under the conditions of their moment. docs/protocol/messages.md, "Held messages". */
+import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -7,7 +8,7 @@ import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { postA2a, send03 } from '../../support/a2a.ts'
+import { endpointOf, postA2a, send03, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
@@ -89,6 +90,76 @@ test('a conversation that is paused by then refuses the message, and says so', a
 
   expect(await approveOne(ann)).toMatchObject({ state: 'refused', reason: expect.stringContaining('is paused') })
   expect(await read(grid.alice)).toMatchObject([{ message: expect.stringContaining('is paused') }])
+})
+
+test.each([
+  ['its sender is deleted', 'was deleted', async () => {
+    await grid.acme.store.write([grid.acme.store.change.agents.softDelete(grid.alice.id, grid.clock.now)])
+  }],
+  ['another agent has the alias of its recipient', 'is another agent now', async () => {
+    await rows(grid, "UPDATE agents SET alias = 'robert' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
+    await grid.acme.agent('bob')
+  }],
+])('a message is refused at its approval if %s', async (_, reason, change) => {
+  await send()
+  await change()
+
+  expect(await approveOne(ann)).toMatchObject({ state: 'refused', reason: expect.stringContaining(reason) })
+  expect(await read(grid.bob)).toEqual([])
+})
+
+test('a message to a task that has ended by then is refused, and so is what its recipient said', async () => {
+  const alice = storeOf(grid, grid.alice)
+  for (const says of [grid.alice, grid.bob]) {
+    const task = await askFor(alice, `asked by ${says.alias}`)
+    await approveOne(ann)
+    await read(grid.bob)
+    if (says === grid.bob) await tool(grid.bob, 'update_task', { task_id: task.id, text: 'late' })
+    else {await postA2a(
+        grid,
+        grid.alice.key,
+        send10({ taskId: task.id, contextId: task.contextId }),
+        {},
+        endpointOf(grid.bob),
+      )}
+    const end = "UPDATE tasks SET state = 'failed', expires_at = NULL WHERE account_id = ? AND id = ?"
+    await rows(grid, end, [grid.acme.id, task.id])
+
+    expect(await approveOne(ann)).toMatchObject({ state: 'refused', reason: expect.stringContaining('terminal') })
+  }
+  expect(await read(grid.bob)).toMatchObject([{ type: 'system' }])
+})
+
+test('a reason is not empty and has at most 1,000 characters', async () => {
+  await send()
+  for (const reason of [' \u200b', 'x'.repeat(1_001)]) {
+    await expect(refuseOne(ann, reason)).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'reason' } })
+  }
+  await refuseOne(ann, 'x'.repeat(1_000))
+})
+
+test('an edit passes the checks of a text', async () => {
+  await send()
+  const { id, hash } = await waiting(ann)
+  await expect(approve(ann, { id, hash, text: '' })).rejects.toMatchObject({ code: 'invalid_input' })
+  await approve(ann, { id, hash, text: 'one\u200b two' })
+
+  expect(await read(grid.bob)).toMatchObject([{ message: 'one two' }])
+})
+
+test('the file of a held message is read by who decides', async () => {
+  const bytes = Buffer.alloc(70_000, 'a')
+  const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes: bytes.length })
+  await grid.request(`/api/v1/parts/${body.part_id}?offset=0`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/octet-stream' },
+    body: bytes,
+  })
+  await send('see', { parts: [{ part_id: body.part_id }] })
+  const { id, parts: [part] } = await waiting(ann)
+
+  const file = await heldPartOf(ann, id, String(part.part_id))
+  expect((await file.bytes(0, file.length)).equals(bytes)).toBe(true)
 })
 
 test('a post reaches those who are members when it is approved', async () => {
