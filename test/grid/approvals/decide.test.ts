@@ -84,6 +84,21 @@ test('an inbox that is full keeps the message held', async () => {
   expect(await heldMessages(ann)).toHaveLength(1)
 })
 
+test('a held message acknowledges what it answers', async () => {
+  await rows(grid, 'UPDATE approval_rules SET from_kind = ?, from_id = ? WHERE account_id = ?', [
+    ...['agent', grid.alice.id, grid.acme.id],
+  ])
+  await tool(grid.bob, 'send_message', { to: '@alice', message: 'a question' })
+  const { body: { lease_id } } = await callRest(grid, grid.alice.key, 'POST /api/v1/inbox/leases')
+  const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
+    ...{ to: '@bob', message: 'an answer', acks: { lease_id } },
+  })
+  expect(body).toMatchObject({ held: {} })
+
+  grid.clock.now += hour
+  expect(await read(grid.alice)).toEqual([])
+})
+
 test('a conversation that is paused by then refuses the message, and says so', async () => {
   await send()
   await rows(grid, 'UPDATE conversation_turns SET paused_at = 1 WHERE account_id = ?', [grid.acme.id])

@@ -221,6 +221,10 @@ test.each([404, 429, 503])('an answer %i does not take an event', async (status)
   await step(5 * second)
 
   expect(idsOf(hook)).toEqual(Array(2).fill(idsOf(hook)[0]))
+  // Each attempt is signed at its own time, which receivers check.
+  const times = hook.taken.map(({ headers, body }) => [Number(headers['webhook-timestamp']) * second, body.timestamp])
+  const stored = new Date(grid.clock.now - 5 * second).toISOString()
+  expect(times).toEqual([[grid.clock.now - 5 * second, stored], [grid.clock.now, stored]])
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, failingSince: null })
 })
 
@@ -270,6 +274,22 @@ test('tasks and held messages are told to webhooks that chose them and are not p
   ])
   expect(paused.taken).toEqual([])
   expect(other.taken.map(({ body }) => body.type)).toEqual(['message', 'message', 'message'])
+})
+
+test('a task between two accounts is told to both', async () => {
+  const { hook } = await webhook(() => 204, ['task'])
+  const theirs = await startWebhook()
+  hooks.push(theirs)
+  const evil = grid.store.account(grid.evil.id, acme.actor)
+  await createWebhook(evil, { url: theirs.url, events: ['task'] })
+  await grid.evil.agent('desk', { visibility: 'public' })
+  const { id } = await askFor(storeOf(grid, grid.alice), 'a question', { to: '@desk' })
+
+  await step()
+
+  for (const { taken } of [hook, theirs]) {
+    expect(taken.map(({ body }) => body.data)).toMatchObject([{ task_id: id, recipient: '@desk', state: 'submitted' }])
+  }
 })
 
 test('a webhook is told nothing of what was written before it was made, and nothing after it was deleted', async () => {
