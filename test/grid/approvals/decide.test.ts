@@ -54,7 +54,8 @@ test('what a guardrail holds, owners and admins decide, and the approved text pa
   const { account: admin } = await member(grid, { role: 'admin' })
   const { account: other } = await member(grid, { role: 'member' })
   await send('harmless')
-  await send(`the ${secret}`)
+  const { held } = await send(`the ${secret}`)
+  expect(Date.parse(held.until)).toBe(grid.clock.now + 24 * hour)
 
   expect(await heldMessages(other)).toEqual([])
   expect(await waiting(admin)).toMatchObject({ rule: { id: null }, findings: [{ guardrail: 'alice outbound' }] })
@@ -82,6 +83,38 @@ test('an inbox that is full keeps the message held', async () => {
 
   await expect(approve(ann, { id, hash })).rejects.toMatchObject({ code: 'quota_exceeded' })
   expect(await heldMessages(ann)).toHaveLength(1)
+})
+
+test('what a guardrail found in a message that was held is recorded once', async () => {
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'flag' })
+  await send(`the ${secret}`)
+  await approveOne(ann)
+
+  expect(await read(grid.bob)).toMatchObject([{ flagged: true }])
+  expect(await rows(grid, 'SELECT action FROM verdicts WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
+})
+
+test('a remote agent is not told of a refusal', async () => {
+  await send()
+  await rows(grid, 'UPDATE agents SET remote_url = ? WHERE account_id = ? AND id = ?', [
+    ...['https://remote.example', grid.acme.id, grid.alice.id],
+  ])
+  await refuseOne(ann, 'No')
+
+  expect(await rows(grid, "SELECT 1 FROM messages WHERE account_id = ? AND type = 'system'", [grid.acme.id])).toEqual(
+    [],
+  )
+})
+
+test('a held artifact is whole when its task asks for something', async () => {
+  const task = await askFor(storeOf(grid, grid.alice), 'write a page')
+  await approveOne(ann)
+  await read(grid.bob)
+  await tool(grid.bob, 'update_task', { task_id: task.id, text: 'half a page', artifact: { id: 'page', append: true } })
+  expect(await heldMessages(ann)).toEqual([])
+  await tool(grid.bob, 'update_task', { task_id: task.id, state: 'input-required', text: 'go on?' })
+
+  expect((await heldMessages(ann)).map(({ body }) => body)).toEqual(['half a page', 'go on?'])
 })
 
 test('a held message acknowledges what it answers', async () => {
