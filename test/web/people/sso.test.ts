@@ -371,6 +371,24 @@ test('to require it takes an owner with a second factor, and a verified domain',
   }
 })
 
+test('an address begins 30 sign-ins a minute', async () => {
+  const one = browser(grid)
+  for (let n = 0; n < 30; n++) expect(await beginAt(one, 'grid')).toContain(server.issuer)
+
+  expect(await beginAt(one, 'grid')).toMatch(/^429/)
+})
+
+test('to change, require or remove the provider takes a fresh confirmation', async () => {
+  await setUp()
+  await addTotp(grid, owner)
+  const one = await signedIn(grid, owner)
+  grid.clock.now += 11 * minute
+  const posts = [['', given('other.example')], ['/required', { required: 'yes' }], ['/remove', {}]] as const
+  for (const [path, fields] of posts) await postWithToken(one, `${acmeSettings()}/sso${path}`, { ...fields })
+
+  expect(await grid.acme.store.read.sso.get()).toMatchObject({ domain: 'corp.example', isRequired: false })
+})
+
 test('a claim decides about roles at each sign-in, and never about owners', async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
   server.claims.groups = ['guests', 'ops']
