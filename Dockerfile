@@ -10,6 +10,7 @@ RUN npm ci
 COPY scripts ./scripts
 COPY db ./db
 COPY src ./src
+COPY docs ./docs
 COPY LICENSE ./
 ARG COMMIT
 RUN npm run binary -- --outfile /out/agent-grid ${COMMIT:+--commit ${COMMIT}} && mkdir /out/data

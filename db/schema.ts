@@ -274,6 +274,9 @@ export const agentNumbers = sqliteTable('agent_numbers', {
   agentId: text('agent_id').notNull(),
   /** The unread messages of the inbox, which triggers on `deliveries` count. */
   unread: integer('unread').notNull().default(0),
+  /** How many messages the inbox refused because it was full, on the day of the last one: its first millisecond. */
+  refused: integer('refused').notNull().default(0),
+  refusedOn: integer('refused_on').notNull().default(0),
 }, (t) => [
   uniqueIndex('agent_numbers_agent').on(t.accountId, t.agentId),
   uniqueIndex('agent_numbers_inbox').on(t.accountId, t.agentId, t.n),
@@ -876,6 +879,8 @@ export const tasks = sqliteTable('tasks', {
   expiresAt: integer('expires_at'),
   /** About how many bytes its messages and artifacts take. Triggers count whatever is added. */
   bytes: integer('bytes').notNull().default(0),
+  /** The newest event is a status of the grid: the recipient works on the task, and has said nothing for an hour. */
+  quiet: flag('quiet').notNull().default(false),
   /** SHA-256 of the newest message of the client, by which its repeat is found; null if the id of that is no UUID. */
   repeatHash: text('repeat_hash'),
 }, (t) => [
@@ -889,6 +894,8 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_repeat').on(t.accountId, t.clientAgentId, t.repeatHash)
     .where(sql`repeat_hash IS NOT NULL AND expires_at IS NOT NULL`),
   index('tasks_expire').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),
+  index('tasks_working').on(t.recipientAccountId, t.recipientAgentId, t.clientAgentId).where(sql`state = 'working'`),
+  index('tasks_heard').on(t.statusAt).where(sql`state = 'working' AND NOT quiet`),
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
 

@@ -10,6 +10,7 @@ import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { manual } from '../src/cli/manual.ts'
 import { buildClientPackage, sourceId, withoutValidator } from './build.js'
 import {
   executableKind,
@@ -56,10 +57,9 @@ function nativeParts(target: Target) {
         )
         return { contents, loader: 'js' }
       })
-      build.onLoad({ filter: /node_modules[\\/]@node-rs[\\/](argon2|bcrypt)[\\/]index\.js$/ }, ({ path }) => {
-        const name = path.includes('argon2') ? '@node-rs/argon2' : '@node-rs/bcrypt'
+      build.onLoad({ filter: /node_modules[\\/]@node-rs[\\/]argon2[\\/]index\.js$/ }, () => {
         // A copy: the bundler knows no exports of a native module.
-        return { contents: `module.exports = { ...require(${native(name)}) }`, loader: 'js' }
+        return { contents: `module.exports = { ...require(${native('@node-rs/argon2')}) }`, loader: 'js' }
       })
       // Bun keeps this comment, and would keep a text that is not ASCII with two bytes for each character.
       build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {
@@ -87,6 +87,18 @@ const withClientPackage = {
   },
 }
 
+/** So are the pages of the manual. */
+const withManual = {
+  name: 'manual',
+  setup(build: Build) {
+    build.onLoad({ filter: /src[\\/]cli[\\/]manual\.ts$/ }, ({ path }) => {
+      const pages = Object.values(manual).map((file) => JSON.stringify(join(root, file)))
+      const embedded = pages.map((page, i) => `import page${i} from ${page} with { type: 'file' }\nvoid page${i}\n`)
+      return { contents: embedded.join('') + readFileSync(path, 'utf8'), loader: 'ts' }
+    })
+  },
+}
+
 /** Build for one platform. The file is written next to and renamed, and is only there if it is what it should be. */
 async function buildBinary(name: TargetName, outfile: string, commit: string | undefined): Promise<void> {
   const target: Target = targets[name]
@@ -109,7 +121,7 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
         AGENT_GRID_BUILD: JSON.stringify(sourceId()),
         ...(commit !== undefined && { AGENT_GRID_COMMIT: JSON.stringify(commit) }),
       },
-      plugins: [nativeParts(target), withClientPackage, withoutValidator],
+      plugins: [nativeParts(target), withClientPackage, withManual, withoutValidator],
       compile: {
         target: target.bun,
         executablePath: packageFile(target.runtime),

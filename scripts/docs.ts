@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import * as z from 'zod'
+import { commands } from '../src/cli/commands.ts'
 import { describeSettings } from '../src/config.ts'
 import { type ErrorCode, errorKinds } from '../src/errors.ts'
 import { adminReadTools } from '../src/mcp/admin-read-tools.ts'
@@ -30,6 +31,7 @@ const tables: Record<string, () => string> = {
   'agent-tools': agent,
   'admin-tools': admin,
   'signup-tool': () => toolTable([signupTool]),
+  commands: () => table(['Command', 'What it does'], commands.map(({ name, summary }) => [code(name), summary])),
   settings: () =>
     table(
       ['Variable', 'Default', 'Takes', 'Meaning'],
@@ -59,7 +61,7 @@ const tables: Record<string, () => string> = {
 /** The documents with tables. */
 export function documents(): string[] {
   const inDocs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)
-  return ['README.md', ...inDocs].filter((name) => name.endsWith('.md'))
+  return ['README.md', 'PACKAGE.md', ...inDocs].filter((name) => name.endsWith('.md'))
 }
 
 /** A document with the tables as the code says them. Fails with the name of a mark that is unknown or not closed. */

@@ -18,7 +18,7 @@ import { writeClientPackages } from './client-packages.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = 'dist/package'
 /** These load their native parts themselves. */
-const dependencies = ['libsql', '@node-rs/argon2', '@node-rs/bcrypt']
+const dependencies = ['libsql', '@node-rs/argon2']
 
 const { values: { commit, repository, destination } } = parseArgs({
   options: {
@@ -43,8 +43,8 @@ await build('src/main.ts', {
 await writeStart()
 await writeClientPackages(join(root, folder, 'clients'))
 writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest(), null, 2))
-for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) {
-  if (existsSync(join(root, name))) cpSync(join(root, name), join(root, folder, name))
+for (const [from, to] of [['PACKAGE.md', 'README.md'], ['LICENSE'], ['CHANGELOG.md'], ['docs']]) {
+  if (existsSync(join(root, from))) cpSync(join(root, from), join(root, folder, to ?? from), { recursive: true })
 }
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 execFileSync(npm, ['pack', '--silent', '--pack-destination', destination], {
@@ -82,7 +82,7 @@ function manifest(): Record<string, unknown> {
     type: 'module',
     engines,
     bin: { [name]: 'src/start.js' },
-    files: ['src/*.js', 'src/*.cjs', 'src/*.txt', 'src/agent-grid.tgz', 'clients', 'CHANGELOG.md'],
+    files: ['src/*.js', 'src/*.cjs', 'src/*.txt', 'src/agent-grid.tgz', 'clients', 'docs', 'CHANGELOG.md'],
     dependencies: Object.fromEntries(dependencies.map((name) => [name, packages[`node_modules/${name}`].version])),
     publishConfig: { access: 'public', provenance: true },
     ...(repository && { repository: { type: 'git', url: repository } }),

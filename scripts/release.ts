@@ -1,6 +1,6 @@
 /**
  * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER]`
- * writes the binaries, the package for npm, licences, a list of components (CycloneDX) and checksums into `release/`.
+ * writes the binaries, the package for npm, their README, licences, a list of components (CycloneDX) and checksums into `release/`.
  *
  * See docs/operating.md, "Releases".
  */
@@ -39,6 +39,7 @@ run('--import', 'tsx', 'scripts/package.ts', [
   ...['--destination', destination, '--commit', commit],
   ...(values.repository ? ['--repository', values.repository] : []),
 ])
+copyFileSync(join(root, 'PACKAGE.md'), join(destination, 'README.md'))
 copyFileSync(join(root, 'dist/package/src/main.third-party.txt'), join(destination, 'third-party.txt'))
 writeFileSync(join(destination, `${name}-${version}.cdx.json`), JSON.stringify(components(), null, 2))
 const files = readdirSync(destination).sort()

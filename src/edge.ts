@@ -7,7 +7,7 @@ import { GridError } from './errors.ts'
 import { CallTrace } from './lib/call-trace.ts'
 import { isForPrograms } from './lib/http/request-path.ts'
 import type { ResponseHeaders } from './lib/http/response-headers.ts'
-import { TokenBuckets } from './lib/limits/call-limits.ts'
+import { TokenBuckets } from './lib/limits/token-buckets.ts'
 import { minute, second } from './lib/time.ts'
 import type { AppEnv } from './request-context.ts'
 

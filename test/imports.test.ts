@@ -79,7 +79,7 @@ const rules: Record<string, Rule> = {
   'oauth/': {
     ...browserDoor,
     types: [...browserDoor.types!, 'store/global/'],
-    packages: ['hono', 'zod', 'oslo'],
+    packages: ['hono', 'zod'],
   },
   'web/': browserDoor,
   'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'errors.ts', 'lib/'], types: ['deps.ts'] },
@@ -101,7 +101,7 @@ const rules: Record<string, Rule> = {
   'auth/': {
     ours: ['errors.ts', 'lib/'],
     types: ['store/', 'deps.ts', 'request-context.ts'],
-    packages: ['hono', 'oslo', 'hash-wasm', 'zod', '@simplewebauthn/server', 'otpauth', 'openid-client'],
+    packages: ['hono', '@node-rs/argon2', 'zod', '@simplewebauthn/server', 'otpauth', 'openid-client'],
   },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
   'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'markdown-it', 'qr'] },
@@ -131,7 +131,8 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts'],
     packages: [
       'hono',
-      'oslo',
+      '@oslojs/crypto',
+      '@oslojs/encoding',
       'zod',
       'ipaddr.js',
       'leven',

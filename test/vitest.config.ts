@@ -8,7 +8,7 @@ const patienceMs = 120_000
 
 /** What takes longest. At the end one of them would keep one of two processors idle. */
 const longest =
-  /\/test\/(e2e|cli)\/|\/(every-page|isolation|two-accounts|local-file-lock|flood|scheduling|new-connections)\.test/
+  /\/test\/(e2e|cli|docs)\/|\/(every-page|isolation|two-accounts|local-file-lock|flood|scheduling|new-connections)\.test/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

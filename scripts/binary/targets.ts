@@ -30,7 +30,7 @@ export interface Target {
   readonly native: Readonly<Record<NativePackage, readonly [name: string, path: string]>>
 }
 
-export type NativePackage = 'libsql' | '@node-rs/argon2' | '@node-rs/bcrypt'
+export type NativePackage = 'libsql' | '@node-rs/argon2'
 
 /** `libsql` and `nodeRs` are the names of the platform in the native packages. */
 function target(
@@ -46,7 +46,6 @@ function target(
     native: {
       libsql: [`@libsql/${libsql}`, 'index.node'],
       '@node-rs/argon2': [`@node-rs/argon2-${nodeRs}`, `argon2.${nodeRs}.node`],
-      '@node-rs/bcrypt': [`@node-rs/bcrypt-${nodeRs}`, `bcrypt.${nodeRs}.node`],
     },
   }
 }

@@ -11,6 +11,8 @@ export interface Count {
   name: string
   stored: string
   counted: string
+  /** Makes a temporary table that both need. A server of libSQL refuses it, so only a file is computed. */
+  setup?: string
   /** It counts what happened, also of messages that were blocked, removed or moved to another account since. */
   countsHistory?: true
 }
@@ -57,6 +59,57 @@ const recent = `(period_ms = ${hourMs} AND at > ${newestAt} - ${dayMs} OR period
 
 const sizeOf = (text: string) =>
   `octet_length(${text}) + 40 * (2 * length(${text}) - length(replace(${text}, '{', '')) - length(replace(${text}, '[', '')))`
+
+/** Only what is due and has something to send. A line that has nothing to send ends with its next attempt. */
+function dueLine(name: string, waiting: string): Count {
+  return {
+    name,
+    stored: `SELECT DISTINCT what, 'due' AS value FROM (${waiting}) WHERE due_at IS NOT NULL`,
+    counted: `SELECT DISTINCT what, 'due' AS value FROM (${waiting})`,
+  }
+}
+
+/** The terms of the index, which has no texts: `term`, `doc` and `col`. */
+const searchTerms = `CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms
+  USING fts5vocab('main', 'message_search', 'instance')`
+/** A message that is in the index: it is placed, and its text was neither erased nor retracted. */
+const isIndexed = `m.seq BETWEEN 1 AND (SELECT p.seq FROM projections AS p WHERE p.name = 'search') AND m.body <> ''
+  AND NOT EXISTS (SELECT 1 FROM deliveries AS gone
+    WHERE gone.message_id = m.id AND gone.sender_account_id = m.account_id AND gone.state = 'retracted')`
+const isAscii = (text: string) => `length(${text}) = octet_length(${text})`
+const separators = Array.from({ length: 127 }, (_, n) => n + 1)
+  .filter((code) => !/[0-9A-Za-z]/.test(String.fromCharCode(code)))
+/**
+ * The words of ASCII texts: what stands between characters that are neither letters nor digits. `texts` selects `prefix` and
+ * `text`. The separators are replaced in steps, because SQL may not nest much deeper.
+ */
+function wordsOf(texts: string): string {
+  const steps = Array.from({ length: Math.ceil(separators.length / 8) }, (_, n) => {
+    const text = separators.slice(n * 8, n * 8 + 8).reduce((sql, code) => `replace(${sql}, char(${code}), ' ')`, 'text')
+    return `step${n + 1} AS (SELECT prefix, ${text} AS text FROM step${n})`
+  })
+  return `WITH step0 AS (${texts}), ${steps.join(', ')}
+    SELECT DISTINCT prefix || substr(lower(word.value), 1, 40) AS what, 1 AS value
+    FROM step${steps.length} JOIN json_each('["' || replace(text, ' ', '","') || '"]') AS word WHERE word.value <> ''`
+}
+
+/** What a message, or a chunk of an artifact, costs besides its texts, and each of its deliveries. */
+const rowBytes = 500
+const wasEdited = (account: string) =>
+  `EXISTS (SELECT 1 FROM messages AS edited WHERE edited.account_id = ${account} AND edited.edited = 1)`
+/** The inboxes that a message went to. One that is held has none yet, and counts those that it is for. */
+const inboxesOf = `iif(m.seq > 0,
+  (SELECT count(*) FROM deliveries AS d WHERE d.sender_account_id = m.account_id AND d.message_id = m.id),
+  iif(m.channel_id IS NULL, 1, (SELECT count(*) - 1 FROM channel_members AS c
+    WHERE c.account_id = m.account_id AND c.channel_id = m.channel_id)))`
+const bytesOfMessage = `octet_length(m.body) + coalesce(octet_length(m.a2a), 0) + ${rowBytes} * (1 + ${inboxesOf})
+  + (SELECT iif(count(*) = 0, 0, octet_length(json_group_array(json_object('id', p.id, 'mediaType', p.media_type,
+      'encoding', p.encoding, 'content', p.content, 'bytes', p.bytes))))
+    FROM parts AS p WHERE p.account_id = m.account_id AND p.message_id = m.id)`
+const bytesOfChunk =
+  `${rowBytes} + octet_length(json_object('task', a.task_id, 'event', e.id, 'artifactId', a.artifact_id,
+  'append', json(iif(a.append, 'true', 'false')), 'lastChunk', json(iif(a.last_chunk, 'true', 'false')),
+  'name', a.name, 'parts', a.parts))`
 
 export const counts: readonly Count[] = [
   {
@@ -200,4 +253,93 @@ export const counts: readonly Count[] = [
         WHERE d.account_id <> m.account_id AND m.channel_id IS NULL AND m.type <> 'system')
       GROUP BY account_id, day, subject`,
   },
+  {
+    name: 'bytes of days',
+    countsHistory: true,
+    // A person who edits a message before its delivery changes its text, and not what was counted.
+    stored: `SELECT account_id || ' ' || day || ' ' || subject AS what, bytes AS value FROM usage
+      WHERE NOT ${wasEdited('usage.account_id')}`,
+    counted: `SELECT account_id || ' ' || day || ' ' || subject AS what, sum(bytes) AS value FROM (
+        SELECT m.account_id, m.created_at / ${dayMs} * ${dayMs} AS day, '' AS subject, ${bytesOfMessage} AS bytes
+        FROM messages AS m WHERE m.type <> 'system'
+        UNION ALL
+        SELECT m.account_id, m.created_at / ${dayMs} * ${dayMs}, d.agent_id, ${bytesOfMessage} FROM messages AS m
+        JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+        WHERE d.account_id <> m.account_id AND m.channel_id IS NULL AND m.type <> 'system'
+        UNION ALL
+        SELECT tasks.recipient_account_id, e.at / ${dayMs} * ${dayMs}, '', ${bytesOfChunk} FROM artifacts AS a
+        JOIN tasks ON tasks.account_id = a.account_id AND tasks.id = a.task_id
+        JOIN task_events AS e ON e.account_id = a.account_id AND e.task_id = a.task_id AND e.n = a.n
+        WHERE a.parts IS NOT NULL
+        UNION ALL
+        SELECT account_id, created_at / ${dayMs} * ${dayMs}, '', bytes FROM uploads) AS spent
+      WHERE NOT ${wasEdited('spent.account_id')} GROUP BY account_id, day, subject`,
+  },
+  {
+    // Whom a message went to, and in which accounts: as it was when it was placed.
+    name: 'search terms of senders and recipients',
+    countsHistory: true,
+    setup: searchTerms,
+    // Whether it has a file is not computed.
+    stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
+      WHERE col = 'meta' AND term NOT IN ('hfile', 'hlink')
+        AND doc NOT IN (SELECT m.seq FROM messages AS m WHERE m.body = '')`,
+    counted: `SELECT DISTINCT seq || ' ' || lower(substr(term, 1, 1) || hex(substr(term, 2))) AS what, 1 AS value FROM (
+        SELECT m.seq, 'a' || m.account_id AS term FROM messages AS m WHERE ${isIndexed}
+        UNION ALL SELECT m.seq, 'f' || m.from_agent_id FROM messages AS m WHERE ${isIndexed}
+        UNION ALL SELECT m.seq, 'n' || m.from_alias FROM messages AS m WHERE ${isIndexed}
+        UNION ALL SELECT m.seq, 'r' || m.recipient FROM messages AS m WHERE ${isIndexed}
+        UNION ALL SELECT m.seq, 'c' || m.channel_id FROM messages AS m WHERE ${isIndexed} AND m.channel_id IS NOT NULL
+        UNION ALL
+        SELECT m.seq, kind.value || iif(kind.value = 'b', d.account_id, d.agent_id) FROM messages AS m
+        JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+        JOIN json_each('["t", "b", "x"]') AS kind
+        WHERE ${isIndexed} AND (kind.value = 't' OR kind.value = iif(d.body IS NULL, 'b', 'x'))
+          AND (kind.value <> 'b' OR d.account_id <> m.account_id))`,
+  },
+  {
+    name: 'search terms of texts',
+    setup: searchTerms,
+    // Of texts in ASCII, which SQL can cut into words.
+    stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms JOIN messages AS m ON m.seq = doc
+      WHERE col = 'words' AND ${isAscii('m.body')} AND m.body <> ''`,
+    counted: wordsOf(`SELECT m.seq || ' ' AS prefix, m.body AS text FROM messages AS m
+      WHERE ${isIndexed} AND ${isAscii('m.body')}`),
+  },
+  {
+    name: 'search terms of texts that were changed for a recipient',
+    setup: searchTerms,
+    stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
+      WHERE col = 'own' AND term NOT LIKE '%hlink' AND doc IN (
+        SELECT m.seq FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+        WHERE m.body <> '' AND d.body IS NOT NULL AND ${isAscii('d.body')})`,
+    counted: wordsOf(`SELECT m.seq || ' k' || lower(hex(d.agent_id)) || 'x' AS prefix, d.body AS text
+      FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+      WHERE ${isIndexed} AND d.body IS NOT NULL AND ${isAscii('d.body')}`),
+  },
+  dueLine(
+    'due lines of messages to remote agents',
+    `SELECT d.account_id || ' ' || d.agent_id || ' ' || m.from_agent_id AS what, line.due_at
+    FROM deliveries AS d JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
+    JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
+    JOIN messages AS m ON m.account_id = d.sender_account_id AND m.id = d.message_id
+    LEFT JOIN remote_senders AS line ON line.account_id = d.account_id AND line.agent_id = d.agent_id
+      AND line.sender_id IN ('', m.from_agent_id)
+    WHERE d.state = 'unread'`,
+  ),
+  dueLine(
+    'due lines of answers of remote agents',
+    `SELECT account_id || ' ' || agent_id || ' ' || id AS what, due_at FROM remote_exchanges WHERE state = 'working'`,
+  ),
+  dueLine(
+    'due lines of webhooks',
+    `SELECT webhooks.account_id || ' ' || webhooks.id AS what, due_at FROM webhooks
+    JOIN webhook_events AS e ON e.account_id = webhooks.account_id AND e.webhook_id = webhooks.id`,
+  ),
+  dueLine(
+    'due lines of push notifications of tasks',
+    `SELECT config.account_id || ' ' || config.id AS what, due_at FROM task_push_configs AS config
+    JOIN tasks ON tasks.account_id = config.account_id AND tasks.id = config.task_id
+    WHERE ended_at IS NULL AND generation > sent_n`,
+  ),
 ]

@@ -9,8 +9,12 @@ import { counts } from './counts.ts'
 export async function recount(database: Config, { withHistory = true } = {}): Promise<string[]> {
   const client = createClient(database)
   const differences: string[] = []
-  for (const { name, stored, counted, countsHistory } of counts) {
+  for (const { name, stored, counted, setup, countsHistory } of counts) {
     if (!withHistory && countsHistory) continue
+    if (setup !== undefined) {
+      if (!database.url.startsWith('file:')) continue
+      await client.execute(setup)
+    }
     const { rows } = await client.execute(`
       WITH stored (what, value) AS MATERIALIZED (SELECT what, CAST(value AS TEXT) FROM (${stored})),
         counted (what, value) AS MATERIALIZED (SELECT what, CAST(value AS TEXT) FROM (${counted}))

@@ -9,9 +9,13 @@ const minLength = 10
 const maxLength = 200
 /** In UTF-16 units, checked before normalisation: NFKC can turn one character into many. */
 const maxUnits = 2 * maxLength
+/** Argon2id. A stored hash names its own cost. @see RFC 9106 §4 */
+const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 }
 /** A hash takes 19 MiB and a core. See docs/security.md, "Overload". */
 const capacity = { maxConcurrent: 2, maxQueued: 16 }
 const hashing = new Semaphore(capacity)
+/** Hashes on threads of the runtime, so the event loop goes on. Loaded on first use: most processes never need it. */
+const argon2 = once(() => import('@node-rs/argon2'))
 
 /**
  * Verified for unknown users, so that they take as long as known ones.
@@ -33,7 +37,7 @@ export async function hashPassword(password: string): Promise<string> {
   if (isCommonPassword(normal)) {
     throw refused('This password is too common. Choose another one, for example four random words.')
   }
-  return await hashing.run(async () => (await argon2()).hash(normal), tooMany, true)
+  return await hashing.run(async () => (await argon2()).hash(normal, cost), tooMany, true)
 }
 
 /**
@@ -48,7 +52,7 @@ export async function verifyPassword(
 ): Promise<boolean> {
   const normal = normalised(password)
   const isRight = await hashing.run(
-    async () => (await argon2()).verify(hash ?? dummyHash, normal ?? ''),
+    async () => (await argon2()).verify(hash ?? dummyHash, normal ?? '').catch(() => false),
     tooMany,
     hasPriority,
   )
@@ -76,52 +80,4 @@ function tooMany(): GridError {
     { name: 'sign-ins-waiting', quota: capacity.maxQueued },
     2,
   )
-}
-
-export interface Argon2 {
-  /** Resolves to a PHC string with a new salt. */
-  hash(password: string): Promise<string>
-  /** Resolves to false for a malformed hash, too. */
-  verify(hash: string, password: string): Promise<boolean>
-}
-
-const memoryKiB = 19_456
-const iterations = 2
-const parallelism = 1
-const tagBytes = 32
-const saltBytes = 16
-
-/** The native implementation of oslo if it loads, otherwise WebAssembly. Each verifies the other's hashes. */
-export const argon2 = once(() => nativeArgon2().catch(() => wasmArgon2()))
-
-/** Runs off the main thread. Rejects if this platform has no native module. */
-export async function nativeArgon2(): Promise<Argon2> {
-  // Loaded on first use: most processes never need the native code.
-  const { Argon2id } = await import('oslo/password')
-  const oslo = new Argon2id({ memorySize: memoryKiB, iterations, tagLength: tagBytes, parallelism })
-  return {
-    hash: (password) => oslo.hash(password),
-    verify: (hash, password) => oslo.verify(hash, password).catch(() => false),
-  }
-}
-
-/** Runs on every platform, but blocks the event loop for 30 to 90 ms per call. */
-export async function wasmArgon2(): Promise<Argon2> {
-  // The file of one algorithm, because the whole package adds 240 kB to the program. It has no types.
-  const { default: { argon2id, argon2Verify } } = await import('hash-wasm/dist/argon2.umd.min.js') as unknown as {
-    default: typeof import('hash-wasm')
-  }
-  return {
-    hash: (password) =>
-      argon2id({
-        password,
-        salt: crypto.getRandomValues(new Uint8Array(saltBytes)),
-        memorySize: memoryKiB,
-        iterations,
-        parallelism,
-        hashLength: tagBytes,
-        outputType: 'encoded',
-      }),
-    verify: (hash, password) => argon2Verify({ hash, password }).catch(() => false),
-  }
 }

@@ -107,8 +107,21 @@ export interface Usage {
   splitName(words: readonly string[]): [name: string | undefined, rest: string[]]
 }
 
+/** Pages that `help` prints, by name. */
+interface Manual {
+  pages: readonly string[]
+  readPage(name: string): string
+}
+
+const noManual: Manual = { pages: [], readPage: () => '' }
+
 /** The usage of these commands. The overview begins with `title`, and ends with `notes`. */
-export function usageOf(commands: readonly Command[], title: string, notes: string): Usage {
+export function usageOf(
+  commands: readonly Command[],
+  title: string,
+  notes: string,
+  { pages, readPage }: Manual = noManual,
+): Usage {
   /** `others` are the words besides the commands that may stand here. */
   function find(name: string, others: string[]): Command {
     const command = commands.find((command) => command.name === name)
@@ -119,9 +132,10 @@ export function usageOf(commands: readonly Command[], title: string, notes: stri
 
   return {
     help(topic) {
-      if (topic === undefined) return overview(commands, title, notes)
+      if (topic === undefined) return overview(commands, title, notes, pages)
       if (topic === 'settings') return settings()
-      return options(find(topic, ['settings']))
+      if (pages.includes(topic)) return readPage(topic)
+      return options(find(topic, ['settings', ...pages]))
     },
     findCommand: (name) => find(name, ['help']),
     splitName([first, ...rest]) {
@@ -131,7 +145,7 @@ export function usageOf(commands: readonly Command[], title: string, notes: stri
   }
 }
 
-function overview(commands: readonly Command[], title: string, notes: string): string {
+function overview(commands: readonly Command[], title: string, notes: string, pages: readonly string[]): string {
   return [
     title,
     '',
@@ -142,6 +156,7 @@ function overview(commands: readonly Command[], title: string, notes: string): s
     indent(table([
       ['help COMMAND', 'list the options of a command'],
       ['help settings', 'list the environment variables with their defaults'],
+      ...(pages.length === 0 ? [] : [['help PAGE', `read the manual: ${pages.join(', ')}`] as const]),
       ['--version', 'print the version'],
     ])),
     '',

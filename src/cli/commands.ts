@@ -6,6 +6,7 @@ import { copy } from './copy.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
 import { rotateKeysCommand } from './keys.ts'
+import { manual, readPage } from './manual.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 import { serviceInstall } from './service-install.ts'
@@ -32,4 +33,5 @@ export const { help, findCommand, splitName } = usageOf(
   commands,
   'agent-grid: a messaging grid for AI agents',
   'With --json a command prints one JSON object. While a server holds the local file, commands run in that server.',
+  { pages: Object.keys(manual), readPage },
 )

@@ -23,9 +23,10 @@ import { isInstalled } from '../clients/find-program.ts'
 import { isCredentialGone } from '../clients/grid-call.ts'
 import { GridClient } from '../clients/grid-client.ts'
 import { installProgram, isOnPath, linkFolder, linkProgram } from '../clients/installed-program.ts'
-import { findGrid, login, machineName } from '../clients/login.ts'
+import { type FetchKey, findGrid, login, machineName } from '../clients/login.ts'
 import { type ClientName, clientNames, conversationTools, programs } from '../clients/programs.ts'
 import { clientCommand } from '../lib/client-snippets.ts'
+import { once } from '../lib/lazy.ts'
 import { agrees, ask, confirm, isAttended, openBrowser } from './ask.ts'
 import { type CommandArguments, CommandError, usageError } from './command.ts'
 import { end, folderOf, revoke, sayer } from './disconnect-client.ts'
@@ -35,7 +36,7 @@ import { personNeeded } from './grid-access.ts'
 export async function connectClients(json: boolean, args: CommandArguments): Promise<number> {
   const isDryRun = args['dry-run'] !== undefined
   const isSure = args.yes !== undefined
-  const clients = args.client === undefined ? await chooseClients(isSure) : [args.client as ClientName]
+  const clients = await clientsOf(args.client, isSure)
   const address = args.url === undefined ? onlyKnownGrid() : checkUrl(args.url)
   if (!isDryRun && !isSure && !isAttended()) {
     throw personNeeded(
@@ -50,32 +51,50 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
   const answers = args.tools !== undefined || isDryRun || isSure
     ? new Map<ClientName, boolean>()
     : await askForTools(clients, folderOf(args))
+  const alias = args.as && withAt(args.as)
+  // One consent serves all of them.
+  const signIn = once(() => {
+    const titles = clients.map((client) => programs[client].title).join(', ')
+    const open = (address: string) => {
+      say(`Sign in at the grid, and choose ${alias ?? 'the agent'} for ${titles}. If no browser opens:\n${address}`)
+      openBrowser(address)
+    }
+    return login({ url, alias, open })
+  })
+  const requests = clients.map((client): ConnectRequest => ({
+    client,
+    url,
+    alias,
+    key: args.key?.trim(),
+    folder: folderOf(args),
+    wake: (args.wake ?? 'auto') as Wake,
+    isAllowed: args.tools === undefined ? answers.get(client) : args.tools === 'allow',
+    isSure,
+    isDryRun,
+    signIn,
+    say,
+  }))
+  // Before anyone signs in: a file that cannot be edited is refused.
+  requests.forEach(draftOf)
   const results: ConnectResult[] = []
-  for (const client of clients) {
-    results.push(
-      await connectClient(client, {
-        url,
-        alias: args.as && withAt(args.as),
-        key: args.key?.trim(),
-        folder: folderOf(args),
-        wake: (args.wake ?? 'auto') as Wake,
-        isAllowed: args.tools === undefined ? answers.get(client) : args.tools === 'allow',
-        isSure,
-        isDryRun,
-        say,
-      }),
-    )
-  }
+  for (const request of requests) results.push(await connectClient(request))
   if (!isDryRun && !isOnPath()) await offerPath(isSure, say)
+  if (!isDryRun) {
+    const command = (words: string) => isOnPath() ? `agent-grid ${words}` : clientCommand({ appUrl: url }, words)
+    say(`To see whether all is well: ${command('doctor --client')}`)
+    say(`To take it out again: ${command(`disconnect ${clients.length === 1 ? clients[0] : 'CLIENT'}`)}`)
+  }
   return end(json, { connections: results, isDryRun }, results.flatMap(({ steps }) => steps))
 }
 
-/** Ask which of the clients of this machine to connect. */
-async function chooseClients(takesAll: boolean): Promise<ClientName[]> {
+/** The client that was named, all of this machine, or those that the user chooses. */
+async function clientsOf(named: string | undefined, isSure: boolean): Promise<ClientName[]> {
+  if (named !== undefined && named !== 'all') return [named as ClientName]
   const found = clientNames.filter(isInstalled)
   if (found.length === 0) throw usageError(`No client was found here. Name one: ${clientNames.join(', ')}.`)
-  if (!isAttended() || takesAll) {
-    throw usageError(`Name the client to connect. Found on this machine: ${found.join(', ')}.`)
+  if (named === 'all') return found
+  if (!isAttended() || isSure) {
+    throw usageError(`Name the client to connect, or all. Found on this machine: ${found.join(', ')}.`)
   }
   const titles = found.map((name) => `  ${name.padEnd(10)}${programs[name].title}`).join('\n')
   const answer = await ask(`Found on this machine:\n${titles}\nConnect which? (names, or all) `)
@@ -130,6 +149,7 @@ function isLoopback(url: string): boolean {
 }
 
 interface ConnectRequest {
+  client: ClientName
   /** The address of the grid, as it calls itself. */
   url: string
   /** With `@`. */
@@ -142,6 +162,8 @@ interface ConnectRequest {
   isAllowed: boolean | undefined
   isSure: boolean
   isDryRun: boolean
+  /** Asks the person when it is first called. */
+  signIn(): Promise<FetchKey>
   say(text: string): void
 }
 
@@ -166,24 +188,29 @@ interface Credential extends Pick<Connection, 'alias' | 'key' | 'keyName' | 'isO
 const unknownAgent = '@…'
 const unknownKey = 'grid_agt_…'
 
-/** Connect one client. Fails with `CommandError` or `ClientError`. */
-async function connectClient(client: ClientName, request: ConnectRequest): Promise<ConnectResult> {
-  const { url, wake, folder, say } = request
+/** What would be written for a client, as far as it is known before signing in. Fails with `FileRefusedError`. */
+function draftOf(request: ConnectRequest) {
+  const { client, url, wake, folder } = request
   const place = placeOf(client, folder)
   const previous = connectionAt(place)
   const known = request.key ?? (previous?.url === url ? previous.key : undefined)
   const alias = request.alias ?? previous?.alias ?? unknownAgent
-  // Before anyone signs in: a file that cannot be edited is refused.
   const answers = toolsOf(request, previous)
   const setup = setupOf({ ...place, ...answers, url, wake, alias, key: known ?? unknownKey })
-  const draft = planConnect(client, setup, previous)
+  return { previous, known, alias, changes: planConnect(client, setup, previous).changes }
+}
+
+/** Connect one client. Fails with `CommandError` or `ClientError`. */
+async function connectClient(request: ConnectRequest): Promise<ConnectResult> {
+  const { client, url, say } = request
+  const { previous, known, alias, changes } = draftOf(request)
   if (request.isDryRun) {
-    say(draft.changes.length === 0 ? 'Nothing would change.' : differenceOf(draft.changes, [known ?? '']))
-    return { client, agent: alias, url, changed: draft.changes.map(({ path }) => path), steps: [] }
+    say(changes.length === 0 ? 'Nothing would change.' : differenceOf(changes, [known ?? '']))
+    return { client, agent: alias, url, changed: changes.map(({ path }) => path), steps: [] }
   }
-  const credential = await credentialFor(client, request, previous)
+  const credential = await credentialFor(request, previous)
   try {
-    return await writeConnection(client, request, previous, credential)
+    return await writeConnection(request, previous, credential)
   } catch (error) {
     if (credential.isNew) await revoke(url, credential.key)
     throw error
@@ -200,12 +227,11 @@ function toolsOf(
 }
 
 async function writeConnection(
-  client: ClientName,
   request: ConnectRequest,
   previous: Connection | undefined,
   { alias, key, keyName, isOwnKey }: Credential,
 ): Promise<ConnectResult> {
-  const { url, wake, folder, isSure, say } = request
+  const { client, url, wake, folder, isSure, say } = request
   const { title } = programs[client]
   const place = placeOf(client, folder)
   const setup = { ...place, ...toolsOf(request, previous), url, alias, key, wake }
@@ -255,8 +281,7 @@ function whatItAsks(client: ClientName, { url, folder, allowedTools = [] }: Conn
 
 /** A key that was given, the one that the connection has, or a new one. */
 async function credentialFor(
-  client: ClientName,
-  { url, alias, key, say }: ConnectRequest,
+  { client, url, alias, key, signIn }: ConnectRequest,
   previous: Connection | undefined,
 ): Promise<Credential> {
   if (key !== undefined) {
@@ -270,12 +295,7 @@ async function credentialFor(
     return { ...previous, isNew: false }
   }
   const keyName = `${client} on ${machineName()}`
-  const open = (address: string) => {
-    const choice = `choose ${alias ?? 'the agent'} for ${programs[client].title}`
-    say(`Sign in at the grid, and ${choice}. If no browser opens:\n${address}`)
-    openBrowser(address)
-  }
-  const made = await login({ url, alias, keyName, open })
+  const made = await (await signIn())(keyName)
   const chosen = withAt(made.alias)
   if (alias !== undefined && chosen !== alias) {
     await revoke(url, made.key)

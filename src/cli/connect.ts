@@ -6,13 +6,13 @@ const yes = { placeholder: '', flag: true } as const
 /** Connects coding clients of this machine to a grid. See docs/clients.md. */
 export const connect: ProcessCommand = {
   name: 'connect',
-  summary: 'Connect a coding client to a grid: tools, hooks and a skill.',
+  summary: 'Connect coding clients to a grid: tools, hooks and a skill. disconnect takes them out again.',
   operands: ['client'],
   options: {
     client: {
       placeholder: 'CLIENT',
-      description: `${clientNames.join(', ')}; without it, those on this machine, which it asks about`,
-      oneOf: clientNames,
+      description: `${clientNames.join(', ')}; all: those on this machine; without it, it asks which of them`,
+      oneOf: [...clientNames, 'all'],
     },
     url: {
       placeholder: 'URL',

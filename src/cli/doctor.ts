@@ -6,16 +6,16 @@ import { localPath } from '../store/driver/local-file.ts'
 import { clientOption, runClientDoctor } from './client-doctor.ts'
 import type { ProcessCommand } from './command.ts'
 import { checkClock, checkServer } from './doctor/server.ts'
-import { checkAddresses, checkEmail, checkSettings } from './doctor/settings.ts'
-import { checkBackups, checkDatabase, checkKeyRing } from './doctor/database.ts'
+import { checkSettings } from './doctor/settings.ts'
+import { checkDatabase, judgeSettings } from './doctor/database.ts'
 import { checkDisk, checkDurability, checkFiles } from './doctor/files.ts'
-import { conclusions, exitCodes, type Finding, findingLines, statusOf } from './doctor/finding.ts'
+import { conclusions, exitCodes, type Finding, findingLines, inOrder, statusOf } from './doctor/finding.ts'
 import { print } from './output.ts'
 
 /** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Changes nothing. */
 export const doctor: ProcessCommand = {
   name: 'doctor',
-  summary: 'Check whether this grid is well, and say what to do if it is not.',
+  summary: 'Check whether this grid is well, and say what to do if it is not; with --client, the coding clients here.',
   options: {
     full: {
       placeholder: '',
@@ -44,22 +44,23 @@ export async function examine(env: Record<string, string | undefined>, isFull: b
 }
 
 async function check(env: Record<string, string | undefined>, isFull: boolean): Promise<Finding[]> {
-  const { config, findings } = checkSettings(env)
-  if (!config) return findings
-  const path = localPath(config.databaseUrl)
-  findings.push(checkAddresses(config))
+  const { config: own, findings: invalid } = checkSettings(env)
+  if (!own) return invalid
+  const path = localPath(own.databaseUrl)
+  const isLocal = path !== undefined && existsSync(path)
   // Before the database is opened: see `checkFiles`.
-  if (path !== undefined && existsSync(path)) findings.push(...checkFiles(path), ...checkDisk(path, config))
-  const { findings: found, health, server } = await checkDatabase(config, path, isFull)
-  findings.push(...found)
-  if (health) {
-    findings.push(
-      checkDurability(config, path, health),
-      checkKeyRing(config, path, health, server),
-      checkClock(health),
-    )
-  }
-  return [...findings, await checkServer(config, server), await checkEmail(config), await checkBackups(config)]
+  const files = isLocal ? checkFiles(path) : []
+  const { findings, health, server } = await checkDatabase(own, path, isFull)
+  const config = { ...own, ...server?.settings }
+  return inOrder([
+    ...files,
+    ...(isLocal ? checkDisk(path, config) : []),
+    ...findings,
+    ...(health ? [checkDurability(config, path, health), checkClock(health)] : []),
+    await checkServer(config, server),
+    // The settings of this process are not those of a server, which has judged its own.
+    ...(server ? server.findings ?? [] : await judgeSettings(own, env, health)),
+  ])
 }
 
 function describe({ checks, status }: DoctorReport): string {

@@ -1,8 +1,14 @@
 /** Reads an archive twice: once to check it as a whole, and once to send its rows to the grid. */
 import { checkNewAlias } from '../lib/names.ts'
 import { printableLine } from '../lib/redact.ts'
-import { archivedTables, peopleTable } from '../store/archive/tables.ts'
-import { checkArchived, checkArchivedLine } from '../store/archive/validators.ts'
+import { archivedTables } from '../store/archive/tables.ts'
+import {
+  archiveFormat,
+  checkArchived,
+  checkArchivedLine,
+  checkVersion,
+  personRecord,
+} from '../store/archive/validators.ts'
 import type { ArchiveManifest } from '../store/archive/write-rows.ts'
 import { beginImportCommand, endImportCommand, importRowsCommand } from './archive-commands.ts'
 import { CommandError, type CommandResult, type StoreCommand, usageError } from './command.ts'
@@ -51,8 +57,8 @@ interface Imported extends Record<string, unknown> {
 const unitLines = 100
 const unitChars = 128 * 1024
 
-/** A row of these tables is stored in the unit of the row before it: a message with its deliveries. */
-const childTables = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.name)))
+/** Such a record is stored in the unit of the one before it: a message with its deliveries. */
+const childRecords = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.record)))
 
 /** Import an archive. Fails with `names_taken` before anything is written, and with what `read` and the grid refuse. */
 export async function importArchive(ask: Ask, { read, renames, reserved, now }: ImportOptions): Promise<Imported> {
@@ -110,40 +116,45 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
   function examineLine(line: string): void {
     if (content.manifest === undefined) {
       content.manifest = manifestOf(line)
-      checkArchived('accounts', content.manifest.account, now)
+      checkArchived('account', content.manifest.account, now)
       return
     }
-    const [table, row] = checkArchivedLine(line, now)
+    const [record, row] = checkArchivedLine(line, now)
     // Only these are kept: an archive may be larger than the memory.
-    if (table === 'agents') {
+    if (record === 'agent') {
       const { id, alias, type, remote_url, deleted_at } = row as unknown as ArchivedAgent
       content.agents.push({ id, alias, type, remote_url, deleted_at })
-    } else if (table === 'guardrails') {
+    } else if (record === 'guardrail') {
       if (row.host !== null) content.services.push(String(row.name))
       content.providers.add(String(row.provider))
-    } else if (table === peopleTable) {
+    } else if (record === personRecord) {
       content.people.push(row)
     }
   }
 }
 
 function isPerson(line: string): boolean {
-  return line.startsWith(`["${peopleTable}",`)
+  return line.startsWith(`["${personRecord}",`)
 }
 
+/** Fails with `not_an_archive`, or as `checkVersion`. */
 function manifestOf(line: string): ArchiveManifest {
+  let manifest: ArchiveManifest
   try {
-    const manifest = JSON.parse(line) as ArchiveManifest
-    const isCount = ([what, n]: [string, unknown]) => /^[a-z_]{1,80}$/.test(what) && Number.isSafeInteger(n)
-    if (manifest.agent_grid_archive === 1 && Object.entries(manifest.left_out).every(isCount)) return manifest
+    manifest = Object(JSON.parse(line))
   } catch {
-    // Said below.
+    throw notAnArchive()
   }
-  throw notAnArchive()
+  // What the first line began with before version 1.
+  if (manifest.format !== archiveFormat && !('agent_grid_archive' in manifest)) throw notAnArchive()
+  checkVersion(manifest.version)
+  const isCount = ([what, n]: [string, unknown]) => /^[a-z_]{1,80}$/.test(what) && Number.isSafeInteger(n)
+  if (!Object.entries(Object(manifest.left_out)).every(isCount)) throw notAnArchive()
+  return manifest
 }
 
 function notAnArchive(): CommandError {
-  return new CommandError('not_an_archive', 'The file is no archive of export-account that this version can read.')
+  return new CommandError('not_an_archive', 'The file is no archive of export-account.')
 }
 
 /** The new alias of each agent that gets one, by its id. Fails with `usage`. */
@@ -188,7 +199,7 @@ async function sendRows(ask: Ask, read: ImportOptions['read'], account: string, 
       return
     }
     const isFull = rows.length >= unitLines || chars >= unitChars
-    if (isFull && !childTables.has(line.slice(2, line.indexOf('"', 2)))) await send()
+    if (isFull && !childRecords.has(line.slice(2, line.indexOf('"', 2)))) await send()
     rows.push(line)
     chars += line.length
   })

@@ -5,6 +5,9 @@ import { isBinary } from '../lib/version.ts'
 import { type ProcessCommand, usageError } from './command.ts'
 import { print, printError } from './output.ts'
 
+/** It is read by systemd as root, so only root needs to read it. */
+const settingsFile = '/etc/agent-grid.env'
+
 /** Only prints: the operator reads it, and installs it as root. */
 export const serviceInstall: ProcessCommand = {
   name: 'service install',
@@ -12,17 +15,28 @@ export const serviceInstall: ProcessCommand = {
   options: {
     print: { placeholder: '', description: 'print the unit; nothing is installed', flag: true, required: true },
     'base-url': { placeholder: 'URL', description: 'public address of the grid; without it, http://localhost:8787' },
+    'backup-dir': {
+      placeholder: 'DIR',
+      description: 'folder for scheduled backups, which the service may write',
+      env: 'BACKUP_DIR',
+    },
   },
   start(json, args) {
     const baseUrl = args['base-url'] ?? 'http://localhost:8787'
     if (!/^https?:\/\/[\w.:[\]-]+$/.test(baseUrl)) {
       throw usageError(`--base-url must be an address such as https://grid.example.com, not "${baseUrl}".`)
     }
+    const backupDir = args['backup-dir']
+    if (backupDir !== undefined && !/^\/[\w./-]+$/.test(backupDir)) {
+      throw usageError(`--backup-dir must be an absolute path without spaces, not "${backupDir}".`)
+    }
     const words = serveWords()
     // The service has a `/tmp` of its own, and its user may not enter the homes of others.
-    const hidden = words.find((word) => /^\/(tmp|var\/tmp|root|home)\//.test(word))
-    if (hidden !== undefined) printError(`The service may not reach ${hidden}. Move the program to /opt first.`)
-    const unit = systemdUnit(words, baseUrl)
+    const hidden = [...words, backupDir ?? ''].find((word) => /^\/(tmp|var\/tmp|root|home)\//.test(word))
+    if (hidden !== undefined) {
+      printError(`The service may not reach ${hidden}. Move the program to /opt, and backups to /srv.`)
+    }
+    const unit = systemdUnit(words, baseUrl, backupDir)
     print(json ? JSON.stringify({ unit }) : unit)
     return Promise.resolve(0)
   },
@@ -35,12 +49,33 @@ function serveWords(): string[] {
 }
 
 /**
- * `DynamicUser` also makes the system read-only and `/tmp` private, and lets no process gain rights.
+ * `DynamicUser` also makes the system read-only and `/tmp` private, and lets no process gain rights. It takes a user of that
+ * name that exists, which can own the folder of backups.
  * @see systemd.service(5), systemd.exec(5): "%" and "$" are doubled, and a word in quotes may have spaces.
  */
-function systemdUnit(words: string[], baseUrl: string): string {
+function systemdUnit(words: string[], baseUrl: string, backupDir: string | undefined): string {
   const quoted = words.map((word) => `"${word.replace(/["\\]/g, '\\$&').replace(/[%$]/g, '$&$&')}"`).join(' ')
-  return `# sudo tee /etc/systemd/system/agent-grid.service, then: sudo systemctl enable --now agent-grid
+  const folder = backupDir === undefined ? [] : [
+    'getent passwd agent-grid || sudo useradd --system agent-grid',
+    `sudo install -d -m 700 -o agent-grid ${backupDir}`,
+  ]
+  const steps = [
+    'agent-grid service install --print … | sudo tee /etc/systemd/system/agent-grid.service',
+    // It is only made if there is none.
+    `sudo sh -c 'umask 077; touch ${settingsFile}'`,
+    ...folder,
+    'sudo systemctl enable --now agent-grid',
+  ]
+  const settings = [
+    `BASE_URL=${baseUrl}`,
+    'HOST=127.0.0.1',
+    'DATABASE_URL=file:/var/lib/agent-grid/grid.db',
+    ...(backupDir === undefined ? [] : [`BACKUP_DIR=${backupDir}`]),
+  ]
+  return `# Install it with these commands. Secrets and other settings go into ${settingsFile}, as NAME=value${
+    backupDir === undefined ? '' : ';\n# BACKUP_KEY must be there before the start'
+  }.
+${steps.map((step) => `#   ${step}`).join('\n')}
 [Unit]
 Description=agent-grid, a messaging grid for AI agents
 After=network-online.target
@@ -48,9 +83,15 @@ Wants=network-online.target
 
 [Service]
 ExecStart=${quoted}
-Environment=BASE_URL=${baseUrl} HOST=127.0.0.1 DATABASE_URL=file:/var/lib/agent-grid/grid.db
-StateDirectory=agent-grid
+Environment=${settings.join(' ')}
+EnvironmentFile=-${settingsFile}
+${
+    backupDir === undefined
+      ? ''
+      : `# "-": a server without the folder starts, and says so.\nReadWritePaths=-${backupDir}\n`
+  }StateDirectory=agent-grid
 StateDirectoryMode=0700
+User=agent-grid
 DynamicUser=yes
 UMask=0077
 CapabilityBoundingSet=

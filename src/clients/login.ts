@@ -3,10 +3,10 @@
  *
  * @see RFC 8252 §7.3, RFC 7636, RFC 7591, RFC 9728
  */
-import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
+import { codeChallengeOf, mintLinkToken } from '../lib/secrets.ts'
 import { bareUrl, readOAuthClient, saveOAuthClient } from './connections.ts'
 import { addressIn, aliasIn, callJson, ClientError, keyIn, lineOf, noGrid } from './grid-call.ts'
 
@@ -26,8 +26,6 @@ interface LoginRequest {
   url: string
   /** The agent that the person should choose, with `@`. */
   alias?: string
-  /** The name of the key, such as `claude on laptop`. */
-  keyName: string
   /** Is called with the address to open in the browser. */
   open(address: string): void
   signal?: AbortSignal
@@ -38,6 +36,9 @@ interface Login {
   /** With `@`. */
   alias: string
 }
+
+/** A person has signed in as an agent. Gets a key of that agent by its name, such as `claude on laptop`. */
+export type FetchKey = (keyName: string) => Promise<Login>
 
 interface GridMetadata {
   issuer: string
@@ -53,20 +54,20 @@ export async function findGrid(url: string): Promise<string> {
   return bareUrl(resource.slice(0, -mcpPath.length))
 }
 
-/** Sign in and get a key. Fails with `LoginError` or `GridCallError`. */
-export async function login({ url, alias, keyName, open, signal }: LoginRequest): Promise<Login> {
+/** Sign in once, for any number of keys. Fails with `LoginError` or `GridCallError`. */
+export async function login({ url, alias, open, signal }: LoginRequest): Promise<FetchKey> {
   const grid = await metadataOf(url)
   const redirect = await listenForRedirect()
   try {
     const redirectUri = `http://127.0.0.1:${redirect.port}/callback`
     const clientId = await clientOf(grid)
-    const [verifier, state] = [randomText(), randomText()]
+    const [verifier, state] = [mintLinkToken().token, mintLinkToken().token]
     const address = new URL(grid.authorization_endpoint)
     const parameters = {
       response_type: 'code',
       client_id: clientId,
       redirect_uri: redirectUri,
-      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge: codeChallengeOf(verifier)!,
       code_challenge_method: 'S256',
       state,
       scope: 'agent:use',
@@ -86,10 +87,12 @@ export async function login({ url, alias, keyName, open, signal }: LoginRequest)
     }
     const { access_token: token } = await post(grid.token_endpoint, new URLSearchParams(form))
     const keyAddress = new URL('/api/oauth/api-key', grid.issuer).href
-    const fetched = await post(keyAddress, { name: keyName }, { Authorization: `Bearer ${token}` })
-    const [key, chosen] = [keyIn(fetched?.apiKey), aliasIn(fetched?.alias)]
-    if (key === undefined || chosen === undefined) throw noGrid(url, 200)
-    return { key, alias: chosen }
+    return async (name) => {
+      const fetched = await post(keyAddress, { name }, { Authorization: `Bearer ${token}` })
+      const [key, chosen] = [keyIn(fetched?.apiKey), aliasIn(fetched?.alias)]
+      if (key === undefined || chosen === undefined) throw noGrid(url, 200)
+      return { key, alias: chosen }
+    }
   } finally {
     redirect.close()
   }
@@ -142,7 +145,12 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
 
 /** A grid forgets unused programs. It refuses this code in any case, but says first if it does not know the program. */
 async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
-  const form = { grant_type: 'authorization_code', code: 'none', client_id: clientId, code_verifier: randomText() }
+  const form = {
+    grant_type: 'authorization_code',
+    code: 'none',
+    client_id: clientId,
+    code_verifier: mintLinkToken().token,
+  }
   const body = new URLSearchParams({ ...form, redirect_uri: 'http://127.0.0.1/callback' })
   return await post(endpoint, body).then(() => true, ({ code }) => code !== 'invalid_client')
 }
@@ -196,8 +204,4 @@ function post(url: string, body: URLSearchParams | Record<string, unknown>, head
   const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json'
   const text = isForm ? body.toString() : JSON.stringify(body)
   return callJson(url, { method: 'POST', headers: { 'Content-Type': type, ...headers }, body: text })
-}
-
-function randomText(): string {
-  return randomBytes(32).toString('base64url')
 }

@@ -12,7 +12,7 @@ import type { PlacedConversation } from '../store/account/turns.ts'
 import type { ClaimOffer } from './accounts/claim.ts'
 import { authorize } from './authorize.ts'
 import { mayRead, readerOf } from './conversations/may-read.ts'
-import { megabyte } from './messaging/quota.ts'
+import { fullInboxes, megabyte, nearlyUsed } from './messaging/quota.ts'
 import type { PausedConversation } from './messaging/turns.ts'
 import { taskFilters } from './tasks/seen-tasks.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
@@ -119,7 +119,7 @@ const unreadForLongMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
 const parkedForMs = 7 * day
 const failedForMs = day
-/** Tasks that failed or wait for input are told for as long. */
+/** Tasks that failed, wait for input or are quiet are told for as long. */
 const tasksForMs = 7 * day
 const needyStates = [...taskFilters.failed, ...taskFilters.input]
 /** From how many refused calls of one caller on. One may be a slip. */
@@ -131,10 +131,19 @@ const maxLong = 10
 const keyUnusedMs = 90 * day
 const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
-const nearlyUsed = 0.8
 
 type Row<
-  Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys' | 'access',
+  Name extends
+    | 'waiting'
+    | 'full'
+    | 'returned'
+    | 'remote'
+    | 'parked'
+    | 'refused'
+    | 'failing'
+    | 'blocking'
+    | 'keys'
+    | 'access',
 > = Awaited<
   ReturnType<AccountStore['read']['attention'][Name]>
 >[number]
@@ -164,6 +173,7 @@ export type Condition =
     | { kind: 'webhook'; of: Awaited<ReturnType<AccountStore['read']['webhooks']['failing']>>[number] }
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
+    | { kind: 'inbox'; of: Row<'full'> }
     | { kind: 'person'; of: AwaitedPerson }
     | { kind: 'refused'; of: Row<'refused'> }
     | { kind: 'turns'; of: PlacedConversation }
@@ -197,6 +207,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     remote,
     webhooks,
     parked,
+    inboxes,
     waiting,
     people,
     refused,
@@ -209,11 +220,12 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     turns.paused(),
     attention.failing(failedSince),
     attention.blocking(failedSince, manyBlocked),
-    account.read.seenTasks.list(needyStates, at - tasksForMs, maxOfKind, 0),
+    account.read.seenTasks.needy(needyStates, at - tasksForMs, maxOfKind),
     attention.returned(),
     attention.remote(at - unreadForLongMs),
     account.read.webhooks.failing(at - unreadForLongMs),
     attention.parked(at - parkedForMs),
+    fullInboxes(account),
     attention.waiting(at - unreadForLongMs),
     questions.people(at - unreadForLongMs, at),
     attention.refused(at - failedForMs, manyRefused),
@@ -230,7 +242,11 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       failing,
       (of) => ({ subject: of.guardrailId, since: of.since, level: of.unchecked + of.refused }),
     ),
-    ...all('task', tasks, (of) => ({ subject: of.id, since: of.statusAt, level: 1 })),
+    ...all('task', tasks, (of) => ({
+      subject: of.id,
+      since: of.quietSince ?? of.statusAt,
+      level: of.quietSince === null ? 2 : 1,
+    })),
     ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('remote', remote, ({ agentId, pausedAt, failingSince, unread }) => {
       return { subject: agentId, since: pausedAt ?? failingSince, level: Math.max(1, unread) }
@@ -239,6 +255,10 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: id, since: pausedAt ?? failingSince, level: 1 }
     }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
+    // Full is twice as bad as nearly full.
+    ...all('inbox', inboxes, (of) => {
+      return { subject: of.agentId, since: null, level: Math.max(of.unread >= of.max ? 2 : 1, of.refused) }
+    }),
     ...all('unread', withPresence(account, waiting), (of) => {
       return { subject: of.agentId, since: of.since, level: of.unread }
     }),

@@ -1,5 +1,5 @@
 /** Running the local guardrails, which need nothing but their configuration and a text. */
-import { RecentMap } from '../lib/recent-map.ts'
+import { LruMap } from '../lib/lru-map.ts'
 import { invisibleText } from './local/invisible-text.ts'
 import { language } from './local/language.ts'
 import { length } from './local/length.ts'
@@ -39,7 +39,7 @@ type LocalVerdict = Verdict & { spans: readonly Span[] }
 /** Prepares each configuration once, and keeps those that were used last: some compile expressions. */
 export class LocalChecks {
   readonly #providers: readonly Provider[]
-  readonly #prepared = new RecentMap<string, GuardrailCheck>(maxBytes)
+  readonly #prepared = new LruMap<string, GuardrailCheck>(maxBytes)
   /** Of the last text: sender and recipient often have the same guardrail. */
   readonly #verdicts = oncePerText(() => new Map<GuardrailCheck, Promise<LocalVerdict>>())
 

@@ -17,8 +17,12 @@ export interface KeyRing {
   /** Whether another process has such keys, and may lack ours: then nothing is encrypted here. */
   isForeign: boolean
   readonly canSeal: boolean
+  /** Called before each `seal`, which fails with it. */
+  beforeSeal?: () => Promise<void>
   /** Encrypt with the newest key. `context` is authenticated: the token can be decrypted only with the same one. */
   seal(text: string, context: string): Promise<SealedToken>
+  /** A check text of the newest key, see `wrongKeys`. Fails with `invalid_input` if there is none. */
+  sealCheck(): Promise<SealedToken>
   /** Decrypt. Fails with `internal` if the key is not in the ring, or the token or its context was changed. */
   open(sealed: SealedToken, context: string): Promise<string>
 }
@@ -42,6 +46,27 @@ export function pushKeyContext(id: string): string {
 
 export function signingKeyContext(id: string): string {
   return `signing_keys:${id}:private`
+}
+
+/** Makes a key for a shell. The id is new at every minute: an id that was used before names another key. */
+export const newKeyInShell = '$(date +k%Y%m%d-%H%M):$(openssl rand -base64 32)'
+
+const checkText = 'agent-grid'
+
+function checkContext(id: string): string {
+  return `store_facts:key:${id}`
+}
+
+/** The ids in the ring that name another key than the one that has sealed their check text. */
+export async function wrongKeys(ring: KeyRing, checks: readonly SealedToken[]): Promise<string[]> {
+  const wrong: string[] = []
+  for (const check of checks) {
+    const id = check.tokenKeyId
+    if (!ring.ids.includes(id)) continue
+    const text = await ring.open(check, checkContext(id)).catch(() => undefined)
+    if (text !== checkText) wrong.push(id)
+  }
+  return wrong
 }
 
 /** Whether a text is a key ring: comma-separated `id:base64key`, the newest first. */
@@ -78,29 +103,10 @@ export function createKeyRing(text: string | undefined): KeyRing {
       if (ring.isForeign) {
         throw new GridError('unavailable', 'This process lacks encryption keys of the grid. Correct its GRID_KEYS.')
       }
-      const newest = keys.entries().next().value
-      if (!newest) {
-        throw new GridError(
-          'invalid_input',
-          'This grid has no encryption keys, so it cannot store tokens. Set GRID_KEYS.',
-        )
-      }
-      const [tokenKeyId, raw] = newest
-      const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
-      const sealed = new Uint8Array(
-        await crypto.subtle.encrypt(
-          aesOptions(iv, context),
-          await importKey(raw, 'encrypt'),
-          new TextEncoder().encode(plain),
-        ),
-      )
-      return {
-        encryptedToken: toBase64(sealed.subarray(0, -tagBytes)),
-        tokenIv: toBase64(iv),
-        tokenAuthTag: toBase64(sealed.subarray(-tagBytes)),
-        tokenKeyId,
-      }
+      await ring.beforeSeal?.()
+      return await sealWithNewest(keys, plain, context)
     },
+    sealCheck: () => sealWithNewest(keys, checkText, checkContext(ring.ids[0])),
     async open({ encryptedToken, tokenIv, tokenAuthTag, tokenKeyId }, context) {
       const raw = keys.get(tokenKeyId)
       if (!raw) throw new GridError('internal', `The encryption key ${tokenKeyId} is not in GRID_KEYS.`)
@@ -121,6 +127,32 @@ export function createKeyRing(text: string | undefined): KeyRing {
     },
   }
   return ring
+}
+
+async function sealWithNewest(
+  keys: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
+  plain: string,
+  context: string,
+): Promise<SealedToken> {
+  const newest = keys.entries().next().value
+  if (!newest) {
+    throw new GridError('invalid_input', 'This grid has no encryption keys, so it cannot store tokens. Set GRID_KEYS.')
+  }
+  const [tokenKeyId, raw] = newest
+  const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
+  const sealed = new Uint8Array(
+    await crypto.subtle.encrypt(
+      aesOptions(iv, context),
+      await importKey(raw, 'encrypt'),
+      new TextEncoder().encode(plain),
+    ),
+  )
+  return {
+    encryptedToken: toBase64(sealed.subarray(0, -tagBytes)),
+    tokenIv: toBase64(iv),
+    tokenAuthTag: toBase64(sealed.subarray(-tagBytes)),
+    tokenKeyId,
+  }
 }
 
 function parseKeyRing(text: string): Map<string, Uint8Array<ArrayBuffer>> {

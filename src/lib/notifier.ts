@@ -1,4 +1,4 @@
-import { RecentMap } from './recent-map.ts'
+import { LruMap } from './lru-map.ts'
 
 /** Remembers that it was raised until `raised` resolves. Raising it several times counts once. For one listener. */
 export class Signal {
@@ -31,7 +31,7 @@ export class Notifier {
   readonly #signals: Signals = new Map()
   readonly #watchers: Signals = new Map()
   /** When the last one stopped waiting, by agent. */
-  readonly #left = new RecentMap<string, number>(maxLeft)
+  readonly #left = new LruMap<string, number>(maxLeft)
   readonly #onFirst: () => void
 
   constructor(onFirst: () => void = () => {}) {

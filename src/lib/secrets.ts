@@ -1,7 +1,9 @@
 /** Keys and tokens: create, recognise and hash them. See docs/security.md, "Keys and tokens". */
-import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { alphabet, constantTimeEqual, generateRandomString } from 'oslo/crypto'
+import { generateRandomString, type RandomReader } from '@oslojs/crypto/random'
+import { sha256 } from '@oslojs/crypto/sha2'
+import { constantTimeEqual } from '@oslojs/crypto/subtle'
+import { encodeBase64urlNoPadding, encodeHexLowerCase } from '@oslojs/encoding'
 
 export const keyPrefixes = {
   agent_key: 'grid_agt_',
@@ -12,10 +14,10 @@ export const keyPrefixes = {
 } as const
 export type KeyKind = keyof typeof keyPrefixes
 
-const base62 = alphabet('0-9', 'A-Z', 'a-z')
-const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 43
 const checkLength = 6
+const encoder = new TextEncoder()
 
 /** A new key: `key` is shown to its owner once, the rest is stored. */
 export interface MintedKey {
@@ -27,7 +29,7 @@ export interface MintedKey {
 
 /** A key is a prefix, 43 base62 characters (256 random bits), and a CRC32 of both in 6 base62 characters. */
 export function mintKey(kind: KeyKind): MintedKey {
-  const body = keyPrefixes[kind] + generateRandomString(secretLength, base62)
+  const body = keyPrefixes[kind] + generateRandomString(random, base62, secretLength)
   const key = body + checksum(body)
   return { key, hash: hashForLookup(key), last4: key.slice(-4) }
 }
@@ -45,30 +47,51 @@ export function keyKind(text: string): KeyKind | undefined {
 
 /** SHA-256 in hexadecimal, as stored. Keys have 256 random bits, so they need no slow hash. */
 export function hashForLookup(secret: string): string {
-  return hash('sha256', secret, 'hex')
+  return encodeHexLowerCase(sha256(encoder.encode(secret)))
 }
 
 export function isSameSecret(a: string, b: string): boolean {
-  const encoder = new TextEncoder()
   return constantTimeEqual(encoder.encode(a), encoder.encode(b))
 }
 
 /** A random token of 256 bits in base62, for a link, a cookie or a code. Only its hash is stored. */
 export function mintLinkToken(): { token: string; hash: string } {
-  const token = generateRandomString(secretLength, base62)
+  const token = generateRandomString(random, base62, secretLength)
   return { token, hash: hashForLookup(token) }
 }
 
 /** A recovery code: 16 characters of 31 (79 random bits), in groups of four. Without `0`, `1`, `i`, `l` and `o`. */
 export function mintRecoveryCode(): string {
-  return generateRandomString(16, 'abcdefghjkmnpqrstuvwxyz23456789').replace(/.{4}(?!$)/g, '$&-')
+  return generateRandomString(random, 'abcdefghjkmnpqrstuvwxyz23456789', 16).replace(/.{4}(?!$)/g, '$&-')
+}
+
+/** The S256 challenge of a verifier; undefined if the verifier is malformed. @see RFC 7636 §4.1, §4.2 */
+export function codeChallengeOf(verifier: string): string | undefined {
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return undefined
+  return encodeBase64urlNoPadding(sha256(encoder.encode(verifier)))
+}
+
+/** Random bytes that are not used yet. The library takes one for each character, and a request for one costs 10 us. */
+const stock = new Uint8Array(4096)
+let used = stock.length
+const random: RandomReader = {
+  read(bytes) {
+    for (let i = 0; i < bytes.length; i++) {
+      if (used === stock.length) {
+        crypto.getRandomValues(stock)
+        used = 0
+      }
+      bytes[i] = stock[used]
+      stock[used++] = 0
+    }
+  },
 }
 
 function checksum(text: string): string {
   let left = crc32(text)
   let out = ''
   for (let i = 0; i < checkLength; i++) {
-    out = digits[left % 62] + out
+    out = base62[left % 62] + out
     left = Math.floor(left / 62)
   }
   return out

@@ -1,6 +1,6 @@
 /** One thread for the short jobs of many, who take turns by the time that their jobs took. */
 import { clearTimeout, setTimeout } from 'node:timers'
-import { RecentMap } from './recent-map.ts'
+import { LruMap } from './lru-map.ts'
 import { hasThreads, JobTooLong, Thread, type ThreadProgram } from './run-on-thread.ts'
 
 /** A job had no turn before its time to wait was over. It has done nothing. */
@@ -54,7 +54,7 @@ export interface SharedThreadOptions {
  */
 export class SharedThread {
   readonly #options: SharedThreadOptions
-  readonly #lanes = new RecentMap<string, Lane>(mostLanes)
+  readonly #lanes = new LruMap<string, Lane>(mostLanes)
   readonly #waiting = new Set<Lane>()
   #thread: Thread | undefined
   #nextThread: Promise<Thread> | undefined

@@ -1,4 +1,4 @@
-import { RecentMap } from './recent-map.ts'
+import { LruMap } from './lru-map.ts'
 
 /** Durations in milliseconds. */
 export const second = 1_000
@@ -28,7 +28,7 @@ const maxZones = 600
 /** Beyond, in milliseconds, times are no dates. So are those that are no numbers. */
 const maxKnown = 8.6e15
 
-const formats = new RecentMap<string, Intl.DateTimeFormat>(maxZones)
+const formats = new LruMap<string, Intl.DateTimeFormat>(maxZones)
 
 /** The zone of this name, if the runtime knows it. */
 export function knownZone(name: string | undefined): string | undefined {

@@ -26,12 +26,15 @@ export const fullVersion = [version, ...[commit, build].filter((id) => id !== un
  */
 export const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(process.argv[1] ?? '')
 
+/** Whether this is the npm package of a release. */
+export const isPackage = typeof AGENT_GRID_COMMAND === 'string'
+
 /**
  * How the operator calls this program: the binary as it was called now, such as `./agent-grid`. In a package it is a
  * command that never fetches one: the name on npm may belong to someone else.
  */
 export const ownCommand = isBinary
   ? /^[\w./-]+$/.test(process.argv0) ? process.argv0 : 'agent-grid'
-  : typeof AGENT_GRID_COMMAND === 'string'
-  ? AGENT_GRID_COMMAND
+  : isPackage
+  ? AGENT_GRID_COMMAND!
   : 'npm run -s grid --'

@@ -1,6 +1,4 @@
 /** Authorization requests: parsing and validation, in an order that never redirects to an unregistered address. */
-import { sha256 } from 'oslo/crypto'
-import { base64url } from 'oslo/encoding'
 import { GridError } from '../errors.ts'
 import type { Client, OAuthParts } from './clients.ts'
 import { parameter, rejectRepeatedParameters } from './form.ts'
@@ -106,11 +104,4 @@ export function seeOther(location: string): Response {
 /** 32 bytes in base64url. */
 function isCodeChallenge(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text)
-}
-
-/** The S256 challenge of a verifier; undefined if the verifier is malformed. @see RFC 7636 §4.1, §4.2 */
-export async function codeChallengeOf(verifier: string): Promise<string | undefined> {
-  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return undefined
-  const digest = await sha256(new TextEncoder().encode(verifier))
-  return base64url.encode(new Uint8Array(digest), { includePadding: false })
 }

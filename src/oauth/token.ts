@@ -6,9 +6,9 @@ import type { Config } from '../config.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { revokeGrantByClient } from '../grid/oauth/grants.ts'
 import { newId } from '../lib/id.ts'
-import { hashForLookup, isSameSecret, keyKind, mintKey } from '../lib/secrets.ts'
+import { codeChallengeOf, hashForLookup, isSameSecret, keyKind, mintKey } from '../lib/secrets.ts'
 import { day, hour, second } from '../lib/time.ts'
-import { codeChallengeOf, readScopes } from './authorize-request.ts'
+import { readScopes } from './authorize-request.ts'
 import { authenticateClient, type Client, type OAuthParts, usedClientMs } from './clients.ts'
 import { parameter, readOAuthForm } from './form.ts'
 import type { AppContext } from '../request-context.ts'
@@ -63,7 +63,7 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
   const { global, write, deps } = store
   const codeHash = hashForLookup(required(form, 'code'))
   const redirectUri = required(form, 'redirect_uri')
-  const codeChallenge = await codeChallengeOf(required(form, 'code_verifier'))
+  const codeChallenge = codeChallengeOf(required(form, 'code_verifier'))
 
   const grant = await global.oauth.grants.byCode(codeHash)
   if (!grant || grant.clientId !== client.id) throw invalidGrant('This code is unknown or has expired.')
@@ -77,7 +77,7 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
 
   const at = deps.now()
   const { accountId } = grant
-  const pair = await mintPair(deps.config, grant.scope, { at, grantExpiresAt: grant.expiresAt })
+  const pair = mintPair(deps.config, grant.scope, { at, grantExpiresAt: grant.expiresAt })
   const exchange = { accountId, hash: codeHash, refreshId: pair.refresh.id }
   const [redeemed] = await write([
     global.oauth.grants.exchangeCode({ ...exchange, codeHash, clientId: client.id, redirectUri, codeChallenge }, at),
@@ -116,7 +116,7 @@ async function refresh({ store, resourceOf }: OAuthParts, client: Client, form: 
     throw new GridError('invalid_scope', `This refresh token is for ${token.scope} only.`)
   }
 
-  const pair = await mintPair(deps.config, token.scope, { at, grantExpiresAt: token.grantExpiresAt })
+  const pair = mintPair(deps.config, token.scope, { at, grantExpiresAt: token.grantExpiresAt })
   const exchange = { accountId: token.accountId, hash, refreshId: pair.refresh.id }
   const graceSince = at - deps.config.oauthRefreshGraceSeconds * second
   const [rotated] = await write([
@@ -189,13 +189,13 @@ async function revoke({ store, clients }: OAuthParts, request: Request, requestI
 }
 
 /** Two new tokens. Neither outlives its grant. */
-async function mintPair(
+function mintPair(
   config: Config,
   scope: OAuthScope,
   { at, grantExpiresAt }: { at: number; grantExpiresAt: number },
 ) {
   const accessMs = scope === 'admin' ? adminTokenMs : config.oauthAgentTtlSeconds * second
-  const [access, refresh] = await Promise.all([mintKey('access_token'), mintKey('refresh_token')])
+  const [access, refresh] = [mintKey('access_token'), mintKey('refresh_token')]
   const row = (kind: NewOAuthToken['kind'], hash: string, lifetimeMs: number): NewOAuthToken => ({
     id: newId(),
     kind,

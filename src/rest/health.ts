@@ -4,7 +4,7 @@ import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 
 /** How long an answer of the database counts. */
-const pingMs = 1_000
+const answerMs = 1_000
 
 /** `/healthz`: the process answers. */
 export function live(): Response {
@@ -13,28 +13,33 @@ export function live(): Response {
 
 /** `/readyz`: the process is not stopping, its database answers, its disk has space, and it has the keys of others. */
 export function ready(store: Store): Handler {
-  let ping: Promise<unknown> | undefined
-  let pingedAt = -Infinity
+  let answer: Promise<string[]>
+  let answeredAt = -Infinity
 
-  /** Asks the database at most once at a time, and once a second. */
-  async function checkDatabase(): Promise<void> {
-    if (performance.now() - pingedAt >= pingMs) {
-      pingedAt = Infinity
-      ping = store.ping().then(() => pingedAt = performance.now(), (error) => {
-        pingedAt = -Infinity
-        throw error
-      })
+  /** Asks the database which keys are wrong: at most once at a time, and once a second. */
+  async function wrongKeys(): Promise<string[]> {
+    if (performance.now() - answeredAt >= answerMs) {
+      answeredAt = Infinity
+      answer = store.wrongKeys()
+      answer.then(() => answeredAt = performance.now(), () => answeredAt = -Infinity)
     }
-    await ping
+    return await answer
   }
 
   return async function ready() {
     if (store.deps.stopping?.aborted) return notReady('stopping', store)
     try {
-      await checkDatabase()
+      const [wrong] = await wrongKeys()
       const { problem } = store.storage
       if (problem !== undefined) return notReady('storage full', store, problem)
       const { isForeign, missing } = store.keyRing
+      if (wrong !== undefined) {
+        return notReady(
+          'keys differ',
+          store,
+          `The key ${wrong} of this process is not the one that the grid encrypts with.`,
+        )
+      }
       if (isForeign) return notReady('keys differ', store, 'Other processes have encryption keys that this one lacks.')
       const behind = store.loop.behind('conversations')
       return Response.json({

@@ -39,10 +39,16 @@ const sent = z.object({
   unread: unread('How many messages of the sender are unread'),
   sanitized: flag('Invisible characters were removed from it'),
   ...turns,
+  note: z.string().optional().describe('What the sender is to know or to do'),
   recipient_presence: z.string().optional()
     .describe('attended, runner, waiting, or how long it has been away; only for an agent of the same account'),
   recipient_last_seen: time('Only for an agent of the same account').nullable().optional(),
   recipient_unread: z.int().optional(),
+  recipient_inbox: z.object({
+    unread: z.int().describe('All of its unread messages'),
+    max: z.int().describe('From so many on it takes no more'),
+    refused: z.int().describe('Messages that it refused today, because it was full'),
+  }).optional().describe('Only for an agent of the same account, from 80 % of its quota on'),
   recipients: z.int().optional().describe('Other members of the channel'),
   recipients_active: z.int().optional(),
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
@@ -52,6 +58,7 @@ const sent = z.object({
     until: time('Then it is refused'),
   }).optional().describe('It waits for the decision of a person, and its recipient does not have it yet'),
   task_id: z.string().optional().describe('The task that it completed'),
+  open_task: z.string().optional().describe('A task of the recipient that the sender works on, and that stays open'),
   answer: z.object({
     messages: z.array(gridMessage).describe('The answer, or nothing'),
     unread: unread('How many other messages are unread'),

@@ -5,6 +5,7 @@ import { backups, clock, instances } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { credentials, type KeyCache } from './global/credentials.ts'
 import { imports } from './global/imports.ts'
+import { keyChecks } from './global/key-checks.ts'
 import { invitations, links } from './global/links.ts'
 import { conversations, livePlaces } from './global/conversations.ts'
 import { notifications, turns } from './global/notifications.ts'
@@ -42,6 +43,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     instances: instances(db),
     invitations: invitations(db),
     links: links(db),
+    keyChecks: keyChecks(db),
     livePlaces: livePlaces(db),
     notifications: notifications(db),
     oauth: oauth(db),

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { openStopped } from './backup/stopped.ts'
 import { localPath } from './driver/local-file.ts'
 import { type GlobalTables, globalTables } from './global.ts'
+import type { SealedToken } from '../lib/key-ring.ts'
 import { tokensByKey } from './global/sealed-tokens.ts'
 import { type MigrationPlan, planMigration } from './migrate.ts'
 import { clientSettings, databaseName, requestTimeoutMs } from './open-database.ts'
@@ -20,7 +21,7 @@ async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
 
 interface HealthSource {
   client: Client
-  global: Pick<GlobalTables, 'clock' | 'sealedTokens'>
+  global: Pick<GlobalTables, 'clock' | 'keyChecks' | 'sealedTokens'>
   isLocal: boolean
   /** Whether other calls wait for this process. */
   isServer: boolean
@@ -37,6 +38,8 @@ export interface DatabaseHealth {
   storedAt: number | null
   now: number
   keys: { key: string; tokens: number }[]
+  /** See `wrongKeys`. */
+  keyChecks: SealedToken[]
 }
 
 /** A database of up to this size is read whole: in about a second, or in some 30 ms in a server. */
@@ -61,6 +64,7 @@ export async function readHealth(source: HealthSource, isFull: boolean): Promise
     storedAt: await global.clock.storedAt() ?? null,
     now: now(),
     keys: [...await tokensByKey(global.sealedTokens)].map(([key, tokens]) => ({ key, tokens })),
+    keyChecks: await global.keyChecks.all(),
   }
 }
 

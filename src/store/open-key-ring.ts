@@ -1,25 +1,31 @@
 /** The key ring of a process, at its start. See docs/security.md, "What is encrypted". */
 import type { Client } from '@libsql/client'
 import type { Deps } from '../deps.ts'
-import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
+import { GridError } from '../errors.ts'
+import { createKeyRing, isKeyRing, type KeyRing, wrongKeys } from '../lib/key-ring.ts'
 import type { Log } from '../lib/log.ts'
 import { makeKeyRing, readStoredKeyRing } from './driver/local-file.ts'
+import { keyChecks } from './global/key-checks.ts'
 import { sealedTokens, tokensByKey } from './global/sealed-tokens.ts'
-import { Db } from './sql.ts'
-import { explainedKeyRing, StartError } from './start-error.ts'
+import { Db, type Statement } from './sql.ts'
+import { explainedKeyRing, StartError, wrongKeyRing } from './start-error.ts'
 
 /**
  * The ring of the settings, or next to a local file. A new one is made only if nothing is encrypted yet: with another
- * ring stored tokens do not open. Fails with a `StartError` if the file is no ring, or cannot be read.
+ * ring stored tokens do not open. Fails with a `StartError` if the file is no ring, or cannot be read, and if the ring has
+ * another key under the id of one that has encrypted something.
  */
 export async function openKeyRing(
   { config, log }: Pick<Deps, 'config' | 'log'>,
   path: string | undefined,
   client: Client,
 ): Promise<KeyRing> {
-  const used = [...(await tokensByKey(sealedTokens(new Db(client)))).keys()]
+  const db = new Db(client)
+  const used = [...(await tokensByKey(sealedTokens(db))).keys()]
   const text = config.gridKeys ?? (path && ringNextTo(path, used.length === 0, log))
   const ring = createKeyRing(text)
+  const wrong = await wrongKeys(ring, await keyChecks(db).all())
+  if (wrong.length > 0) throw wrongKeyRing(wrong, config.gridKeys === undefined ? `${path}.keys` : undefined)
   ring.missing = used.filter((id) => !ring.ids.includes(id))
   if (ring.missing.length > 0) {
     const nothing = ring.ids.length === 0 ? ' There is no key ring, so nothing is encrypted.' : ''
@@ -28,6 +34,30 @@ export async function openKeyRing(
     })
   }
   return ring
+}
+
+/**
+ * Store the check text of the newest key before the key encrypts anything. Of several processes with another key under the
+ * same id, one stores it; encrypting fails with `unavailable` in the others.
+ */
+export function storeKeyCheck(
+  keyRing: KeyRing,
+  checks: ReturnType<typeof keyChecks>,
+  write: (statements: Statement[]) => Promise<unknown>,
+): void {
+  let stored: Promise<void> | undefined
+  keyRing.beforeSeal = () =>
+    stored ??= store().catch((error) => {
+      stored = undefined
+      throw error
+    })
+
+  async function store(): Promise<void> {
+    await write([checks.add(await keyRing.sealCheck())])
+    const wrong = await wrongKeys(keyRing, await checks.all())
+    if (!wrong.includes(keyRing.ids[0])) return
+    throw new GridError('unavailable', 'This process has other encryption keys than the grid. Correct its GRID_KEYS.')
+  }
 }
 
 function ringNextTo(path: string, mayBeNew: boolean, log: Log): string | undefined {

@@ -1,8 +1,10 @@
 /** Why the database cannot be opened, in sentences for the operator: the file or address, the reason, the next step. */
 import { dirname } from 'node:path'
 import { GridError } from '../errors.ts'
+import { newKeyInShell } from '../lib/key-ring.ts'
+import { hostnameOf, isIpAddress } from '../lib/outbound/egress-policy.ts'
 import { errorCode, isBusy, isConnectionLoss, isFull } from './driver/database-errors.ts'
-import { databaseInUse, isNoSpace } from './driver/local-file.ts'
+import { databaseInUse, filesOf, howToGive, isNoSpace } from './driver/local-file.ts'
 
 /** Codes for scripts that start a grid. */
 type StartErrorCode =
@@ -20,6 +22,7 @@ type StartErrorCode =
   | 'invalid_key_ring'
   | 'key_ring_missing'
   | 'key_ring_not_accessible'
+  | 'key_ring_wrong'
   | 'migration_changed'
   | 'no_database'
   | 'not_a_database'
@@ -52,6 +55,22 @@ export function emptyDatabase(path: string): StartError {
   )
 }
 
+/** The key ring has other keys under these ids than those that have encrypted. `file` is absent for `GRID_KEYS`. */
+export function wrongKeyRing(ids: readonly string[], file: string | undefined): StartError {
+  return new StartError(
+    'key_ring_wrong',
+    `${file ?? 'GRID_KEYS'} has another key ${ids.join(', ')} than the one that encrypted stored tokens. ` +
+      restoreKeyRing(file),
+  )
+}
+
+/** What to do without the keys of stored tokens. `file` is absent for `GRID_KEYS`. */
+export function restoreKeyRing(file: string | undefined): string {
+  const command = file === undefined ? `GRID_KEYS="${newKeyInShell}"` : `(umask 077; echo "${newKeyInShell}" > ${file})`
+  return 'Restore the key ring from where it is kept apart from the data. If it is lost, make one with a new id ' +
+    `(${command}), and enter the tokens again.`
+}
+
 /** Explain what opening the database at `url` failed with. `path` is that of a local file. Other errors stay as they are. */
 export function explained(error: unknown, url: string, path: string | undefined): unknown {
   if (error instanceof StartError || error instanceof GridError) return error
@@ -66,12 +85,29 @@ export function explainedKeyRing(error: unknown, file: string): unknown {
   const reason = name === 'NotCapable' ? 'Deno has no permission' : code || name
   const step = name === 'NotCapable'
     ? `Start with --allow-read=${dirname(file)} and --allow-write=${dirname(file)}.`
-    : 'Give the file to the user of this process.'
+    : code === 'EACCES' || code === 'EPERM'
+    ? howToGive(file)
+    : 'Put the file back that was there.'
   return new StartError(
     'key_ring_not_accessible',
     `The key ring ${file} cannot be opened (${reason}). ${step} Do not remove it: without it the stored tokens of other services do not open.`,
     error,
   )
+}
+
+const readOnly = 'The file system is read-only for this process: a unit of systemd needs the folder in ReadWritePaths.'
+
+/** Why a folder for backups cannot be written, in words; undefined if the error says something else. */
+export function explainedFolder(error: unknown, folder: string): string | undefined {
+  const { code = '', name = '' } = Object(error) as Record<string, string>
+  if (isNoSpace(error)) return `The disk of the folder ${folder} is full.`
+  if (!/^(EACCES|EPERM|EROFS|ENOTDIR|EEXIST)$/.test(code) && !isDenied(name)) return undefined
+  const step = code === 'EROFS'
+    ? readOnly
+    : code === 'ENOTDIR' || code === 'EEXIST'
+    ? 'It is a file, or in one.'
+    : howToGive(folder)
+  return `The folder ${folder} cannot be written (${code || name}). ${step}`
 }
 
 /** The errors of Deno that have no code. */
@@ -126,7 +162,9 @@ function explainedLocal(error: unknown, path: string): unknown {
     ? 'Set DATABASE_URL to a file in a folder.'
     : name === 'NotCapable'
     ? `Start with --allow-write=${dirname(path)}.`
-    : `Give the folder ${dirname(path)} and the file to the user of this process, or set DATABASE_URL to another file.`
+    : `${
+      systemCode === 'EROFS' ? readOnly : howToGive(dirname(path), ...filesOf(path))
+    } Or set DATABASE_URL to another file.`
   return fail('database_not_writable', `The database ${path} cannot be opened for writing (${reason}). ${step}`)
 }
 
@@ -142,9 +180,12 @@ function explainedRemote(error: unknown, url: string): unknown {
   }
   if (!isConnectionLoss(error)) return error
   const answer = status === undefined ? reasonOf(error) : `HTTP ${status}`
+  const byName = isIpAddress(hostnameOf(new URL(url)))
+    ? ' Use a host name and not an IP address: libsql-server reads the namespace from its first label.'
+    : ''
   return new StartError(
     'database_unreachable',
-    `The database at ${address} cannot be reached (${answer}). Check that it runs and that DATABASE_URL is its address, and start again.`,
+    `The database at ${address} cannot be reached (${answer}). Check that it runs and that DATABASE_URL is its address, and start again.${byName}`,
     error,
   )
 }

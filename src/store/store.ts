@@ -3,7 +3,7 @@ import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
-import type { KeyRing } from '../lib/key-ring.ts'
+import { type KeyRing, wrongKeys } from '../lib/key-ring.ts'
 import type { CurrentFigures } from '../lib/metrics.ts'
 import { Presences } from '../lib/presence.ts'
 import {
@@ -23,6 +23,7 @@ import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
 import { KeyCache } from './global/credentials.ts'
 import { type GlobalTables, globalTables } from './global.ts'
+import { storeKeyCheck } from './open-key-ring.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
 import { LiveFeed } from './live.ts'
@@ -62,7 +63,8 @@ export interface Store {
   readonly presences: Presences
   /** Resolves when no unit waits, deferred or not. */
   drained(): Promise<void>
-  ping(): Promise<void>
+  /** The ids in the key ring that name another key than the one that has encrypted stored tokens. Asks the database. */
+  wrongKeys(): Promise<string[]>
   /** What this process has to do, and the size of a local file. */
   load(): Pick<CurrentFigures, 'waitingUnits' | 'pausedServers' | 'databaseBytes'>
   health(): Promise<DatabaseHealth>
@@ -135,6 +137,9 @@ function buildStore(
     presences,
   }
 
+  const write: Store['write'] = (statements) => queue.write('', statements)
+  storeKeyCheck(keyRing, global.keyChecks, write)
+
   return {
     deps,
     account: accountOpener(context),
@@ -145,7 +150,7 @@ function buildStore(
     backups: {},
     outbound: { pausedServers: 0 },
     storage,
-    write: (statements) => queue.write('', statements),
+    write,
     record: (rows, statements) => writeWithActivity(context, rows, statements),
     durability: path ? deps.config.durability : 'remote',
     migrated,
@@ -153,9 +158,7 @@ function buildStore(
     instanceId,
     presences,
     drained: () => queue.drained(),
-    async ping() {
-      await client.execute('SELECT 1')
-    },
+    wrongKeys: async () => await wrongKeys(keyRing, await global.keyChecks.all()),
     load() {
       const { pausedServers } = this.outbound
       return { waitingUnits: queue.waiting, pausedServers, databaseBytes: path ? bytesOf(path) : undefined }

@@ -1,7 +1,8 @@
 /** Waiting reads and event streams of this process. See docs/delivery.md, "Waiting". */
 import type { Deps } from '../deps.ts'
+import { Batcher } from '../lib/limits/batcher.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
-import { KeyedMutex, Merged } from '../lib/limits/by-key.ts'
+import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
 import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
 import type { Pulses } from './global/pulse.ts'
@@ -46,7 +47,7 @@ export interface Waiting {
   readonly answerBytes: { readonly ofAccounts: SharedBudget; readonly ofKeys: SharedBudget }
   /** Those who follow tasks or wait for them, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
-  readonly appends: Merged<TaskAppend>
+  readonly appends: Batcher<TaskAppend>
   /** Chunks that guardrails check, by task: each is checked together with the end of the one before. */
   readonly checkedChunks: KeyedMutex
 }
@@ -112,7 +113,7 @@ export function openWaiting(
       ofKeys: new SharedBudget(2 * answerBytes.max, answerBytes.keyDivisor),
     },
     taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey }),
-    appends: new Merged(appendMs),
+    appends: new Batcher(appendMs),
     checkedChunks: new KeyedMutex(),
   }
 }

@@ -1,8 +1,9 @@
 /** Makes the scheduled backups. */
 import { hour, minute } from '../lib/time.ts'
 import { makeBackup } from '../store/backup/backup-file.ts'
-import { backupsIn, pathInFolder, removeOldBackups, temporaryFolder } from '../store/backup/files.ts'
+import { backupsIn, pathInFolder, removeOldBackups, requireWritable, temporaryFolder } from '../store/backup/files.ts'
 import { localPath, workFolderOf } from '../store/driver/local-file.ts'
+import { explainedFolder } from '../store/start-error.ts'
 import type { BackupHistory } from '../store/global/backups.ts'
 import type { Store } from '../store/store.ts'
 
@@ -11,9 +12,10 @@ const maxRetryMs = hour
 
 /**
  * If a backup is due, make it and remove the oldest ones. `store.backups` then says what is known of the backups. Of
- * several processes one makes it, in its own folder. A failure is logged and noted, and does not fail the call.
+ * several processes one makes it, in its own folder. A failure is logged and noted, and does not fail the call. At the
+ * start a folder that cannot be written is a failure too, and one that failed earlier is tried again.
  */
-export async function backUpIfDue(store: Store): Promise<void> {
+export async function backUpIfDue(store: Store, isStart = false): Promise<void> {
   const { deps: { config, now, log }, global: { backups }, instanceId } = store
   const { failed: known } = store.backups
   store.backups = await historyOf(store)
@@ -24,10 +26,23 @@ export async function backUpIfDue(store: Store): Promise<void> {
   const everyMs = backupEverySeconds * 1_000
   const { failed } = store.backups
   if (failed && failed.at !== known?.at) log.error('The last scheduled backup failed', { ...failed })
+  const noteFailed = async (error: unknown) => {
+    const reason = explainedFolder(error, backupDir) ?? (error instanceof Error ? error.message : String(error))
+    log.error('A scheduled backup failed', { reason, error })
+    await store.write([backups.noteFailed({ at, reason })])
+    store.backups = await historyOf(store)
+  }
+  if (isStart) {
+    const closed = await requireWritable(backupDir).then(() => undefined, (error: unknown) => error)
+    if (closed !== undefined) return await noteFailed(closed)
+  }
+  // A server that ended during a backup may do so again.
+  const isTriedAgain = isStart && failed !== undefined && failed.process === undefined
   const waitMs = failed ? Math.min(everyMs, maxRetryMs) : everyMs
   // A time that is further ahead is from a clock that was wrong, and tells nothing.
   const isRecent = (time: number) => Math.abs(at - time) < waitMs
-  if (failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))) return
+  const waits = failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))
+  if (waits && !isTriedAgain) return
   // The process of a local file is alone, so a folder without a recent backup is a new one.
   const [claimed] = await store.write([backups.claim(at, store.durability === 'remote' ? waitMs - minute : minute / 2)])
   // Another process has made it, or makes it now.
@@ -42,8 +57,7 @@ export async function backUpIfDue(store: Store): Promise<void> {
     log.info('A backup was made', made)
   } catch (error) {
     if (store.deps.stopping?.aborted) return
-    log.error('A scheduled backup failed', { error })
-    await store.write([backups.noteFailed({ at, reason: error instanceof Error ? error.message : String(error) })])
+    return await noteFailed(error)
   }
   store.backups = await historyOf(store)
 }

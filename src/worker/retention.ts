@@ -9,6 +9,8 @@ import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { TaskChange } from '../store/account/task-changes.ts'
+import { quietMs } from '../store/global/pulse.ts'
 import type { OldRows } from '../store/global/retention.ts'
 import { trafficKeptMs } from '../store/global/traffic.ts'
 import type { Statement } from '../store/sql.ts'
@@ -207,18 +209,32 @@ const tasksAtATime = 100
 const inTime = 'The time limit passed without an answer.'
 const deleted = 'The recipient was deleted.'
 
-/** Fail every task whose time is over. Several processes may do this at the same time. */
+/** Fail every task whose time is over, and tell the clients of quiet ones. Several processes may do this at the same time. */
 export async function failTasks(store: Store, signal?: AbortSignal): Promise<void> {
   const { deps: { now }, global: { retention } } = store
   for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {
     const found = await retention.tasksToFail(now(), tasksAtATime)
     count = found.length
-    const failing = found.map(({ accountId, id, expiresAt }) => {
-      const account = store.account(accountId, { type: 'system', job: 'tasks' })
+    await changeTasks(found.map(({ accountId, id, expiresAt }) => {
       const reason = expiresAt === 0 ? deleted : inTime
-      const change = { task: id, event: newId(), at: now(), state: 'failed' as const, reason }
-      return account.write(account.change.tasks.change({ end: 'grid' }, change))
-    })
-    await Promise.all(failing)
+      return { accountId, change: { task: id, state: 'failed', reason } }
+    }))
+  }
+  for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {
+    const since = now() - quietMs
+    const found = await retention.quietTasks(since, tasksAtATime)
+    count = found.length
+    await changeTasks(found.map(({ accountId, id, recipientAlias }) => {
+      const reason = `@${recipientAlias} has said nothing about this task for an hour. It may still be working.`
+      return { accountId, change: { task: id, state: 'working', reason, quiet: { since } } }
+    }))
+  }
+
+  async function changeTasks(found: { accountId: string; change: Omit<TaskChange, 'event' | 'at'> }[]): Promise<void> {
+    await Promise.all(found.map(({ accountId, change }) => {
+      const account = store.account(accountId, { type: 'system', job: 'tasks' })
+      const event = { ...change, event: newId(), at: now() }
+      return account.write(account.change.tasks.change({ end: 'grid' }, event))
+    }))
   }
 }

@@ -45,7 +45,7 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
       everyMs: 15 * second,
       run: () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
     },
-    { name: 'backups', everyMs: minute, run: () => backUpIfDue(store) },
+    { name: 'backups', everyMs: minute, firstMs: 0, run: backUp },
     { name: 'conditions of webhooks', everyMs: minute, run: () => tellWebhooks(store) },
     { name: 'old rows of the log', everyMs: 10 * minute, run: async () => void await store.write([pulses.trim()]) },
     {
@@ -62,6 +62,13 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
     ...gridFollowers(store).map((follower) => store.loop.follow(follower)),
     ...duties.map((duty) => store.loop.perform(duty)),
   ]
+
+  let isStart = true
+  async function backUp(): Promise<void> {
+    const isFirst = isStart
+    isStart = false
+    await backUpIfDue(store, isFirst)
+  }
 
   /** Hourly, so this also stores the time. */
   async function removeOld(): Promise<void> {

@@ -19,6 +19,7 @@ let answer: AnswerConsent
 let browser: FakeXdgOpen
 let home: Home
 let decision: 'allow' | 'deny' = 'allow'
+let signIns = 0
 beforeAll(async () => {
   program = (await build('src/main.ts')).replace(/main\.js$/, 'client.js')
   grid = await liveGrid()
@@ -26,8 +27,12 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   decision = 'allow'
+  signIns = 0
   home = testHome()
-  browser = await fakeXdgOpen(join(home.folder, '../bin'), (url) => void answer(url, decision))
+  browser = await fakeXdgOpen(join(home.folder, '../bin'), (url) => {
+    signIns++
+    void answer(url, decision)
+  })
 })
 afterEach(async () => {
   await browser.close()
@@ -68,6 +73,8 @@ test('a person signs in once for each client, each gets a key of its own, and di
   const claude = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--yes'])
   expect(claude).toMatchObject({ code: 0, stderr: '' })
   expect(claude.stdout).toContain('Claude Code is connected as @bob. New messages wake an idle session')
+  expect(claude.stdout).toContain(`whether all is well: npx ${grid.url}/agent-grid.tgz doctor --client\n`)
+  expect(claude.stdout).toContain(`take it out again: npx ${grid.url}/agent-grid.tgz disconnect claude\n`)
   const codex = await run(['connect', 'codex', '--as', 'bob', '--yes'])
   expect(codex).toMatchObject({ code: 3, stderr: '' })
   expect(codex.stdout).toMatch(/\nNext: Start codex and approve the hooks/)
@@ -94,6 +101,36 @@ test('a person signs in once for each client, each gets a key of its own, and di
   )
   expect(await Promise.all([isAlive(first.key), isAlive(second.key)])).toEqual([false, false])
   expect(await run(['disconnect', 'codex', '--yes'])).toMatchObject({ code: 0, stdout: 'Codex is not connected.\n' })
+})
+
+test('a person signs in once for all clients of a machine, which get keys of their own', async () => {
+  home.write('.codex/config.toml', '')
+  home.write('.gemini/settings.json', '{}')
+  home.write('.claude/settings.json', '{}')
+
+  const all = await run(['connect', 'all', '--url', grid.url, '--as', '@bob', '--yes'])
+  expect(all).toMatchObject({ stderr: '' })
+  expect(signIns).toBe(1)
+  expect(all.stdout).toMatch(/choose @bob for Claude Code, Codex, (?:.*, )?Gemini CLI/)
+  const made = connections()
+  const clients = made.map(({ client }: { client: string }) => client)
+  expect(clients).toEqual(expect.arrayContaining(['claude', 'codex', 'gemini']))
+  for (const { client, keyName, alias } of made) expect([keyName, alias]).toEqual([`${client} on ${machine}`, '@bob'])
+  expect(new Set(made.map(({ key }: { key: string }) => key)).size).toBe(made.length)
+
+  const [kept, ended] = ['codex', 'claude'].map((name) => made[clients.indexOf(name)].key)
+  await run(['disconnect', 'claude', '--yes'])
+  expect(await Promise.all([isAlive(kept), isAlive(ended)])).toEqual([true, false])
+})
+
+test('no client of several is connected if a file of one cannot be edited, and nobody signs in', async () => {
+  home.write('.claude/settings.json', '{}')
+  home.write('.gemini/settings.json', '{ "hooks": ')
+
+  const refused = await run(['connect', 'all', '--url', grid.url, '--yes'])
+
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/settings\.json is not valid JSON/) })
+  expect([signIns, home.read('.claude/settings.json')]).toEqual([0, '{}'])
 })
 
 test('another agent replaces the first, and the key of the first is revoked', async () => {

@@ -1,4 +1,6 @@
 /** `agent-grid doctor` of a grid that runs. See docs/operating.md, "Doctor". */
+import { existsSync, readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { serveCommands } from '../../src/cli/command-server.ts'
 import { type DoctorReport, examine } from '../../src/cli/doctor.ts'
@@ -8,13 +10,13 @@ import { checkServer } from '../../src/cli/doctor/server.ts'
 import { processDeps } from '../../src/cli/process.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import { readConfig } from '../../src/config.ts'
-import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { fullVersion } from '../../src/lib/version.ts'
 import { openStore } from '../../src/store/store.ts'
 import { someRuntimes } from '../support/long.ts'
 import { runCommand, startServe } from '../support/process.ts'
 import { startSqld } from '../support/sqld.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { checksOfMachine, type WellGrid, wellGrid } from '../support/well-grid.ts'
 
 let grid: WellGrid
@@ -40,25 +42,39 @@ test.each(someRuntimes)('a grid that runs on %s is asked, is well, and is not di
   await server.stop()
 })
 
-test('settings of the doctor that are not those of the running grid are found', async () => {
-  const server = await startServe('node', env)
-  const bad = async (more: Record<string, string>) =>
-    (await examine({ ...env, ...more }, false)).checks
-      .filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))
-      .map(({ check, status, action }) => `${check} ${status}: ${action}`)
+test('a server that runs judges its own settings, and the shell of the doctor is not judged', async () => {
+  const folder = join(grid.folder, 'backups')
+  const server = await startServe('node', {
+    ...env,
+    BASE_URL: `http://grid.example:${env.PORT}`,
+    TRUSTED_PROXY: '10.0.0.1',
+    // In the folder of the server, and not in that of the doctor.
+    BACKUP_DIR: relative('.', folder),
+    BACKUP_PLAIN: '1',
+    DURABILITY: 'relaxed',
+  })
+  await waitFor('a backup', () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.backup')))
 
-  expect(await bad({ PORT: String(await freePort('127.0.0.1')) })).toEqual([
-    expect.stringMatching(/^server warning: .*\(PORT, HOST\)/),
-  ])
+  // As root calls it: with the place of the database, and with what else is in that shell.
+  const { checks } = await examine({ DATABASE_URL: env.DATABASE_URL, EMAIL_FROM: 'x', DURABLITY: 'full' }, false)
   await server.stop()
+
+  const found = (check: string) => checks.filter((found) => found.check === check).map(({ found }) => found)
+  expect(found('settings')).toEqual(['TRUSTED_PROXY is no setting. Is TRUSTED_PROXIES meant?'])
+  expect(found('addresses')).toEqual([expect.stringContaining('cross the network unencrypted')])
+  expect(found('durability')).toEqual([expect.stringContaining('DURABILITY is relaxed')])
+  expect(found('email')).toEqual(['No email server is set: links for people are only in the log.'])
+  expect(found('backups')).toEqual([expect.stringMatching(/^The newest backup is .*, 0 hours old\.$/)])
+  expect(found('server')).toEqual([`The grid is ready on port ${env.PORT}.`])
+  expect(found('key_ring')).toEqual(['The key ring has the keys of all stored tokens.'])
 })
 
 test('a server with another key ring, or other pragmas, than the settings name is to be restarted', async () => {
   const store = await openStore(processDeps(readConfig({ ...env, DURABILITY: 'relaxed' })))
-  const { keys, writeMode } = await store.health()
+  const { writeMode, ...health } = await store.health()
   const config = readConfig(env)
 
-  expect(checkKeyRing(config, grid.path, { keys }, { build: fullVersion, keyIds: ['old'] })).toMatchObject({
+  expect(await checkKeyRing(config, health, ['old'])).toMatchObject({
     ...{ status: 'warning', action: 'Restart the grid.' },
   })
   expect(checkDurability(config, grid.path, { writeMode })).toMatchObject({
@@ -82,7 +98,7 @@ test('a file that is held by a program that takes no commands: that program is t
 })
 
 test('a server of another build of this version is to be restarted', async () => {
-  const server = { build: `${fullVersion} (0123456789ab)`, keyIds: [] }
+  const server = { build: `${fullVersion} (0123456789ab)` }
 
   expect(await checkServer(readConfig(env), server)).toMatchObject({ status: 'warning', action: 'Restart the grid.' })
 })

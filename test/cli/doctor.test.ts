@@ -31,6 +31,7 @@ describe('a grid that is stopped', () => {
 
     const report = await examine(env, false)
 
+    expect(report.checks[0].check).toBe('settings')
     // The folder of the tests may be on a file system that is not meant for a database.
     expect(report.checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
     expect(readdirSync(grid.folder)).toEqual([...new Set([...before, 'grid.db.lock'])].sort())
@@ -64,6 +65,10 @@ describe('a grid that is stopped', () => {
       /Restore the key ring/,
       () => writeFileSync(`${path}.keys`, newKeyRing()),
     ],
+    ['another key under the id of one', 'key_ring', 'broken', /If it is lost, make one with a new id/, () => {
+      const [id] = readFileSync(`${path}.keys`, 'utf8').split(':')
+      writeFileSync(`${path}.keys`, newKeyRing().replace(/^[^:]+/, id))
+    }],
     ['a missing key ring', 'key_ring', 'broken', /Restore the key ring/, () => rmSync(`${path}.keys`)],
     [
       'a damaged key ring',

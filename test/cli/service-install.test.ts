@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
@@ -16,9 +16,50 @@ test('the unit for systemd starts this program with its state folder, as a user 
   expect(stdout).toMatch(
     /^Environment=BASE_URL=https:\/\/grid\.example\.com HOST=127\.0\.0\.1 DATABASE_URL=file:\/var\/lib/m,
   )
-  for (const line of ['DynamicUser=yes', 'StateDirectory=agent-grid', 'StateDirectoryMode=0700', 'TimeoutStopSec=20']) {
+  expect(stdout).not.toContain('ReadWritePaths')
+  for (
+    const line of [
+      'DynamicUser=yes',
+      'EnvironmentFile=-/etc/agent-grid.env',
+      'StateDirectory=agent-grid',
+      'StateDirectoryMode=0700',
+      'TimeoutStopSec=20',
+    ]
+  ) {
     expect(stdout.split('\n')).toContain(line)
   }
+})
+
+test('the service may write the folder of backups, which is made for its user', async () => {
+  const { stdout } = await install('--backup-dir', '/srv/grid')
+  const inSettings = await runCommand('bun', ['service', 'install', '--print'], { BACKUP_DIR: '/srv/grid' })
+
+  for (
+    const line of ['ReadWritePaths=-/srv/grid', 'User=agent-grid', '#   sudo install -d -m 700 -o agent-grid /srv/grid']
+  ) {
+    expect(stdout.split('\n')).toContain(line)
+  }
+  expect(stdout).toMatch(/^Environment=.* BACKUP_DIR=\/srv\/grid$/m)
+  expect(inSettings.stdout).toBe(stdout)
+  expect(await install('--backup-dir', 'backups')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--backup-dir must be an absolute path'),
+  })
+})
+
+test('the commands above the unit make a file of settings that only root reads, and leave one that is there', async () => {
+  const folder = mkdtempSync('/tmp/agent-grid-service-')
+  const file = join(folder, 'agent-grid.env')
+  const { stdout } = await install()
+  const [, command] = stdout.match(/^# +sudo (sh -c .*)$/m)!
+  const run = () => execFileSync('sh', ['-c', command.replace('/etc/agent-grid.env', file)])
+
+  run()
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  writeFileSync(file, 'PORT=1')
+  run()
+  expect(readFileSync(file, 'utf8')).toBe('PORT=1')
+  rmSync(folder, { recursive: true })
 })
 
 test('a program that the service may not reach is named next to the unit', async () => {
@@ -30,7 +71,7 @@ test('a program that the service may not reach is named next to the unit', async
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
   rmSync(folder, { recursive: true })
 
-  expect(stdout).toMatch(/^# sudo tee/)
+  expect(stdout).toMatch(/^# Install it/)
   expect(stderr).toContain(`The service may not reach ${program}`)
   expect((await install()).stderr).not.toContain('may not reach /usr')
 })

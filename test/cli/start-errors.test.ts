@@ -29,6 +29,7 @@ import { runJson } from '../support/seed-agents.ts'
 const database = useDatabase()
 const isRoot = process.getuid?.() === 0
 const nobody = 65_534
+const uid = isRoot ? nobody : process.getuid?.()
 
 test.each(isLong ? runtimes : ['node'] as const)(
   'a start on %s that is refused names the file or address, the reason and the next step',
@@ -76,7 +77,8 @@ test.each(isLong ? runtimes : ['node'] as const)(
       [`file:${newer}`]: ['schema_newer', `The database ${newer} has schema`],
       [`file:${edited}`]: [
         'migration_changed',
-        `The database ${edited} was migrated with another version of step 0000_grid`,
+        `The database ${edited} was migrated with another version of step 0000_grid than this program has. ` +
+        'Use the agent-grid that migrated it. To change to this one, export each account with that one, and import it',
       ],
       [`file:${foreign}`]: [
         'database_not_empty',
@@ -86,7 +88,11 @@ test.each(isLong ? runtimes : ['node'] as const)(
       [`file:${file}/grid.db`]: ['database_not_writable', `${file} is not a folder). Set DATABASE_URL to a file`],
       [`http://127.0.0.1:${closed}`]: [
         'database_unreachable',
-        `The database at 127.0.0.1:${closed} cannot be reached (`,
+        'is its address, and start again. Use a host name and not an IP address: libsql-server reads the namespace',
+      ],
+      [`http://localhost:${closed}`]: [
+        'database_unreachable',
+        `The database at localhost:${closed} cannot be reached (`,
       ],
     }
     for (const [url, [code, message]] of Object.entries(starts)) {
@@ -111,12 +117,15 @@ test.each([
   if (isRoot) {
     for (const name of readdirSync(database.folder)) chownSync(join(database.folder, name), nobody, nobody)
   }
+  const files = readdirSync(database.folder)
   chmodSync(database.folder, 0o555)
   const { status, stderr } = migrateAsNobody()
 
   expect([status, stderr.split('\n').at(-2)]).toEqual([
     1,
-    `The database ${database.folder}/grid.db cannot be opened for writing (${reason}). Give the folder ${database.folder} and the file to the user of this process, or set DATABASE_URL to another file.`,
+    `The database ${database.folder}/grid.db cannot be opened for writing (${reason}). Let the user of this process, uid ${uid}, write: run "sudo chown ${uid} ${
+      [database.folder, ...content ? files.map((name) => join(database.folder, name)) : []].join(' ')
+    }". Or set DATABASE_URL to another file.`,
   ])
 })
 
@@ -131,7 +140,7 @@ test('a key ring that belongs to somebody else is named, not the database', asyn
 
   expect([status, stderr]).toEqual([
     1,
-    `The key ring ${database.folder}/grid.db.keys cannot be opened (EACCES). Give the file to the user of this process. Do not remove it: without it the stored tokens of other services do not open.\n`,
+    `The key ring ${database.folder}/grid.db.keys cannot be opened (EACCES). Let the user of this process, uid ${uid}, write: run "sudo chown ${uid} ${database.folder}/grid.db.keys". Do not remove it: without it the stored tokens of other services do not open.\n`,
   ])
 })
 

@@ -11,8 +11,9 @@ import type { Listener } from '../../src/listen.ts'
 import { browser } from '../support/browse.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { mcp } from '../support/mcp.ts'
+import { callTool, mcp } from '../support/mcp.ts'
 import { arrivalOf, person } from '../support/people.ts'
+import { activityOf } from '../support/roles.ts'
 import { addPasskey } from '../support/second-factor.ts'
 import { signUp } from '../support/signup.ts'
 
@@ -181,6 +182,41 @@ test('admin keys are listed without their secrets, and the next request with a d
   expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(401)
   expect((await mcp(grid, grid.acme.adminKey, 'tools/list')).status).toBe(200)
   expect(await inAcme('list-admin-keys', {})).toMatchObject({ keys: [{ name: 'first key' }] })
+})
+
+test('set-limits changes what it names, and `default` takes a limit back', async () => {
+  const set = (limits: Record<string, string>) => run('set-limits', { account: grid.acme.id, ...limits })
+  await set({ 'messages-per-day': '0', agents: '5', 'retention-days': '3' })
+  const limits = await set({ 'megabytes-per-day': '7', agents: 'default' })
+
+  const given = { messages_per_day: 0, megabytes_per_day: 7, retention_days: 3 }
+  expect(limits).toEqual({ ...given, agents: grid.deps.config.agentsPerAccount })
+  expect(await run('usage', { account: grid.acme.id })).toMatchObject({ ...given, agents: 2, members: 1, days: [] })
+  await expect(set({ 'retention-days': '0' })).rejects.toThrow('a number from 1 to 36500, or default')
+  await expect(set({ agents: '-1' })).rejects.toThrow('a number from 0 to 1000000, or default')
+  expect((await activityOf(grid)).at(-1)).toMatchObject({
+    tool: 'set-limits',
+    input: { megabytesPerDay: 7, agents: null },
+  })
+})
+
+test('delete-account asks for the name, and restore-account brings the account back', async () => {
+  const account = grid.acme.id
+  const status = async () => (await mcp(grid, grid.alice.key, 'tools/list')).status
+  await expect(run('delete-account', { account, name: 'Evil' })).rejects.toThrow('not the name of the account')
+  const { removed_at } = await run('delete-account', { account, name: 'Acme' })
+
+  expect([removed_at, await status()]).toEqual([new Date(grid.clock.now + 7 * day).toISOString(), 401])
+  await run('restore-account', { account })
+  expect(await status()).toBe(200)
+})
+
+test('erase-words says what went and who still has it', async () => {
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'a word' })
+  const erased = await run('erase-words', { account: grid.acme.id, alias: '@alice' })
+
+  expect(erased).toMatchObject({ alias: 'alice', rows: { messages: 1, deliveries: 1 } })
+  expect(command('erase-words').print(erased)).toMatch(/^What @alice had written is erased\.\n.*exports.*still have/s)
 })
 
 test('delete-admin-key refuses agent keys, keys of other accounts and deleted keys', async () => {

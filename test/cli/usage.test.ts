@@ -1,7 +1,9 @@
+import { readdirSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { runCommandLine } from '../../src/cli/command-line.ts'
 import { readArguments } from '../../src/cli/command.ts'
-import { findCommand, help, splitName } from '../../src/cli/commands.ts'
+import { commands, findCommand, help, splitName } from '../../src/cli/commands.ts'
+import { manual } from '../../src/cli/manual.ts'
 import { run } from '../../src/cli/run.ts'
 import { describeSettings } from '../../src/config.ts'
 import { type ErrorCode, GridError } from '../../src/errors.ts'
@@ -14,6 +16,20 @@ test('help settings prints the description, the format and the default of every 
   for (const { name, description, format, fallback } of describeSettings()) {
     expect(text).toContain(`${name}\n  ${description}\n  Value: ${format}.\n  Default: ${fallback}.`)
   }
+})
+
+test('help prints the pages of the manual, which are all documents for users, without marks for tests', () => {
+  const files = readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.md$/.test(name) && name !== 'architecture.md').map((name) => `docs/${name}`)
+
+  expect(Object.values(manual).sort()).toEqual(files.sort())
+  for (const page of Object.keys(manual)) {
+    expect(commands.map(({ name }) => name)).not.toContain(page)
+    expect(help()).toContain(page)
+    expect(help(page)).toMatch(/^# [A-Z]/)
+    expect(help(page)).not.toMatch(/^ *```sh .|^<!--/m)
+  }
+  expect(() => help('operatin')).toThrow('Did you mean "operating"?')
 })
 
 test('options are parsed by name', () => {

@@ -97,7 +97,7 @@ test.each([
   const opened: string[] = []
   const url = await grid(signIn({ [name]: value }))
   const open = (address: string) => opened.push(address)
-  await expect(login({ url, keyName: 'x', open })).rejects.toMatchObject({ code: 'not_a_grid' })
+  await expect(loginForKey({ url, open })).rejects.toMatchObject({ code: 'not_a_grid' })
   expect(opened).toEqual([])
 })
 
@@ -142,7 +142,7 @@ test('what a page of the browser sends to the program that waits neither ends it
       '/callback?code=x&state=guessed',
       '/',
     ]))
-  expect(await login({ url, keyName: 'x', open })).toEqual({ key, alias: '@ann' })
+  expect(await loginForKey({ url, open })).toEqual({ key, alias: '@ann' })
   expect(await statuses).toEqual([404, 404, 404, 404, 404, 404, 200])
 })
 
@@ -152,7 +152,7 @@ test.each([{ iss: 'https://other.example', code: 'c' }, { code: 'c', iss: '' }])
     home = testHome()
     const url = await grid((path, base) => signIn({ registration_endpoint: `${base}/register` })(path, base))
     const open = (address: string) => void come(address, answer)
-    await expect(login({ url, keyName: 'x', open })).rejects.toThrow('not from this grid')
+    await expect(loginForKey({ url, open })).rejects.toThrow('not from this grid')
   },
 )
 
@@ -162,7 +162,7 @@ test.each([{ apiKey: 'grid_agt_\r\nX: y' }, { apiKey: 7 }, { alias: '@../../x' }
     home = testHome()
     const url = await grid((path, base) => signIn({ registration_endpoint: `${base}/register`, ...change })(path, base))
     const open = (address: string) => void come(address, { code: 'c' })
-    await expect(login({ url, keyName: 'x', open })).rejects.toMatchObject({ code: 'not_a_grid' })
+    await expect(loginForKey({ url, open })).rejects.toMatchObject({ code: 'not_a_grid' })
   },
 )
 
@@ -178,3 +178,7 @@ test('a unit of a service has the settings that we write, and no others', () => 
 test('what is printed moves no cursor, and keeps its lines', () => {
   expect(printable('a\tb\n\u001b[2J\u009b1m\rc\u202ed \u{1f600} \u05d0')).toBe('a\tb\n[2J1mcd \u{1f600} \u05d0')
 })
+
+async function loginForKey(request: Parameters<typeof login>[0]) {
+  return await (await login(request))('x')
+}

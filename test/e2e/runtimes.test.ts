@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { executableKind, ownTarget, targets } from '../../scripts/binary/targets.ts'
+import { readPage } from '../../src/cli/manual.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { binaryFile, buildBinary, removeBinary } from '../support/binary.ts'
@@ -94,7 +95,7 @@ test.each(isLong ? runners : ['node'] as const)('on %s the whole grid works on l
   expect(logged(stopped)).toEqual([])
 })
 
-test('the binary is one file for this platform, reads no settings from its folder, and hands out the package for clients', async () => {
+test('the binary is one file for this platform, reads no settings from its folder, and hands out the package for clients and its manual', async () => {
   const folder = dirname(binaryFile)
   for (const name of ['.env', '.env.local']) writeFileSync(join(folder, name), 'BASE_URL=https://not-read.example\n')
   writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./missing.ts"]\n')
@@ -113,7 +114,12 @@ test('the binary is one file for this platform, reads no settings from its folde
   const words = ['create-account', '--name', 'Acme', '--owner-email', 'bob@acme.example']
   const account = await runCommand('binary', words, {})
   const { stdout } = await server.stop()
+  const pages = [
+    await runCommand('binary', ['help', 'operating'], {}),
+    await runCommand('binary', ['help', 'protocol'], {}),
+  ]
 
+  expect(pages.map(({ stdout }) => stdout)).toEqual([`${readPage('operating')}\n`, `${readPage('protocol')}\n`])
   expect(health).toBe('The server is ready.\n')
   expect(account.stdout).toContain(`\nNext: ${binaryFile} create-agent --account `)
   expect(executableKind(binaryFile)).toEqual(targets[ownTarget()].kind)

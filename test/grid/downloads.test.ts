@@ -50,7 +50,7 @@ test('an export that is not read keeps no file, and is the only one of its accou
   await reader.cancel()
   await waitFor('the place', () => grid.store.waiting.archives.count === 0)
   const third = await exportAccount()
-  expect(await third.text()).toContain('agent_grid_archive')
+  expect(await third.text()).toContain('"format":"agent-grid-archive"')
   expect(grid.store.waiting.archives.count).toBe(0)
 })
 

@@ -1,15 +1,18 @@
 /** What the spans of calls say, and whose trace they continue. See docs/operating.md, "Traces". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AccountTrace, CallTrace } from '../../src/lib/call-trace.ts'
 import { minute, second } from '../../src/lib/time.ts'
+import { Traces } from '../../src/lib/traces.ts'
 import { RemoteLines } from '../../src/worker/remote-lines.ts'
 import { type CollectedSpan, type Collector, startCollector, treeOf } from '../support/collector.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { guard } from '../support/guarded.ts'
 import { answering, remoteProviders } from '../support/guardrail-services.ts'
+import { followIdle } from '../support/idle.ts'
 import { callTool, gridPath, wireRequest } from '../support/mcp.ts'
-import { messageResult, remoteAgent } from '../support/remote-agent.ts'
+import { messageResult, remoteAgent, taskResult } from '../support/remote-agent.ts'
+import { callRest } from '../support/rest.ts'
 
 const given = { trace: '0af7651916cd43dd8448eb211c80319c', parent: 'b7ad6b7169203331' }
 const traceparent = `00-${given.trace}-${given.parent}-01`
@@ -224,3 +227,115 @@ test('an account that names a trace in each call is recorded up to its rate, and
   expect(named(spans, 'POST of many calls').length).toBeLessThanOrEqual(201 + 50 * seconds)
   expect(named(spans, 'POST of one call')).toHaveLength(1)
 })
+
+test('of new traces a process records as many as its rate allows', async () => {
+  const begunAt = performance.now()
+  for (let n = 0; n < 500; n++) requestOf(() => null).end(() => ({ method: 'GET', route: '/x', status: 200 }))
+  const seconds = (performance.now() - begunAt) / second
+  const spans = await spansSent()
+
+  expect(named(spans, 'GET /x').length).toBeGreaterThanOrEqual(50)
+  expect(named(spans, 'GET /x').length).toBeLessThanOrEqual(51 + 20 * seconds)
+})
+
+test('a trace that its caller does not record is neither recorded nor passed on, and no other begins', async () => {
+  const unsampled = `${traceparent.slice(0, -2)}00`
+  const { headers, body } = wireRequest('legacy', 'tools/call', { name: 'list_agents', arguments: {} })
+  await grid.post(gridPath, body, { ...headers, traceparent: unsampled, Authorization: `Bearer ${grid.alice.key}` })
+
+  expect(await spansSent()).toEqual([])
+})
+
+test('a call has links to at most ten other traces, one to each, and at most 50 steps', async () => {
+  const spans = requestOf(() => null)
+  for (let n = 0; n < 30; n++) {
+    const trace = `${10 + Math.floor(n / 2)}`.padEnd(32, 'a')
+    spans.follow({ traceparent: `00-${trace}-${given.parent}-01`, isExternal: 1 })
+  }
+  for (let n = 0; n < 60; n++) spans.step('step')()
+  spans.end(() => ({ method: 'GET', route: '/x', status: 200 }))
+  const sent = await spansSent()
+
+  const traces = named(sent, 'GET /x')[0].links.map(({ traceId }) => traceId.slice(0, 2))
+  expect(traces).toEqual(Array.from({ length: 10 }, (_, n) => `${10 + n}`))
+  expect(named(sent, 'step')).toHaveLength(50)
+})
+
+test.each([[204, 0, 204], [404, 2, 404], [503, 2, 503], [undefined, 2, undefined]])(
+  'a request to a server that ends with %s has the status %i',
+  async (status, code, told) => {
+    const spans = requestOf(() => null)
+    spans.sending('POST')!.end(status)
+    spans.end(() => ({ method: 'GET', route: '/x', status: 200 }))
+
+    const [sent] = named(await spansSent(), 'POST')
+    expect(sent.status.code).toBe(code)
+    expect(sent.attributes.find(({ key }) => key === 'http.response.status_code')?.value.intValue).toBe(told)
+  },
+)
+
+test('an attempt is an error if the server was not reached, and an answer of 500 is one', async () => {
+  for (const isReached of [true, false]) grid.deps.traces!.attempt().endAttempt(`reached ${isReached}`, isReached)
+  for (const status of [499, 500]) requestOf(() => null).end(() => ({ method: 'GET', route: `/${status}`, status }))
+  const spans = await spansSent()
+
+  const codes = ['reached true', 'reached false', 'GET /499', 'GET /500'].map((name) =>
+    named(spans, name)[0].status.code
+  )
+  expect(codes).toEqual([0, 2, 0, 2])
+})
+
+test('a call that waits for its answer links to the trace of an answer that continues another', async () => {
+  const idle = followIdle(grid.store)
+  await read(grid.bob.key)
+  const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
+    ...{ to: '@bob', message: 'how many?', wait_seconds: 50 },
+  })
+  await idle(1)
+  await send(grid.bob.key, 'alice', 'three')
+  expect((await asking).body.answer.messages).toMatchObject([{ message: 'three' }])
+  const spans = await spansSent()
+
+  const answered = callOf(spans, named(spans, 'send_message')[0])
+  expect(named(spans, 'POST /api/v1/messages')[0].links).toMatchObject([{ traceId: answered.traceId }])
+})
+
+test('asking a remote agent what became of a message goes on with its trace', async () => {
+  const remote = await remoteAgent(({ method }) =>
+    method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: '42' })
+  )
+  const lines = new RemoteLines(grid.store)
+  const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
+  await send(grid.alice.key, 'robot', 'What is 6 times 7?')
+  for (let n = 0; n < 2; n++) {
+    grid.clock.now += second
+    await lines.run()
+    await lines.settled()
+  }
+  await lines.stop()
+  await remote.close()
+  const spans = await spansSent()
+
+  const [{ traceId }] = named(spans, 'send_message')
+  expect(named(spans, 'deliver exchange')).toMatchObject([{ traceId }])
+})
+
+test('OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say whose spans they are', async () => {
+  vi.stubEnv('OTEL_SERVICE_NAME', 'grid-of-acme')
+  vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment=canary-stage')
+  const traces = new Traces(collector.url, { log: grid.deps.log, now: grid.deps.now })
+  vi.unstubAllEnvs()
+  traces.attempt().endAttempt('one', true)
+  await traces.close()
+
+  expect(collector.text()).toContain('grid-of-acme')
+  expect(collector.text()).toContain('canary-stage')
+})
+
+/** The spans of a call of a known caller. */
+function requestOf(traceparent: () => string | null) {
+  const spans = grid.deps.traces!.request(traceparent)
+  spans.trustCaller()
+  return spans
+}

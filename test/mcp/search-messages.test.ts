@@ -242,6 +242,35 @@ test('posts are found by the members of the time, and filters choose sender, rec
   expect(await found(grid.alice, 'word', { after: '30m' })).toEqual(['word two'])
 })
 
+test('times take what is stored at `after`, not at `before`, page by page, and although a clock was behind', async () => {
+  const begin = grid.clock.now
+  for (const minutes of [0, 1, 2, 3, 4, 5, 2.5, 6]) {
+    grid.clock.now = begin + minutes * minute
+    await say(grid.alice, 'bob', `word ${minutes}`)
+  }
+  const at = (minutes: number) => new Date(begin + minutes * minute).toISOString()
+  await followLog(grid.store)
+  const search = async (more: object) =>
+    await searchMessages(storeOf(grid, grid.bob), { query: 'word', after: at(1), before: at(4), limit: 2, ...more })
+
+  const first = await search({})
+  const second = await search({ cursor: first.cursor })
+  expect([first, second].map(({ messages }) => messages.map(({ text }) => text))).toEqual([
+    ['word 2.5', 'word 3'],
+    ['word 2', 'word 1'],
+  ])
+  expect(second.cursor).toBeUndefined()
+  expect(await found(grid.bob, 'word', { before: '4m' })).toEqual(['word 1', 'word 0'])
+})
+
+test('there are 10 on a page, or up to 50, and aliases are taken in any case and form', async () => {
+  for (let n = 0; n < 51; n++) await say(grid.alice, 'bob', `word ${n}`)
+  expect(await found(grid.bob, 'word')).toHaveLength(10)
+  expect(await found(grid.bob, 'word', { limit: 50, from: 'ALICE', to: '@Bob' })).toHaveLength(50)
+  const { messages } = await searchMessages(storeOf(grid, grid.bob), { query: 'word', limit: 60 })
+  expect(messages).toHaveLength(50)
+})
+
 test('a letter alone is a whole word', async () => {
   await say(grid.alice, 'bob', 'apples')
   await say(grid.alice, 'bob', 'plan A')

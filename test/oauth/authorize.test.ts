@@ -38,7 +38,7 @@ test.each<[string, Record<string, string | undefined>]>([
 })
 
 test('a parameter sent twice leads to an error page', async () => {
-  const query = await authorizeQuery(grid)
+  const query = authorizeQuery(grid)
   query.append('redirect_uri', callback)
 
   expect((await browse(grid, grid.ann, `/oauth/authorize?${query}`)).status).toBe(400)
@@ -103,7 +103,7 @@ test('a user has at most 20 pending requests, and a browser at most 10 consent c
 test('sign-in comes before any redirect to a client, also for invalid requests', async () => {
   const registered = await grid.post(`${issuer}/oauth/register`, { redirect_uris: ['https://phish.example/'] })
   const client = { client_id: (await registered.json()).client_id, redirect_uri: 'https://phish.example/' }
-  const query = await authorizeQuery(grid, { ...client, response_type: 'token' })
+  const query = authorizeQuery(grid, { ...client, response_type: 'token' })
   const path = `/oauth/authorize?${query}`
 
   const anonymous = await grid.request(`${issuer}${path}`)

@@ -3,7 +3,7 @@
  * "OAuth".
  */
 import { renameAccount } from '../../src/grid/accounts/accounts.ts'
-import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
+import { codeChallengeOf } from '../../src/lib/secrets.ts'
 import { faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { chooseEntry, openAccountPicker } from '../support/consent-browser.ts'
 import { callbackServer } from '../support/oauth-client.ts'
@@ -125,7 +125,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
       response_type: 'code',
       client_id: (await registered.json()).client_id,
       redirect_uri: redirect,
-      code_challenge: (await codeChallengeOf(verifier))!,
+      code_challenge: codeChallengeOf(verifier)!,
       code_challenge_method: 'S256',
       state: 'x7',
     }

@@ -90,7 +90,7 @@ test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`,
   const { authorization_endpoint: page, token_endpoint: tokens, issuer } =
     await (await grid.request(`${origin}/.well-known/oauth-authorization-server`)).json()
   // As clients do that do not parse the address.
-  const query = await authorizeQuery(grid, { resource: `${origin}/mcp/v1/grid` })
+  const query = authorizeQuery(grid, { resource: `${origin}/mcp/v1/grid` })
   const shown = await (await browse(grid, grid.ann, `${page}?${query}`)).text()
   const handle = shown.match(/name="handle" value="([^"]+)"/)![1]
   const [, pick] = shown.match(/name="pick" value="(agent:[^"]+)"/)!
@@ -115,7 +115,7 @@ test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`,
 
 test('every way back from the page keeps its issuer', async () => {
   const page = `/oauth/authorize/grid.internal%3A8787`
-  const open = async (changes = {}) => await browse(grid, grid.ann, `${page}?${await authorizeQuery(grid, changes)}`)
+  const open = async (changes = {}) => await browse(grid, grid.ann, `${page}?${authorizeQuery(grid, changes)}`)
   const handleOf = async (response: Response) => (await response.text()).match(/name="handle" value="([^"]+)"/)![1]
 
   const denied = await submitConsent(grid, grid.ann, { handle: await handleOf(await open()), decision: 'deny' })
@@ -128,7 +128,7 @@ test('every way back from the page keeps its issuer', async () => {
   const admin = { handle: await handleOf(await open()), decision: 'allow', pick: `admin:${grid.acme.id}` }
   const unconfirmed = await signedIn(grid, grid.ann.visitor.user)
   grid.clock.now += 11 * minute
-  const asked = await browse(grid, unconfirmed, `${page}?${await authorizeQuery(grid)}`)
+  const asked = await browse(grid, unconfirmed, `${page}?${authorizeQuery(grid)}`)
   const confirm = await submitConsent(grid, unconfirmed, { ...admin, handle: await handleOf(asked) })
   expect(decodeURIComponent(confirm.headers.get('location')!)).toContain(`next=${page}?`)
 
@@ -137,7 +137,7 @@ test('every way back from the page keeps its issuer', async () => {
 })
 
 test('a host that the grid is not has no page of consent', async () => {
-  const response = await browse(grid, grid.ann, `/oauth/authorize/evil.example?${await authorizeQuery(grid)}`)
+  const response = await browse(grid, grid.ann, `/oauth/authorize/evil.example?${authorizeQuery(grid)}`)
 
   expect(response.status).toBe(404)
   expect(await response.text()).not.toContain('Allow access')

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
-import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
+import { codeChallengeOf } from '../../src/lib/secrets.ts'
 import { rows } from '../support/database.ts'
 import {
   callback,
@@ -170,10 +170,10 @@ test('no code, token or secret is stored in plain text', async () => {
   }
 })
 
-test('the S256 challenge is the one of RFC 7636, and a verifier has 43 to 128 unreserved characters', async () => {
-  expect(await codeChallengeOf('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'))
+test('the S256 challenge is the one of RFC 7636, and a verifier has 43 to 128 unreserved characters', () => {
+  expect(codeChallengeOf('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'))
     .toBe('E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM')
   const verifiers = ['a'.repeat(42), 'a'.repeat(43), 'a'.repeat(128), 'a'.repeat(129), `${'a'.repeat(43)}+`]
-  const challenges = await Promise.all(verifiers.map(codeChallengeOf))
+  const challenges = verifiers.map(codeChallengeOf)
   expect(challenges.map((challenge) => challenge !== undefined)).toEqual([false, true, true, false, false])
 })

@@ -1,10 +1,17 @@
 /** What Prometheus reads. See docs/operating.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
+import { setPaused } from '../../src/grid/remote-agents/manage.ts'
 import { minute, second } from '../../src/lib/time.ts'
+import { metricsOnly, metricsText } from '../../src/rest/metrics.ts'
+import { RemoteLines } from '../../src/worker/remote-lines.ts'
+import { postA2a, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { guard, testProviders } from '../support/guarded.ts'
+import { followIdle } from '../support/idle.ts'
 import { callTool, mcp } from '../support/mcp.ts'
+import { type Answer, remoteAgent, taskResult } from '../support/remote-agent.ts'
+import { callRest } from '../support/rest.ts'
 
 const token = 'a token for metrics'
 let grid: TestGrid
@@ -74,6 +81,91 @@ test('the database is asked at most every ten seconds', async () => {
   expect(asked).toBe(1)
 })
 
+test('what could not be read from the database is asked for again at once', async () => {
+  await open()
+  const { figures } = grid.store.global
+  const waiting = figures.waiting
+  figures.waiting = () => Promise.reject(new Error('busy'))
+  expect((await read()).status).toBe(500)
+  figures.waiting = waiting
+  expect((await read()).status).toBe(200)
+})
+
+test('each door has its name, and a wait for messages is no time of its call', async () => {
+  await open()
+  const idle = followIdle(grid.store)
+  const leasing = callRest(grid, grid.bob.key, 'POST /api/v1/inbox/leases', { wait_seconds: 50 })
+  await idle(1)
+  grid.clock.now += 30 * second
+  await callRest(grid, grid.alice.key, 'POST /api/v1/messages', { to: '@bob', message: 'hello' })
+  await leasing
+  await callTool(grid, grid.alice.key, 'read_messages')
+  await postA2a(grid, grid.alice.key, send10())
+  await grid.request('/sign-in')
+  await grid.request('/healthz')
+  await grid.request('/oauth/token', { method: 'POST' })
+
+  const text = await (await read()).text()
+
+  const doors = [...text.matchAll(/^grid_call_seconds_count{door="(\w+)",verb="([^"]+)"} 1$/gm)]
+  expect(doors.map(([, door, verb]) => `${door} ${verb}`)).toEqual(expect.arrayContaining([
+    ...['mcp read_messages', 'rest /api/v1/messages', 'a2a SendMessage', 'web /sign-in', 'probe /healthz'],
+    'oauth /oauth/token',
+  ]))
+  expect(valueOf(text, 'grid_call_seconds_sum{door="rest",verb="/api/v1/inbox/leases"}')).toBe(0)
+})
+
+test('leases, requests that are due, attempts and failed commits are counted', async () => {
+  await open({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  let answer: Answer = { status: 503 }
+  const remote = await remoteAgent(() => answer)
+  const lines = new RemoteLines(grid.store)
+  await grid.acme.agent('robot', { type: 'a2a', remoteUrl: remote.url })
+  const due = async () => valueOf(await text(), 'grid_outbound_due')
+  const step = async () => {
+    grid.clock.now += minute
+    await lines.run()
+    await lines.settled()
+  }
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'robot', message: 'hello' })
+  expect(await due()).toBe(1)
+  await setPaused(grid.acme.store, 'robot', true)
+  expect(await due()).toBe(0)
+  await setPaused(grid.acme.store, 'robot', false)
+  await step()
+  answer = taskResult('t1', 'WORKING')
+  await step()
+  grid.clock.now += minute
+  expect(await due()).toBe(1)
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hello' })
+  await callRest(grid, grid.bob.key, 'POST /api/v1/inbox/leases')
+  await expect(grid.store.write([{ sql: 'INSERT INTO accounts DEFAULT VALUES', args: [] }])).rejects.toThrow()
+
+  const now = await text()
+  for (const outcome of ['failed', 'reached']) {
+    expect(valueOf(now, `grid_outbound_attempts_total{kind="inbox",outcome="${outcome}"}`)).toBe(1)
+  }
+  expect(valueOf(now, 'grid_leases')).toBe(1)
+  expect(valueOf(now, 'grid_failed_commits_total')).toBe(1)
+  await lines.stop()
+  await remote.close()
+
+  /** As a scrape more than ten seconds later, of a new process of the same database. */
+  function text(): Promise<string> {
+    return metricsText(grid.store, grid.deps.metrics!)()
+  }
+})
+
+test('the port of METRICS_PORT answers /metrics to everybody, and nothing else', async () => {
+  await open()
+  const serve = metricsOnly(grid.store, grid.deps.metrics!)
+  const ask = async (path: string, method = 'GET') =>
+    (await serve(new Request(`http://10.1.2.3:9090${path}`, { method }))).status
+
+  expect([await ask('/metrics'), await ask('/metrics', 'POST'), await ask('/'), await ask('/api/v1/grid')])
+    .toEqual([200, 404, 404, 404])
+})
+
 test('checks by guardrails are counted with what became of them', async () => {
   await open(testProviders())
   await guard(grid.acme, 'alice', { direction: 'outbound', config: { phrases: ['stop'] } })
@@ -100,7 +192,7 @@ test('the alerts and the dashboard name metrics that there are', async () => {
 })
 
 async function open(options: Parameters<typeof testGrid>[0] = {}): Promise<void> {
-  grid = await testGrid({ ...options, env: { METRICS_TOKEN: token } })
+  grid = await testGrid({ ...options, env: { METRICS_TOKEN: token, ...options.env } })
 }
 
 async function read(headers: Record<string, string> = {}): Promise<Response> {

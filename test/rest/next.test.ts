@@ -66,6 +66,14 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(textsOf(await read(grid.alice.key))).toEqual(['answer'])
   })
 
+  test('a send waits for its answer or for the next messages, not for both', async () => {
+    const { status, body } = await answer({ wait_seconds: 1, next: {} })
+
+    expect([status, body.error.code, body.error.message])
+      .toEqual([400, 'invalid_input', 'Give wait_seconds or next, not both.'])
+    expect(await read(grid.alice.key)).toEqual([])
+  })
+
   test('a repeat gets the same receipt, and the same lease while it is open, otherwise a new one', async () => {
     await ask('one')
     const first = await answer({ next: {} }, 'k')

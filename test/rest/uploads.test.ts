@@ -2,11 +2,12 @@
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
+import { findPart } from '../../src/grid/messaging/read-part.ts'
 import { expireMessages, sweep } from '../../src/worker/retention.ts'
 import { endpointOf, postA2a, request, send10 } from '../support/a2a.ts'
 import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { guard, secret, testProviders } from '../support/guarded.ts'
 import { callTool } from '../support/mcp.ts'
 import { callRest } from '../support/rest.ts'
@@ -178,6 +179,13 @@ onEachDatabase((open) => {
   })
 })
 
+test('what a message says of its file comes before what its upload said', async () => {
+  const part_id = await uploaded(content, { filename: 'a.bin', mediaType: 'application/a' })
+  await send([{ part_id, filename: 'b.bin' }])
+
+  expect((await read()).parts).toMatchObject([{ filename: 'b.bin', mediaType: 'application/a' }])
+})
+
 test.each([
   ['retracted', (id: string) => callTool(grid, grid.alice.key, 'retract_message', { message_id: id })],
   ['expired', async () => {
@@ -227,11 +235,17 @@ test('an agent on trial uploads 1 MiB in all, also when messages have named it',
 
 test('files are refused before messages when the disk fills up', async () => {
   const mark = 200 * 2 ** 20
-  grid = await testGrid({ readSpace: () => Promise.resolve({ free: 2 * mark + content.length, total: 100 * mark }) })
+  const space = { free: 2 * mark + content.length, total: 100 * mark }
+  grid = await testGrid({ readSpace: () => Promise.resolve(space) })
   await grid.store.storage.check()
 
-  expect((await begin(content.length)).status).toBe(201)
+  const { status, body: { part_id } } = await begin(content.length)
+  expect(status).toBe(201)
   expect((await begin(content.length + 1)).body.error).toMatchObject({ code: 'storage_full' })
+  // Also those that have begun.
+  space.free -= 1
+  await grid.store.storage.check()
+  expect((await put(part_id, 0, content)).body.error).toMatchObject({ code: 'storage_full' })
   expect((await send(undefined)).code).toBeUndefined()
 })
 
@@ -312,12 +326,49 @@ test('20 uploads of one message are all there, also those whose handles do not f
   expect(contents).toEqual(parts.map((_, n) => String(n % 4)))
 })
 
+const letters = (n: number) => Buffer.alloc(n, 'a')
+const kib = 1024
 test.each([
-  ['a text of 1 MiB', Buffer.alloc(2 ** 20, 'a'), undefined],
-  ['a longer one', Buffer.alloc(2 ** 20 + 1, 'a'), 'guardrail_blocked'],
-  ['a picture', Buffer.from([0x89, 0x50, 0, 255]), 'guardrail_blocked'],
-])('a closed guardrail decides about an upload that it cannot see: %s', async (_, bytes, code) => {
+  ['a text of 1 MiB', [letters(2 ** 20)], undefined],
+  ['a longer one', [letters(2 ** 20 + 1)], 'guardrail_blocked'],
+  ['two of 512 KiB', [letters(512 * kib), letters(512 * kib)], undefined],
+  ['two of 700 KiB', Array(2).fill(Buffer.from('é'.repeat(350 * kib))), 'guardrail_blocked'],
+  ['a picture', [Buffer.from([0x89, 0x50, 0, 255])], 'guardrail_blocked'],
+])('a closed guardrail decides about uploads that it cannot see: %s', async (_, files, code) => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block', onFailure: 'closed' })
+  const parts: { part_id: string }[] = []
+  for (const file of files) parts.push({ part_id: await uploaded(file) })
 
-  expect((await send([{ part_id: await uploaded(bytes) }])).code).toBe(code)
+  expect((await send(parts)).code).toBe(code)
+})
+
+test('of two messages that name an upload at once, one has it', async () => {
+  const part_id = await uploaded(content)
+
+  const sent = await Promise.all([send([{ part_id }]), send([{ part_id }])])
+
+  expect(sent.map(({ code }) => code).sort()).toEqual(['part_not_found', undefined])
+  expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toHaveLength(1)
+})
+
+test('an upload that is over while a guardrail looks at its message is not named', async () => {
+  const { remote, guardrailChecks } = testProviders()
+  grid = await testGrid({ guardrailChecks })
+  await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', action: 'block' })
+  remote.check = () => {
+    grid.clock.now += hour
+    return { kinds: [] }
+  }
+
+  expect((await send([{ part_id: await uploaded(letters(100)) }])).code).toBe('part_not_found')
+})
+
+test('the file of a message that is parked while it is downloaded is gone for its recipient', async () => {
+  const { id } = await send([{ part_id: await uploaded(content) }])
+  const file = await findPart(storeOf(grid, grid.bob), `${id}.0`)
+  await rows(grid, "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?", [grid.acme.id])
+
+  await expect(file.bytes(0, 10)).rejects.toMatchObject({ code: 'part_not_found' })
+  expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })).status).toBe(404)
+  expect((await findPart(storeOf(grid, grid.alice), `${id}.0`)).length).toBe(content.length)
 })

@@ -101,10 +101,10 @@ test('the built grid loads nothing but native packages, which "npm ci --omit=dev
   const packages = loaded.filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
 
   // The last three are used if somebody installs them: faster WebSockets, and colours in a log of a package.
-  const loadable = ['libsql', '@node-rs/argon2', '@node-rs/bcrypt', 'bufferutil', 'utf-8-validate', 'supports-color']
+  const loadable = ['libsql', '@node-rs/argon2', 'bufferutil', 'utf-8-validate', 'supports-color']
   expect([...new Set(packages)].sort()).toEqual(loadable.sort())
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
-  for (const name of ['libsql', '@node-rs/argon2', '@node-rs/bcrypt']) {
+  for (const name of ['libsql', '@node-rs/argon2']) {
     expect(lock[`node_modules/${name}`].dev).not.toBe(true)
   }
 })

@@ -8,6 +8,7 @@ import process from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clientCommands } from '../../src/cli/client-commands.ts'
 import { ownTarget } from '../../scripts/binary/targets.ts'
+import { manual, readPage } from '../../src/cli/manual.ts'
 import { clientWords } from '../../src/cli/client-words.ts'
 
 let folder: string
@@ -43,7 +44,7 @@ function agentGrid(...words: string[]) {
 
 const manifest = () => JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
 
-test('a release has the binary, the package, licences, a list of components, and a checksum of each', () => {
+test('a release has the binary, the package, their README, licences, a list of components, and a checksum of each', () => {
   const sums = Object.fromEntries(
     readFileSync(join(release, 'SHA256SUMS'), 'utf8').trim().split('\n').map((line) => line.split('  ').reverse()),
   )
@@ -52,7 +53,7 @@ test('a release has the binary, the package, licences, a list of components, and
   const { bomFormat, metadata, components } = JSON.parse(readFileSync(join(release, files[1]), 'utf8'))
   const names = components.map(({ name }: { name: string }) => name)
 
-  expect(Object.keys(sums).sort()).toEqual([...files, 'third-party.txt'].sort())
+  expect(Object.keys(sums).sort()).toEqual([...files, 'README.md', 'third-party.txt'].sort())
   for (const [name, sum] of Object.entries(sums)) {
     expect(createHash('sha256').update(readFileSync(join(release, name))).digest('hex')).toBe(sum)
   }
@@ -65,7 +66,7 @@ test('a release has the binary, the package, licences, a list of components, and
 test('the package needs only the packages with native parts, and names where it was built', () => {
   const { dependencies, version, private: isPrivate, scripts, repository, publishConfig } = manifest()
 
-  expect(Object.keys(dependencies).sort()).toEqual(['@node-rs/argon2', '@node-rs/bcrypt', 'libsql'])
+  expect(Object.keys(dependencies).sort()).toEqual(['@node-rs/argon2', 'libsql'])
   for (const exact of Object.values(dependencies)) expect(exact).toMatch(/^\d+\.\d+\.\d+$/)
   expect([isPrivate, scripts]).toEqual([undefined, undefined])
   expect(version).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version)
@@ -82,6 +83,14 @@ test('it has at most 7 MB, licences included, and neither source maps nor caches
   for (const name of ['LICENSE', 'src/main.third-party.txt', 'src/agent-grid.tgz', 'src/thread.js']) {
     expect(existsSync(join(installed, name)), name).toBe(true)
   }
+})
+
+test('the package has a README of its own, whose links lead somewhere, and every page of the manual', () => {
+  const readme = readFileSync(join(installed, 'README.md'), 'utf8')
+
+  expect(readme).toBe(readFileSync('PACKAGE.md', 'utf8'))
+  for (const [, file] of readme.matchAll(/\]\(([^)]+)\)/g)) expect(existsSync(join(installed, file)), file).toBe(true)
+  for (const file of Object.values(manual)) expect(existsSync(join(installed, file)), file).toBe(true)
 })
 
 test('client commands start without the database driver', () => {
@@ -106,6 +115,7 @@ test('with its dependencies it runs the whole grid, and never prints a command t
 
   expect(demo).toMatchObject({ status: 0, stderr: '' })
   expect(demo.stdout).toContain('All 3 messages arrived. To run your own grid: npx --no -- agent-grid serve\n')
+  expect(agentGrid('help', 'operating').stdout).toBe(`${readPage('operating')}\n`)
   expect(account.stdout).toContain('\nNext: npx --no -- agent-grid create-agent --account ')
   expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })

@@ -4,12 +4,17 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { counts } from '../../scripts/recount/counts.ts'
 import { recount } from '../../scripts/recount/recount.ts'
+import { setPushConfig } from '../../src/grid/tasks/push-configs.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { createWebhook } from '../../src/grid/webhooks/webhooks.ts'
 import { followLog } from '../../src/worker/followers.ts'
+import { guard, secret } from '../support/guarded.ts'
 import { hold } from '../support/held.ts'
 import { storeOf, type TestGrid } from '../support/grid.ts'
 import { isolatedAccounts } from '../support/isolated-accounts.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { signUpAs } from '../support/signup.ts'
+import { askFor } from '../support/tasks.ts'
 
 let grid: TestGrid
 let url: string
@@ -20,12 +25,41 @@ beforeEach(async () => {
   const answer = await sendMessage(storeOf(grid, grid.bob), { to: '@alice', text: 'two', replyToMessageId: asked.id })
   await sendMessage(alice, { to: '@bob', text: 'three', replyToMessageId: answer.id })
   await signUpAs(grid, 'tom@trial.example', 'on-trial')
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+  await sendMessage(alice, { to: '#acme-channel', text: `The ${secret}, once` })
+  await withDueLines()
   await hold(grid.acme.store)
   await sendMessage(alice, { to: '@bob', text: 'held' })
   await followLog(grid.store)
   await grid.store.drained()
   url = `file:${join(grid.folder, 'grid.db')}`
 })
+
+/** Something that waits for each kind of server outside. */
+async function withDueLines(): Promise<void> {
+  const { acme, clock } = grid
+  const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
+  const robot = await acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example' })
+  await sendMessage(alice, { to: '@robot', text: 'to a remote agent' })
+  const { id } = await sendMessage(alice, { to: '@bob', text: 'as if a remote agent worked on it' })
+  await acme.store.write(acme.store.change.remoteAgents.putExchange(robot.id, {
+    ...{ id, conversation: '@alice', contextId: null, taskId: 'theirs', state: 'working', sends: 1, error: null },
+    ...{ sentAt: clock.now, dueAt: clock.now },
+  }, clock.now))
+  const { id: userId } = (await grid.store.global.users.byEmail('ann@acme.example'))!
+  const owner = grid.store.account(acme.id, {
+    ...{ type: 'user', userId, role: 'owner', sessionId: 'test', confirmedAt: clock.now },
+  })
+  await createWebhook(owner, { url: 'https://hooks.example/acme', events: ['held'] })
+  const task = await askFor(alice, 'a task with a webhook')
+  await setPushConfig(alice, task.id, {
+    configId: 'one',
+    url: 'https://client.example/hook',
+    version: '1.0',
+    urlField: 'url',
+  })
+  await updateTask(bob, { taskId: task.id, text: 'a result', artifact: { id: 'result' } })
+}
 
 test('what the product has counted is what follows from the raw tables', async () => {
   expect(await recount({ url })).toEqual([])
@@ -47,6 +81,15 @@ const faults: Record<string, string> = {
     "UPDATE held_messages SET state = 'approved' WHERE state = 'held'; UPDATE messages SET seq = 1000000 WHERE seq < 0; UPDATE held_messages SET state = 'held' WHERE state = 'approved'",
   'messages of trials': 'UPDATE trials SET used = used + 1',
   'usage of days': 'UPDATE usage SET messages = messages + 1',
+  'bytes of days': 'UPDATE usage SET bytes = bytes + 1',
+  'search terms of senders and recipients': 'UPDATE messages SET from_alias = from_alias || 1 WHERE seq = 1',
+  'search terms of texts': 'DELETE FROM message_search WHERE rowid = 1',
+  'search terms of texts that were changed for a recipient':
+    "UPDATE deliveries SET body = body || ' more' WHERE body IS NOT NULL",
+  'due lines of messages to remote agents': 'DELETE FROM remote_senders',
+  'due lines of answers of remote agents': 'UPDATE remote_exchanges SET due_at = NULL',
+  'due lines of webhooks': 'UPDATE webhooks SET due_at = NULL',
+  'due lines of push notifications of tasks': 'UPDATE task_push_configs SET due_at = NULL',
 }
 
 test('every count has a fault', () => expect(Object.keys(faults)).toEqual(counts.map(({ name }) => name)))

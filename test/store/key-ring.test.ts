@@ -3,6 +3,9 @@ import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
+import { restoreFile } from '../../src/store/backup/restore.ts'
+import { backUpStopped } from '../../src/store/backup/stopped.ts'
+import { rotateKeys } from '../../src/store/rotate-keys.ts'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { useDatabase } from '../support/use-database.ts'
@@ -14,6 +17,7 @@ beforeEach(() => {
   file = `${database.folder}/grid.db.keys`
 })
 
+const sameId = (ring: string) => newKeyRing().replace(/^[^:]+/, ring.split(':')[0])
 const addToken = ({ acme }: TestGrid, name: string) =>
   createGuardrail(acme.store, { name, provider: 'openai-moderation', token: `token of ${name}` })
 const levels = ({ logs }: TestGrid, text: string) =>
@@ -86,5 +90,73 @@ test('of two processes with different keys only the one is ready that has those 
   expect(await ready(wrong)).toMatchObject({ code: 200 })
   await addToken(wrong, 'other')
   await Promise.all([right.close(), wrong.close()])
+  await server.stop()
+})
+
+test('another key under the id of one that has encrypted is refused at the start', async () => {
+  const first = await testGrid({ url: database.url })
+  await addToken(first, 'mod')
+  await first.close()
+  const ring = readFileSync(file, 'utf8')
+  const [id] = ring.split(':')
+
+  writeFileSync(file, sameId(ring))
+  await expect(testGrid({ url: database.url, cast: first })).rejects.toMatchObject({
+    code: 'key_ring_wrong',
+    message: expect.stringContaining(
+      `${file} has another key ${id} than the one that encrypted stored tokens. Restore`,
+    ),
+  })
+  const inSettings = testGrid({ url: database.url, cast: first, env: { GRID_KEYS: `${newKeyRing()},${sameId(ring)}` } })
+  await expect(inSettings).rejects.toThrow(`GRID_KEYS has another key ${id} than`)
+
+  writeFileSync(file, `${newKeyRing()},${ring}`)
+  const again = await testGrid({ url: database.url, cast: first })
+  expect((await rotateKeys(again.store)).unreadable).toBe(0)
+  await again.close()
+})
+
+test('a backup is not restored next to another key under the id of one that has encrypted', async () => {
+  const first = await testGrid({ url: database.url })
+  await addToken(first, 'mod')
+  await first.close()
+  const backup = `${database.folder}/a.backup`
+  await backUpStopped({ url: database.url }, { path: backup, key: 'plain', madeAt: 1, minFreeBytes: 0 })
+  const path = `${database.folder}/restored.db`
+  const restore = () => restoreFile({ backup, path, key: undefined, now: 1, gridKeys: undefined, withoutKeys: false })
+
+  writeFileSync(`${path}.keys`, sameId(readFileSync(file, 'utf8')))
+  await expect(restore()).rejects.toMatchObject({ code: 'key_ring_wrong' })
+  expect(existsSync(path)).toBe(false)
+
+  writeFileSync(`${path}.keys`, readFileSync(file))
+  await restore()
+})
+
+test('a key that has not encrypted anything can be replaced under its id', async () => {
+  const ring = newKeyRing()
+  const first = await testGrid({ url: database.url, env: { GRID_KEYS: ring } })
+  await first.close()
+
+  const again = await testGrid({ url: database.url, cast: first, env: { GRID_KEYS: sameId(ring) } })
+  await addToken(again, 'mod')
+  await again.close()
+
+  await expect(testGrid({ url: database.url, cast: first, env: { GRID_KEYS: ring } }))
+    .rejects.toMatchObject({ code: 'key_ring_wrong' })
+})
+
+test('of two processes with different keys under one id the second one that encrypts is not ready, and does not', async () => {
+  const server = await startSqld({ isRelaxed: true })
+  const ring = newKeyRing()
+  const first = await testGrid({ url: server.url, env: { GRID_KEYS: ring } })
+  const second = await testGrid({ url: server.url, env: { GRID_KEYS: sameId(ring) }, cast: first })
+
+  await addToken(first, 'mod')
+
+  await expect(addToken(second, 'other')).rejects.toMatchObject({ code: 'unavailable' })
+  expect([await ready(first), await ready(second)]).toMatchObject([{ code: 200 }, { code: 503, status: 'keys differ' }])
+  await addToken(first, 'another')
+  await Promise.all([first.close(), second.close()])
   await server.stop()
 })

@@ -30,12 +30,31 @@ export async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> 
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** The rows of an archive without the manifest and the signature, by their tables. */
-export function rowsOf({ text }: Archive): Record<string, Record<string, unknown>[]> {
+/** The lines of an archive without the signature. */
+export function linesOf({ text }: Archive): string[] {
+  return text.trimEnd().split('\n').slice(0, -1)
+}
+
+/** The archive with other lines, signed by the operator of a grid who changed it. */
+export async function changed(store: Store, archive: Archive, change: (lines: string[]) => string[]): Promise<Archive> {
+  let fingerprint = ''
+  async function* lines() {
+    yield* change(linesOf(archive))
+  }
+  const bytes = withSignature(lines(), async (list) => {
+    const signed = await signArchive(store, list)
+    fingerprint = await fingerprintOf(signed.public_key as JWK)
+    return signed
+  })
+  return { text: await textOf(bytes), fingerprint }
+}
+
+/** The rows of an archive without the manifest and the signature, by their records. */
+export function rowsOf(archive: Archive): Record<string, Record<string, unknown>[]> {
   const found: Record<string, Record<string, unknown>[]> = {}
-  for (const line of text.trimEnd().split('\n').slice(1, -1)) {
-    const [table, row] = JSON.parse(line)
-    ;(found[table] ??= []).push(row)
+  for (const line of linesOf(archive).slice(1)) {
+    const [record, row] = JSON.parse(line)
+    ;(found[record] ??= []).push(row)
   }
   return found
 }

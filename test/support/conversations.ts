@@ -21,7 +21,7 @@ export async function say(
 }
 
 /** What the projection has made for an account. With the ids of the threads, which stay when it is made again. */
-export async function projected(grid: TestGrid, accountId: string): Promise<Record<string, unknown[]>> {
+export async function projected(grid: TestGrid, accountId: string): Promise<Record<string, Record<string, unknown>[]>> {
   const read = async (sql: string) => (await rows(grid, sql, [accountId])).map((row) => ({ ...row }))
   return {
     threads: await read('SELECT * FROM threads WHERE account_id = ? ORDER BY id'),

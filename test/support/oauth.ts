@@ -1,7 +1,7 @@
 /** A simulated OAuth client, and the user who answers the consent page. */
 import { createSessions, type Visitor } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
-import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
+import { codeChallengeOf } from '../../src/lib/secrets.ts'
 import { rows } from './database.ts'
 import { type TestAccount, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
 import { membership } from './people.ts'
@@ -83,12 +83,12 @@ export function setRole(grid: OAuthGrid, { visitor }: OAuthBrowser, role: string
 }
 
 /** The query of a valid authorization request with changes; undefined omits a parameter. */
-export async function authorizeQuery(grid: OAuthGrid, changes: Record<string, string | undefined> = {}) {
+export function authorizeQuery(grid: OAuthGrid, changes: Record<string, string | undefined> = {}) {
   const query = {
     response_type: 'code',
     client_id: grid.clientId,
     redirect_uri: callback,
-    code_challenge: await codeChallengeOf(verifier),
+    code_challenge: codeChallengeOf(verifier),
     code_challenge_method: 'S256',
     state: 'x7',
     resource: gridUrl,
@@ -122,7 +122,7 @@ export async function openConsentPage(
   browser: OAuthBrowser,
   changes: Record<string, string | undefined> = {},
 ): Promise<ConsentPage> {
-  const response = await browse(grid, browser, `/oauth/authorize?${await authorizeQuery(grid, changes)}`)
+  const response = await browse(grid, browser, `/oauth/authorize?${authorizeQuery(grid, changes)}`)
   const html = await response.text()
   return {
     response,

@@ -19,13 +19,12 @@ export async function startOidc() {
     name: 'Una',
   }
   let provider: Provider | undefined
-  const state = { hidesKeys: false }
+  const state: { hidesKeys: boolean; userInfo?: object } = { hidesKeys: false }
   const server = createServer((request, response) => {
     void (async () => {
       if (!provider) return response.writeHead(503).end()
-      if (state.hidesKeys && request.url === '/jwks') {
-        return response.setHeader('content-type', 'application/json').end('{"keys":[]}')
-      }
+      const said = request.url === '/jwks' && state.hidesKeys ? { keys: [] } : request.url === '/me' && state.userInfo
+      if (said) return response.setHeader('content-type', 'application/json').end(JSON.stringify(said))
       if (!request.url!.startsWith('/interaction/')) return provider.callback()(request, response)
       await provider.interactionFinished(request, response, { login: { accountId: claims.sub } })
     })()
@@ -36,7 +35,7 @@ export async function startOidc() {
   return {
     issuer,
     claims,
-    /** Whether the keys of its signatures are not among those that it publishes. */
+    /** Whether the keys of its signatures are not among those that it publishes; what the userinfo endpoint says instead. */
     state,
     /** Serve the clients that come back to these addresses. `said` is the issuer that it claims to be. */
     serve(redirectUris: string[], { said = issuer, ...options }: Configuration & { said?: string } = {}) {

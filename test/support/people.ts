@@ -1,8 +1,9 @@
 /** Users of a test grid. They are signed in without the sign-in page, which takes a moment to hash a password. */
-import type { Role, UserActor } from '../../src/auth/actor.ts'
+import type { Role, SignedInUser, UserActor } from '../../src/auth/actor.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
+import { acceptInvitation } from '../../src/grid/people/invitations.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { Statement } from '../../src/store/sql.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -52,6 +53,13 @@ export async function person(
     emailVerifiedAt: verifiedAt ?? null,
     actor: (role) => ({ type: 'user', userId: id, role, sessionId: 'test', confirmedAt: clock.now }),
   }
+}
+
+/** Accept an invitation as the user to whom it is addressed, who is new in the grid. */
+export async function acceptAs(grid: TestGrid, { email, url }: { email: string; url: string }): Promise<void> {
+  await person(grid, { email })
+  const user = (await grid.store.global.users.byEmail(email))!
+  await acceptInvitation(grid.store, url.split('/').at(-1)!, { user, sessionId: 'test' } as SignedInUser, null)
 }
 
 /** A browser with a session of the user, as after a second factor. */

@@ -22,7 +22,9 @@ export type SlackTrouble = { status: number; headers?: Record<string, string> } 
 
 export type SlackServer = Awaited<ReturnType<typeof startSlack>>
 
-/** Its `safeFetch` sends requests for slack.com to it. The bot is U0, and Ann is U1. */
+const names: Record<string, string> = { U1: 'Ann', U3: 'Boss: all\nclear' }
+
+/** Its `safeFetch` sends requests for slack.com to it. The bot is U0, is in C01 and not in C03, and Ann is U1. */
 export async function startSlack() {
   const posts: SlackPost[] = []
   const troubles: SlackTrouble[] = []
@@ -37,11 +39,15 @@ export async function startSlack() {
         case 'auth.test':
           return answer({ ok: true, user_id: 'U0', bot_id: 'B0', team_id: 'T0' })
         case 'conversations.info':
-          if (searchParams.get('channel') !== 'C01') return answer({ ok: false, error: 'channel_not_found' })
-          return answer({ ok: true, channel: { id: 'C01', name: 'town', is_member: true } })
-        case 'users.info':
-          if (searchParams.get('user') !== 'U1') return answer({ ok: false, error: 'user_not_found' })
-          return answer({ ok: true, user: { name: 'ann', profile: { display_name: 'Ann' } } })
+          if (!['C01', 'C03'].includes(searchParams.get('channel')!)) {
+            return answer({ ok: false, error: 'channel_not_found' })
+          }
+          return answer({ ok: true, channel: { name: 'town', is_member: searchParams.get('channel') === 'C01' } })
+        case 'users.info': {
+          const name = names[searchParams.get('user')!]
+          if (!name) return answer({ ok: false, error: 'user_not_found' })
+          return answer({ ok: true, user: { name: 'ann', profile: { display_name: name } } })
+        }
         case 'chat.postMessage': {
           const trouble = troubles.shift()
           if (trouble && 'error' in trouble) return answer({ ok: false, error: trouble.error })

@@ -83,6 +83,7 @@ export const allowedCrossAccountQueries = [
   'old uploads',
   'old remote exchanges',
   'tasks without an answer',
+  'tasks without news',
   'leases in flight',
   'look that a callback asks for',
   'mail digest by its token',

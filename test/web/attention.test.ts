@@ -6,6 +6,7 @@ import { pausedConversation } from '../support/echoes.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
 import { signedInByEmail, signedInMember } from '../support/people.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
 let home: string
@@ -41,6 +42,37 @@ test('lists what needs a person, with kinds to choose from, and the number in th
   expect((await ann.open(`${page}?show=nothing`)).text).toContain('are paused')
   grid.clock.now += 10_000
   expect(count((await ann.open(`${home}/agents`)).html)).toBe('2')
+})
+
+test('a full inbox is red on Home, in Attention and on the page of its agent, with the number refused', async () => {
+  grid = await testGrid({ env: { UNREAD_PER_INBOX: '5' } })
+  home = `/accounts/${grid.acme.id}`
+  ann = await signedInByEmail(grid, 'ann@acme.example')
+  const pages = [`${home}/home`, `${home}/attention`]
+  for (let n = 0; n < 4; n++) await send()
+
+  for (const page of pages) {
+    const { text, html } = await ann.open(page)
+    expect(text).toMatch(/The inbox of @bob is 80 % full 4 of 5 unread messages then messages are refused Open/)
+    expect(html).toContain('class="sign warning"')
+  }
+  const agent = await ann.open(`${home}/agents/bob`)
+  expect(agent.text).toContain('Inbox 80 % full 4 of 5 unread')
+  expect(agent.html).toContain('<span class="badge warning">80 % full')
+
+  for (let n = 0; n < 3; n++) await send()
+  await waitFor(
+    'the count',
+    async () => (await ann.open(`${home}/agents/bob`)).text.includes('2 messages refused today'),
+  )
+  for (const page of pages) {
+    const { text, html } = await ann.open(page)
+    expect(text).toMatch(/The inbox of @bob is full 5 of 5 unread messages 2 messages refused today Open/)
+    expect(html).toContain('class="sign bad"')
+  }
+  const full = await ann.open(`${home}/agents/bob`)
+  expect(full.text).toContain('Inbox full 5 of 5 unread, 2 messages refused today')
+  expect(full.html).toContain('<span class="badge bad">full')
 })
 
 test('who takes a pending alias is confirmed or removed with a button, by those who may', async () => {

@@ -211,6 +211,7 @@ test('a message is found by its day although the next one was stored by a clock 
 
   const date = new Date(midnight).toISOString().slice(0, 10)
   expect((await search(`q=deploy+after:${date}`)).texts).toEqual(['deployment at 10', 'deployment at 2'])
+  expect((await search(`q=deploy+before:${date}`)).texts).toEqual(['deployment at -1'])
 })
 
 test('while the index is filled again, the page says so', async () => {

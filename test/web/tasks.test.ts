@@ -1,6 +1,8 @@
 /** Tasks as people see them: on messages, in the list, and in Attention. */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
+import { hour } from '../../src/lib/time.ts'
+import { failTasks } from '../../src/worker/retention.ts'
 import { followLog } from '../../src/worker/followers.ts'
 import { rows } from '../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
@@ -61,6 +63,26 @@ test('the list has the first line, who, and filters; numbers only where the read
   expect(attention.text).toContain('@bob needs input of @alice for a task')
   await setPeopleRead(grid.acme.store, { choice: 'off' })
   expect((await owner.open(`${base}/tasks`)).text).not.toContain('Count the rows')
+})
+
+test('a quiet task is in Attention, with who has said nothing for how long', async () => {
+  await ask('Work', { state: 'working' })
+  grid.clock.now += hour
+  await failTasks(grid.store)
+  grid.clock.now += hour
+
+  const { text } = await (await signedInWithRole(grid, 'owner')).open(`${base}/attention`)
+  expect(text).toContain('@bob has said nothing about a task of @alice for 2 h it is working')
+})
+
+test('a quiet task is in Attention, with who has said nothing for how long', async () => {
+  await ask('Work', { state: 'working' })
+  grid.clock.now += hour
+  await failTasks(grid.store)
+  grid.clock.now += hour
+
+  const { text } = await (await signedInWithRole(grid, 'owner')).open(`${base}/attention`)
+  expect(text).toContain('@bob has said nothing about a task of @alice for 2 h it is working')
 })
 
 test('the second page goes on where the first ends, and reading tasks of others is recorded', async () => {

@@ -62,7 +62,7 @@ async function make(
 
 /** The code that Ann's browser brings back. */
 async function consented(grid: OAuthGrid, { consent }: WildConsent): Promise<string> {
-  const omitted = Object.fromEntries([...(await authorizeQuery(grid)).keys()].map((name) => [name, undefined]))
+  const omitted = Object.fromEntries([...authorizeQuery(grid).keys()].map((name) => [name, undefined]))
   const asked = Object.fromEntries(new URL(consent, issuer).searchParams)
   return await codeFor(grid, undefined, { ...omitted, ...asked })
 }

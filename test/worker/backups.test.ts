@@ -1,12 +1,14 @@
 /** Scheduled backups. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import { backUpIfDue } from '../../src/worker/backups.ts'
+import { startWorker } from '../../src/worker/worker.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { signedInWithRole } from '../support/roles.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let folder: string
 let grid: TestGrid
@@ -59,7 +61,9 @@ test('a failure is told in the log, in /readyz and on the overview, and tried ag
   })
   const owner = await signedInWithRole(grid, 'owner')
   const overview = `/accounts/${grid.acme.id}/overview`
-  expect((await owner.open(overview)).text).toContain('The last backup failed')
+  for (const page of ['home', 'attention', 'overview']) {
+    expect((await owner.open(`/accounts/${grid.acme.id}/${page}`)).text).toContain('The last backup failed')
+  }
 
   rmSync(join(folder, 'backups'))
   await backUpIfDue(grid.store)
@@ -156,3 +160,32 @@ test('a clock that was wrong stops no backup, and removes none', async () => {
   expect(names()).toHaveLength(2)
   expect((await (await grid.request('/readyz')).json()).backup.madeAt).toBe(new Date(grid.clock.now).toISOString())
 })
+
+test('a start says at once, in words, that the folder cannot be written, also if no backup is due', async () => {
+  await open()
+  await backUpIfDue(grid.store)
+  const backups = join(folder, 'backups')
+  renameSync(backups, `${backups}-of-today`)
+  writeFileSync(backups, '')
+  grid.clock.now += hour / 2
+
+  await startAndStop()
+
+  const reason = `The folder ${backups} cannot be written (EEXIST). It is a file, or in one.`
+  expect(grid.store.backups.failed).toMatchObject({ reason })
+  expect(grid.logs.join('\n')).toContain(`A scheduled backup failed","reason":"${reason}`)
+
+  rmSync(backups)
+  renameSync(`${backups}-of-today`, backups)
+  await startAndStop()
+  expect(names()).toHaveLength(2)
+  expect(grid.store.backups.failed).toBeUndefined()
+})
+
+/** A server that runs until its first look at the backups. */
+async function startAndStop(): Promise<void> {
+  const before = grid.store.backups
+  const worker = await startWorker(grid.store)
+  await waitFor('a look at the backups', () => grid.store.backups !== before)
+  await worker.stop()
+}

@@ -4,7 +4,8 @@ import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { rebuildConversationsCommand } from '../../src/cli/keys.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
-import { day } from '../../src/lib/time.ts'
+import { day, hour, minute } from '../../src/lib/time.ts'
+import { sendMessage as sendAs } from '../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { step } from '../../src/store/loop.ts'
 import { sweep } from '../../src/worker/retention.ts'
@@ -96,6 +97,47 @@ onEachDatabase((open) => {
       await followInSteps(size)
       expect(await all()).toEqual(kept)
     }
+  })
+
+  test('what two agents send is counted with its answers, by the clock of each message, and what the grid says is not', async () => {
+    const begin = grid.clock.now
+    const { id } = await say(grid, alice, 'bob', 'asked')
+    grid.clock.now = begin + minute
+    await say(grid, bob, 'alice', 'answered', { replyToMessageId: id })
+    // A clock that is behind.
+    grid.clock.now = begin - minute
+    await say(grid, bob, 'alice', 'answered again', { replyToMessageId: id })
+    const system = grid.store.account(grid.acme.id, { type: 'system', job: 'test' })
+    await sendAs(system, { agentId: grid.bob.id, alias: 'bob' }, { to: '@alice', text: 'of the grid' })
+    await followLog(grid.store)
+
+    const { edges } = await projected(grid, grid.acme.id)
+    const counted = { source: grid.bob.id, target: grid.alice.id, messages: 2, answers: 2, answer_ms: minute }
+    expect(edges.filter((edge) => edge.period_ms === day)).toMatchObject([
+      { source: grid.alice.id, target: grid.bob.id, messages: 1, answers: 0, answer_ms: 0, last_at: begin },
+      { ...counted, last_at: begin + minute },
+    ])
+    expect((await listThreads(alice, {})).threads).toMatchObject([{ messages: 4 }])
+  })
+
+  test('counts of hours last a day and those of days a week, also when they are made again', async () => {
+    const midnight = Math.floor(grid.clock.now / day) * day
+    const times = [
+      ...Array.from({ length: 11 }, (_, n) => midnight - (11 - n) * day),
+      ...Array.from({ length: 7 }, (_, n) => midnight + n * hour * 4),
+    ]
+    for (const at of times) {
+      grid.clock.now = at
+      await sendMessage(alice, { to: 'bob', text: 'x' })
+    }
+    await followLog(grid.store)
+    await sweep(grid.store)
+    const kept = (await projected(grid, grid.acme.id)).edges
+    await rebuildConversationsCommand.run(grid.store, {})
+
+    expect((await projected(grid, grid.acme.id)).edges).toEqual(kept)
+    const from = (ms: number) => kept.filter((edge) => edge.period_ms === ms).map(({ at }) => Number(at))[0]
+    expect([from(hour), from(day)]).toEqual([midnight, midnight - 6 * day])
   })
 
   test('messages that are sent while it is made again are placed once', async () => {

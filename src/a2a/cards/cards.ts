@@ -8,7 +8,7 @@ import type { AuthenticateCall } from '../../auth/bearer.ts'
 import { findCardAgent } from '../../grid/cards.ts'
 import { listAgents, type ListedAgent } from '../../grid/agents/find-agent.ts'
 import { matchesEtag } from '../../lib/http/response-headers.ts'
-import { RecentMap } from '../../lib/recent-map.ts'
+import { LruMap } from '../../lib/lru-map.ts'
 import { requestPath } from '../../lib/http/request-path.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -54,7 +54,7 @@ export class Cards {
   readonly #authenticateCall: AuthenticateCall
   readonly #originOf: (request: Request) => string
   readonly #signer: Signer
-  readonly #kept = new RecentMap<string, SignedCard>(keptBytes)
+  readonly #kept = new LruMap<string, SignedCard>(keptBytes)
 
   /** `originOf`: the origin of the grid that a request asked, which its card names. */
   constructor(store: Store, authenticateCall: AuthenticateCall, originOf: (request: Request) => string) {

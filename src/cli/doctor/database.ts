@@ -1,20 +1,24 @@
 import { existsSync, readFileSync } from 'node:fs'
+import process from 'node:process'
 import type { Config } from '../../config.ts'
-import { createKeyRing, isKeyRing } from '../../lib/key-ring.ts'
+import { createKeyRing, isKeyRing, wrongKeys } from '../../lib/key-ring.ts'
 import { day, hour, second } from '../../lib/time.ts'
 import { fullVersion } from '../../lib/version.ts'
 import { backupsIn, mayBeFolder } from '../../store/backup/files.ts'
+import { localPath } from '../../store/driver/local-file.ts'
 import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
-import { StartError } from '../../store/start-error.ts'
+import { restoreKeyRing, StartError } from '../../store/start-error.ts'
 import { CommandError, storeCommand } from '../command.ts'
 import { askHolder, isInUse } from '../store-command.ts'
-import { isPublic } from './settings.ts'
+import { checkAddresses, checkEmail, checkSettings, isPublic } from './settings.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 
 interface InsideFacts {
   build: string
-  keyIds: string[]
   database: DatabaseHealth
+  settings: Pick<Config, 'host' | 'port' | 'durability' | 'minFreeMegabytes'>
+  /** Of its settings, which may have secrets. */
+  findings: Finding[]
 }
 
 /** `agent-grid doctor` asks it of a running server. */
@@ -22,14 +26,41 @@ export const lookInside = storeCommand({
   name: 'doctor',
   summary: 'Tell what only the process that has the database can tell.',
   options: {},
-  run: async (store) => ({ build: fullVersion, keyIds: [...store.keyRing.ids], database: await store.health() }),
+  async run(store): Promise<{ [Fact in keyof InsideFacts]: InsideFacts[Fact] }> {
+    const { config } = store.deps
+    const { host, port, durability, minFreeMegabytes } = config
+    const database = await store.health()
+    return {
+      build: fullVersion,
+      database,
+      settings: { host, port, durability, minFreeMegabytes },
+      findings: await judgeSettings(config, process.env, database, store.keyRing.ids),
+    }
+  },
   print: JSON.stringify,
 })
+
+/** What only the process with these settings can judge. `inUse`: the keys of a server. */
+export async function judgeSettings(
+  config: Config,
+  env: Record<string, string | undefined>,
+  health: DatabaseHealth | undefined,
+  inUse?: readonly string[],
+): Promise<Finding[]> {
+  return [
+    ...checkSettings(env).findings,
+    checkAddresses(config),
+    ...(health ? [await checkKeyRing(config, health, inUse)] : []),
+    await checkEmail(config),
+    await checkBackups(config),
+  ]
+}
 
 export interface LookedAt {
   findings: Finding[]
   health?: DatabaseHealth
-  server?: Pick<InsideFacts, 'build' | 'keyIds'>
+  /** One of another version tells its build alone. */
+  server?: Pick<InsideFacts, 'build'> & Partial<Pick<InsideFacts, 'settings' | 'findings'>>
 }
 
 export async function checkDatabase(config: Config, path: string | undefined, isFull: boolean): Promise<LookedAt> {
@@ -72,7 +103,8 @@ async function askServer(config: Config, inUse: Error): Promise<LookedAt> {
     return { findings: [broken('database', found, action)] }
   }
   if (server.build === fullVersion) return { ...judge(server.database), server }
-  return { findings: [skipped('database', 'A server of another version has the database.')], server }
+  const { build } = server
+  return { findings: [skipped('database', 'A server of another version has the database.')], server: { build } }
 }
 
 function judge(health: DatabaseHealth): LookedAt {
@@ -95,25 +127,33 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseHealth): Fi
 }
 
 /** Whether the key ring, of the settings or next to the local file, has the keys of the stored tokens. */
-export function checkKeyRing(
-  { gridKeys }: Config,
-  path: string | undefined,
-  { keys }: Pick<DatabaseHealth, 'keys'>,
-  server: LookedAt['server'],
-): Finding {
-  const keep =
-    'Restore the key ring from where it is kept apart from the data; without it the tokens must be entered again.'
+export async function checkKeyRing(
+  { gridKeys, databaseUrl }: Config,
+  { keys, keyChecks }: Pick<DatabaseHealth, 'keys' | 'keyChecks'>,
+  inUse?: readonly string[],
+): Promise<Finding> {
+  const path = localPath(databaseUrl)
+  const keep = restoreKeyRing(gridKeys === undefined ? path && `${path}.keys` : undefined)
   const ring = gridKeys ?? (path && readRing(`${path}.keys`))
   if (ring !== undefined && !isKeyRing(ring)) {
     return broken('key_ring', 'The file next to the database is not a key ring.', keep)
   }
-  const { ids } = createKeyRing(ring)
+  const keyRing = createKeyRing(ring)
+  const { ids } = keyRing
+  const wrong = await wrongKeys(keyRing, keyChecks)
+  if (wrong.length > 0) {
+    return broken(
+      'key_ring',
+      `The key ring has other keys with the ids of those that encrypted: ${wrong.join(', ')}.`,
+      keep,
+    )
+  }
   const missing = keys.filter(({ key }) => !ids.includes(key))
   if (missing.length > 0) {
     const names = missing.map(({ key, tokens }) => `${key} (stored tokens: ${tokens})`).join(', ')
     return broken('key_ring', `The key ring lacks keys: ${names}.`, keep)
   }
-  if (server && server.keyIds.join() !== ids.join()) {
+  if (inUse && inUse.join() !== ids.join()) {
     return warning('key_ring', 'The server runs with a different key ring than the settings name.', 'Restart the grid.')
   }
   return ok('key_ring', 'The key ring has the keys of all stored tokens.')

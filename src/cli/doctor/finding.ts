@@ -10,19 +10,26 @@ export interface Finding<Check extends string = CheckName> {
   action: string | null
 }
 
-/** A check may have several findings, with several faults. */
-type CheckName =
-  | 'settings'
-  | 'addresses'
-  | 'files'
-  | 'disk'
-  | 'durability'
-  | 'database'
-  | 'server'
-  | 'key_ring'
-  | 'clock'
-  | 'email'
-  | 'backups'
+/** In the order of the report. A check may have several findings, with several faults. */
+const checkNames = [
+  'settings',
+  'addresses',
+  'files',
+  'disk',
+  'database',
+  'durability',
+  'key_ring',
+  'clock',
+  'server',
+  'email',
+  'backups',
+] as const
+
+type CheckName = (typeof checkNames)[number]
+
+export function inOrder(findings: readonly Finding[]): Finding[] {
+  return findings.toSorted((a, b) => checkNames.indexOf(a.check) - checkNames.indexOf(b.check))
+}
 
 export function ok<Check extends string>(check: Check, found: string): Finding<Check> {
   return { check, status: 'ok', found, action: null }

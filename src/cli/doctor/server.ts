@@ -18,7 +18,7 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
     return warning(
       'server',
       `A server has the database, but none answers on port ${port}.`,
-      'Run the doctor with the settings of the grid (PORT, HOST); if they are the same, restart the grid.',
+      'See its log, and restart the grid.',
     )
   }
   if (!isOfGrid(answer)) {

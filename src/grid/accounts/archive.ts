@@ -105,17 +105,17 @@ export async function beginImport(store: Store, { manifest, list, agents, aliase
 /** Store rows of an import that was begun, as one unit. */
 export async function importRows(
   store: Store,
-  { account, list, rows }: { account: string; list: string; rows: [table: string, row: ArchiveRow][] },
+  { account, list, rows }: { account: string; list: string; rows: [record: string, row: ArchiveRow][] },
 ): Promise<void> {
   const { imports } = store.global
   const at = store.deps.now()
-  const statements = rows.flatMap(([table, row]) => imports.row(account, table, withHost(store, table, row), at))
+  const statements = rows.flatMap(([record, row]) => imports.row(account, record, withHost(store, record, row), at))
   await store.write([imports.requireBegun(account, list), ...statements])
 }
 
 /** The host of a guardrail follows from its configuration: by it, people consent that their texts are sent there. */
-function withHost({ deps: { guardrailChecks } }: Store, table: string, row: ArchiveRow): ArchiveRow {
-  if (table !== 'guardrails') return row
+function withHost({ deps: { guardrailChecks } }: Store, record: string, row: ArchiveRow): ArchiveRow {
+  if (record !== 'guardrail') return row
   try {
     const service = guardrailChecks.serviceOf({ provider: String(row.provider), config: String(row.config) })
     if (service === undefined || /^https?:$/.test(service.protocol)) return { ...row, host: service?.host ?? null }

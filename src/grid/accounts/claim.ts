@@ -15,6 +15,7 @@ import type { Claim, ClaimableAgent, ClaimOffer } from '../../store/global/claim
 import type { Store } from '../../store/store.ts'
 import { activityRow, recordActivity, type RecordedCall } from '../activity.ts'
 import { refuseTooManyAgents, requireAgentLimit } from '../agents/agents.ts'
+import { endAgent } from '../agents/end-agent.ts'
 import { refuseTooManySkills, requireSkillLimit } from '../agents/skills.ts'
 import type { Proved } from '../people/email-links.ts'
 import { claimEmail } from '../people/email-templates.ts'
@@ -180,13 +181,15 @@ export async function claimAccount(
     const aliasesOf = (ids: string[]) => agents.filter(({ id }) => ids.includes(id)).map(({ alias }) => `@${alias}`)
     const decision = { kept: aliasesOf(keep), moved: aliasesOf(move), discarded: aliasesOf(discard) }
     const moved = { tool: 'move_agents', arguments: { agents: decision.moved }, requestId }
+    const ending = agents.filter(({ id }) => discard.includes(id))
+    const discarded = await Promise.all(ending.map((agent) => endAgent(account, agent, at)))
     const moves = into ? await moveStatements(store, claim, move, into, moved) : []
     const call = { tool: 'claim_account', arguments: { name, ...decision }, requestId }
     await recordActivity(account, call, async (account) =>
       account.write([
         ...store.global.claims.claim(claim),
         ...await join(account, { id: user.id, role: 'owner' }, { by: 'claim', email: ownerEmail }),
-        ...discardStatements(account, discard, at),
+        ...discarded.flat(),
         ...moves,
       ]))
     return from
@@ -231,13 +234,4 @@ async function openDecided(
     throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
   }
   return claim
-}
-
-/** Statements that delete the discarded agents, as `deleteAgent` does. */
-function discardStatements({ change }: AccountStore, ids: string[], at: number): Statement[] {
-  return ids.flatMap((id) => [
-    change.keys.revokeOfAgent(id, at),
-    change.leases.parkUnread(id, at),
-    change.agents.softDelete(id, at),
-  ])
 }

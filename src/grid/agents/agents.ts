@@ -24,6 +24,7 @@ import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/sql.ts'
 import { strangersPerHour } from '../messaging/quota.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { endAgent } from './end-agent.ts'
 import { findProgram } from './find-agent.ts'
 import {
   areCleaned,
@@ -108,20 +109,12 @@ export async function createAgent(
   })
 }
 
-/** Soft-delete an agent (id or alias). Its unread messages are parked, and its alias stays reserved. */
+/** Soft-delete an agent (id or alias), as `endAgent` says. Its alias stays reserved. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
     const { id, alias } = await findProgram(account, ref)
-    const at = account.deps.now()
-    const { agents, channels, leases, keys } = account.change
-    await account.write([
-      agents.requireLive([id]),
-      keys.revokeOfAgent(id, at),
-      channels.removeAgent(id),
-      leases.parkUnread(id, at),
-      agents.softDelete(id, at),
-    ])
+    await account.write(await endAgent(account, { id, alias }, account.deps.now()))
     return { id, alias }
   })
 }

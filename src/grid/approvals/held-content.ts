@@ -1,5 +1,5 @@
 /** What of a held message is delivered: the page, the hash and the delivery have it from here. See docs/protocol/messages.md, "Held messages". */
-import { hashForLookup } from '../../lib/secrets.ts'
+import { digestOf } from '../../lib/digest.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
 import type { HeldDelivery } from '../../store/account/new-held.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
@@ -35,7 +35,7 @@ export function heldContent(held: HeldToDecide, parts: StoredPart[]): HeldConten
 
 /** A decision carries it, so that it is about this content alone. */
 export function hashOfContent(content: HeldContent): string {
-  return hashForLookup(JSON.stringify(content))
+  return digestOf(JSON.stringify(content))
 }
 
 export interface ShownContent {

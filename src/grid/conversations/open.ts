@@ -1,6 +1,6 @@
 /** Conversations without what the caller may not read. See docs/security.md, "People who read". */
 import { GridError } from '../../errors.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
+import { digestOf } from '../../lib/digest.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskStep } from '../../store/account/seen-tasks.ts'
 import type { TaskState } from '../tasks/task.ts'
@@ -131,7 +131,7 @@ async function refusedSends(
   const found = await account.read.verdicts.refused({
     recipients: channel ? [`#${channel.name}`] : aliases.map((alias) => `@${alias}`),
     senders: channel ? null : aliases,
-    conversation: conversationId === null ? null : hashForLookup(conversationId),
+    conversation: conversationId === null ? null : digestOf(conversationId),
     from: Math.max(since, hasOlder ? messages[0].createdAt : 0),
     until: hasNewer ? messages.at(-1)!.createdAt : Number.MAX_SAFE_INTEGER,
   }, maxRefused)

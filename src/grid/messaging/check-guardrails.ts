@@ -1,8 +1,8 @@
 /** The guardrails of a message: those of its sender, then those of its recipients. */
 import { GridError } from '../../errors.ts'
+import { digestOf } from '../../lib/digest.ts'
 import { newId } from '../../lib/id.ts'
 import { once } from '../../lib/lazy.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
 import type { ChangedDelivery, GuardedSend, GuardFinding, ReviewedMessage } from '../../store/account/new-message.ts'
@@ -181,7 +181,7 @@ function findingsOf({ guarding: { isOwn }, found }: Findings): GuardFinding[] {
 
 function judgedOf({ sender, recipient, message }: OutgoingMessage, isStored: boolean) {
   const { id, at, conversationId } = message
-  const conversationHash = conversationId === null ? null : hashForLookup(conversationId)
+  const conversationHash = conversationId === null ? null : digestOf(conversationId)
   return { id, recipient: recipient.label, at, senderAlias: sender.alias, conversationHash, isStored }
 }
 

@@ -5,10 +5,10 @@
 import { Buffer } from 'node:buffer'
 import { joined } from '../../guardrails/local/view.ts'
 import { maxSpans, type Span } from '../../guardrails/provider.ts'
+import { digestOf } from '../../lib/digest.ts'
 import { isBase64, textOfBytes } from '../../lib/encoding.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { once } from '../../lib/lazy.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
 import { wellFormed } from '../../lib/text.ts'
 
 const mask = '[redacted]'
@@ -38,7 +38,7 @@ export interface GuardedContent {
 }
 
 export function hashOf({ text, unreadable }: GuardedContent): string {
-  return hashForLookup([text, ...unreadable].join('\0'))
+  return digestOf([text, ...unreadable].join('\0'))
 }
 
 /**

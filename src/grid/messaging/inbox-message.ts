@@ -16,7 +16,7 @@ const maxBatchChars = 80_000
 export const maxAnswerBytes = 30_000
 const besideMessagesBytes = 600
 
-const howToAnswer = 'To complete this task, answer with reply_to_message_id, or call update_task.'
+export const howToAnswer = 'To complete this task, answer with reply_to_message_id, or call update_task.'
 
 /** One message as its recipient sees it; optional fields where they apply. See docs/protocol/messages.md. */
 export interface GridMessage {

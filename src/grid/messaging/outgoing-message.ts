@@ -132,7 +132,7 @@ export interface Recipient {
   /** Fails the unit if it takes no message of the sender, as `store` would, for a message that is stored already. */
   requireOpen(message: ReviewedMessage, quotas: Quotas): Statement
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
-  receipt(message: ReviewedMessage): Statement
+  receipt(message: ReviewedMessage, quotas: Quotas): Statement
 }
 
 export interface OutgoingMessage {

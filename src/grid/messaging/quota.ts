@@ -13,6 +13,8 @@ import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
 const rowBytes = 500
 export const megabyte = 1_000_000
+/** From this share of a quota on, people are told. */
+export const nearlyUsed = 0.8
 /** When to try a full inbox again. Only its agent can change it. */
 const fullInboxRetrySeconds = minute / second
 
@@ -24,13 +26,15 @@ type Target = Pick<Recipient, 'label' | 'inbox'>
 /** The quotas of a send, which its unit checks. */
 export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxAddress): Quotas {
   const isStranger = inbox?.home !== undefined
+  const maxUnread = !inbox ? 0 : isStranger ? config.strangerUnreadPerInbox : config.unreadPerInbox
   return {
     day: startOfDay(now()),
     receiver: isStranger ? inbox.agentId : null,
     messagesPerDay: config.messagesPerDay,
     bytesPerDay: config.megabytesPerDay * megabyte,
     strangerMessagesPerDay: config.strangerMessagesPerDay,
-    maxUnread: !inbox ? 0 : isStranger ? config.strangerUnreadPerInbox : config.unreadPerInbox,
+    maxUnread,
+    nearlyFull: Math.ceil(nearlyUsed * maxUnread),
   }
 }
 
@@ -57,13 +61,23 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
   await refuseFullInbox(account, { inbox, label })
 }
 
+/** Fails with `quota_exceeded`, and counts that for the people of the recipient. */
 export async function refuseFullInbox(account: AccountStore, { inbox, label }: Target): Promise<void> {
-  const { maxUnread } = quotasOf(account, inbox)
-  if (inbox && maxUnread > 0 && isReached(await account.read.usage.unread(inbox), maxUnread)) {
+  const { maxUnread, day } = quotasOf(account, inbox)
+  if (inbox && isReached(await account.read.usage.unread(inbox), maxUnread)) {
+    account.writeLater([account.change.usage.countRefused(inbox, day)])
     const full = inbox.home === undefined ? 'full' : 'full for other accounts'
     const what = `The inbox of ${label} is ${full}: it has ${count(maxUnread, 'unread message')}.`
     throw exceeded('unread_per_inbox', maxUnread, fullInboxRetrySeconds, what)
   }
+}
+
+/** Inboxes of the account that are nearly full, or refuse messages of other accounts, the fullest first. */
+export async function fullInboxes(account: AccountStore) {
+  const { strangerUnreadPerInbox: fullForOthers, unreadPerInbox: max } = account.deps.config
+  if (max === 0) return []
+  const nearlyFull = Math.ceil(nearlyUsed * max)
+  return await account.read.attention.full({ max, nearlyFull, fullForOthers, day: startOfDay(account.deps.now()) })
 }
 
 /** Counts a message. It is the first part, because it looks at what the statement before it did. */

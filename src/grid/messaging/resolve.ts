@@ -65,12 +65,12 @@ function inboxOf(
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
     deliver: (message) => [messages.deliver(message, inbox)],
     requireOpen: (message, quotas) => messages.requireRecipient(message, inbox, quotas),
-    receipt: (message) =>
+    receipt: (message, quotas) =>
       home !== undefined
-        ? receipts.toOtherAccount(message)
+        ? receipts.toOtherAccount(message, agentId, home)
         : isRemote
-        ? receipts.toRemoteAgent(message, agentId)
-        : receipts.toAgent(message, agentId),
+        ? receipts.toRemoteAgent(message, agentId, quotas)
+        : receipts.toAgent(message, agentId, quotas),
   }
 }
 

@@ -253,10 +253,11 @@ async function commit(
 ): Promise<SentMessage | undefined> {
   const isAllOrNothing = parts.some(({ needsMessage }) => needsMessage)
   const unit = parts.flatMap(({ preconditions = [] }) => preconditions)
-  const first = unit.push(recipient.store(message, quotasOf(account, recipient.inbox)))
+  const quotas = quotasOf(account, recipient.inbox)
+  const first = unit.push(recipient.store(message, quotas))
   for (const { statements = [] } of parts) unit.push(...statements)
   if (isAllOrNothing) unit.push(account.change.messages.requireStored(message))
-  unit.push(recipient.receipt(message))
+  unit.push(recipient.receipt(message, quotas))
 
   const rows = await account.write(unit).catch((error) => {
     if (!isAllOrNothing || !(error instanceof GridError) || error.code !== 'write_conflict') throw error

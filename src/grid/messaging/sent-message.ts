@@ -1,13 +1,14 @@
 /** What senders are told, also when they repeat a send. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
+import { digestOf } from '../../lib/digest.ts'
 import { presenceWord } from '../../lib/presence.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { day, isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Draft, Sender, SendInput, SentMessage } from './outgoing-message.ts'
 import type { BlockedError } from '../../store/account/verdicts.ts'
+import { howToAnswer } from './inbox-message.ts'
 import { turnsNote } from './turns.ts'
 
 /** Who is at the recipient: clients from memory, and the server of a remote agent from the receipt. The receipt has nothing about agents of other accounts, nor of a channel. */
@@ -30,18 +31,22 @@ export async function withPresence(account: AccountStore, sent: SentMessage): Pr
 
 /** A sent message as programs are answered, over MCP and REST. See docs/protocol/mcp.md, "send_message". */
 export function asSentAnswer(sent: SentMessage) {
+  // What answers a task ends it, perhaps only when a person has approved it.
+  const openTask = sent.taskId === undefined && !sent.held && sent.openTask || undefined
+  const notes = notesOf(sent, openTask)
   return {
     message_id: sent.id,
     timestamp: isoTime(sent.createdAt),
     recipient: sent.recipient,
     unread: sent.unread,
     ...(sent.sanitized && { sanitized: true as const }),
-    ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
+    ...(sent.turns !== undefined && { turns: sent.turns }),
     ...(sent.recipientUnread !== undefined && {
       recipient_presence: sent.recipientPresence,
       recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
       recipient_unread: sent.recipientUnread,
     }),
+    ...(sent.recipientInbox && { recipient_inbox: sent.recipientInbox }),
     ...(sent.recipients !== undefined && {
       recipients: sent.recipients,
       recipients_active: sent.recipientsActive,
@@ -52,7 +57,24 @@ export function asSentAnswer(sent: SentMessage) {
     ...(sent.held && { held: { by: sent.held.by, until: isoTime(sent.held.until) } }),
     // It was the answer to this task, which is completed.
     ...(sent.taskId !== undefined && { task_id: sent.taskId }),
+    ...(openTask && { open_task: openTask }),
+    ...(notes.length > 0 && { note: notes.join(' ') }),
   }
+}
+
+/** What the sender is to know or to do, in sentences. */
+function notesOf({ turns, recipient, recipientInbox }: SentMessage, openTask: string | undefined): string[] {
+  const notes: string[] = []
+  if (turns !== undefined) notes.push(turnsNote(turns))
+  if (openTask !== undefined) notes.push(`Your task of ${recipient} is still open. ${howToAnswer}`)
+  if (recipientInbox) {
+    const { unread, max } = recipientInbox
+    const state = unread >= max
+      ? 'is full now, and refuses further messages'
+      : `is ${Math.floor(unread / max * 100)} % full`
+    notes.push(`The inbox of ${recipient} ${state}.`)
+  }
+  return notes
 }
 
 export const keyLifetimeMs = 7 * day
@@ -67,9 +89,7 @@ function checkKey(key: string): string {
 
 /** The key of a call and the hash of what a repeat must equal, if it has one. Fails with `invalid_input`. */
 export function keyOf(key: string | undefined, request: () => string): Pick<Draft, 'key' | 'requestHash'> {
-  return key === undefined
-    ? { key: null, requestHash: '' }
-    : { key: checkKey(key), requestHash: hashForLookup(request()) }
+  return key === undefined ? { key: null, requestHash: '' } : { key: checkKey(key), requestHash: digestOf(request()) }
 }
 
 /** The send that was already made under its idempotency key. `home`: the account that the agent was in then, if another. */

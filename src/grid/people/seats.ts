@@ -12,6 +12,7 @@ import { noToken } from '../../store/account/agents.ts'
 import type { Seat } from '../../store/account/seats.ts'
 import type { Statement } from '../../store/sql.ts'
 import { checkDescription, refuseTakenAlias } from '../agents/agents.ts'
+import { endAgent } from '../agents/end-agent.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
@@ -154,16 +155,12 @@ export async function giveUpAlias(account: AccountStore): Promise<{ alias: strin
 /** Statements that end the seat of a user. They fail the unit if it has changed since. */
 export async function endSeat(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
   const seat = await account.read.seats.ofMember(userId)
-  const { agents, channels, leases, notifications, seats } = account.change
+  const { notifications, seats } = account.change
   if (!seat) return [seats.requireNoOther(userId, undefined)]
-  const { agentId } = seat
-  const at = account.deps.now()
+  const { agentId, alias } = seat
   return [
     seats.requireSeat(userId, agentId),
-    agents.requireLive([agentId]),
-    channels.removeAgent(agentId),
-    leases.parkUnread(agentId, at),
-    agents.softDelete(agentId, at),
+    ...await endAgent(account, { id: agentId, alias, isPerson: true }, account.deps.now()),
     ...notifications.endAll(userId),
     seats.remove(userId),
   ]

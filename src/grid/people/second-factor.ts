@@ -127,7 +127,7 @@ export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): P
   if (!isProtected(await listSecondFactors(store, id))) {
     throw new GridError('invalid_input', 'Add a passkey or an authenticator app first.')
   }
-  const { codes, statements } = await newRecoveryCodes(store, id)
+  const { codes, statements } = newRecoveryCodes(store, id)
   await store.write(statements)
   sendSecondFactorEmail(store, email, 'codes_replaced')
   return codes
@@ -144,7 +144,7 @@ export async function addFactor(
   statements: Statement[],
 ): Promise<string[] | undefined> {
   const isFirst = !isProtected(await listSecondFactors(store, id))
-  const first = isFirst ? await newRecoveryCodes(store, id) : undefined
+  const first = isFirst ? newRecoveryCodes(store, id) : undefined
   await store.write([
     store.global.secondFactors.requireFirst(id, own, isFirst),
     ...statements,
@@ -154,9 +154,9 @@ export async function addFactor(
   return first?.codes
 }
 
-async function newRecoveryCodes({ global }: Store, userId: string) {
+function newRecoveryCodes({ global }: Store, userId: string) {
   const codes = Array.from({ length: recoveryCodeCount }, mintRecoveryCode)
-  const hashes = await Promise.all(codes.map((code) => hashForLookup(plainCode(code))))
+  const hashes = codes.map((code) => hashForLookup(plainCode(code)))
   return { codes, statements: global.secondFactors.setCodes(userId, hashes) }
 }
 

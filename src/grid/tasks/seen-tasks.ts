@@ -28,7 +28,7 @@ export async function listSeenTasks(
   const pageSize = 50
   const reader = await readerOf(account)
   const states = filter ? taskFilters[filter] : null
-  const found = await account.read.seenTasks.list(states, 0, pageSize + 1, (page - 1) * pageSize)
+  const found = await account.read.seenTasks.list(states, pageSize + 1, (page - 1) * pageSize)
   let isOfOthers = false
   const tasks = found.slice(0, pageSize).map((task) => {
     const { clientAgentId, recipientAgentId, createdAt } = task

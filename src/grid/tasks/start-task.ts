@@ -1,9 +1,9 @@
 /** Messages of a client that make a task, or continue one. See docs/protocol/messages.md, "Tasks". */
+import { digestOf } from '../../lib/digest.ts'
 import { canonicalJson } from '../../lib/encoding.ts'
 import { invalidInput } from '../../errors.ts'
 import { isId, newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { NewPushConfig } from '../../store/account/push-configs.ts'
@@ -192,7 +192,7 @@ async function repeatOf(
 
 /** By what a client repeats a message whose answer it has lost. Scripts use constant ids, so only a UUID counts. */
 function repeatHashOf(message: ClientMessage, place: readonly (string | null)[]): string | null {
-  return isId(message.messageId) ? hashForLookup(canonicalJson([withoutInvisibleIn(message), ...place])) : null
+  return isId(message.messageId) ? digestOf(canonicalJson([withoutInvisibleIn(message), ...place])) : null
 }
 
 async function duplicateOf(

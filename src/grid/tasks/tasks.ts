@@ -2,9 +2,9 @@
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
+import { digestOf } from '../../lib/digest.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { newId } from '../../lib/id.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskFilter, TaskRow } from '../../store/account/tasks.ts'
@@ -76,7 +76,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
     recipient: input.recipient ?? null,
     since: input.since ?? null,
   }
-  const ofList = hashForLookup(JSON.stringify(filter)).slice(0, 16)
+  const ofList = digestOf(JSON.stringify(filter)).slice(0, 16)
   const before = pageToken ? positionIn(pageToken, ofList) : { at: Number.MAX_SAFE_INTEGER, id: '' }
   const viewer = clientOf(account)
   const { tasks } = account.read

@@ -5,6 +5,7 @@ import { canonicalJson } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { hasAtMost } from '../../lib/text.ts'
+import { minute } from '../../lib/time.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { HeldStep } from '../../store/account/new-held.ts'
@@ -40,6 +41,8 @@ export const givenStates = ['working', 'input-required', 'auth-required', 'compl
 /** So many characters of the end of an artifact are checked with its next chunk. */
 const maxEndLength = 1_000
 const maxEvents = 10_000
+/** How long a recipient that says it works on a task need not say so again. Its client is told after an hour. */
+const sameStateMs = 30 * minute
 
 const noText = 'This message has no text.'
 
@@ -275,9 +278,10 @@ async function change(
   refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
-/** Who works on a task already need not say so again. */
+/** Who works on a task already need not say so again, unless it has been quiet. */
 function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
-  const from = state === 'working' ? { from: ['submitted', 'input-required', 'auth-required'] as const } : {}
+  const isNews = state !== 'working' || task.quiet === 1 || at - task.statusAt >= sameStateMs
+  const from = isNews ? {} : { from: ['submitted', 'input-required', 'auth-required'] as const }
   return { task: task.id, event, at, state, ...from }
 }
 

@@ -43,12 +43,18 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
       if (signal.aborted) throw new RemoteError('aborted', answer.text)
       const [held] = await write(unit)
       if (answer.status === 410) throw new RemoteRefusal('It answered 410.')
-      if (!isOk) throw answer.error ?? new RemoteError('invalid_response', `${answer.status}`)
+      if (!isOk) throw answer.error ?? refused(answer.status)
       if (held.length === 0) return
     }
     await write([webhooks.release(line, deps.now())])
   })
   return isTaken || isReached
+}
+
+function refused(status: number | null): RemoteError {
+  return Object.assign(new RemoteError('invalid_response', `${status}`), {
+    answered: { told: `It answered ${status}.` },
+  })
 }
 
 async function send(

@@ -2,7 +2,7 @@
 import ipaddr from 'ipaddr.js'
 import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
-import { RecentMap } from '../recent-map.ts'
+import { LruMap } from '../lru-map.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
@@ -81,7 +81,7 @@ export interface UncheckedRequest {
  */
 export class CallerHints {
   /** By the checksum of the token: a key is not kept in memory. */
-  readonly #accounts = new RecentMap<number, string>(maxKept)
+  readonly #accounts = new LruMap<number, string>(maxKept)
   readonly #trustedProxies: readonly string[]
 
   constructor({ trustedProxies }: Pick<Config, 'trustedProxies'>) {

@@ -7,6 +7,7 @@ import { type AccountDb, boolean, crossAccountQuery, query, statement } from '..
 import { isClaimed } from './directory.ts'
 import { countedUnread } from './inbox-message.ts'
 import { parkedAtReturns } from './leases.ts'
+import { type FullInbox, refusedToday } from './usage.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000
@@ -44,6 +45,14 @@ const waiting = query<WaitingAgent>(`
   LEFT JOIN messages ON messages.account_id = :account AND messages.id = late.message_id
     AND messages.account_id = late.sender_account_id
   ORDER BY late.since`)
+
+const full = query<FullInbox & { agentId: string; alias: string }>(`
+  SELECT agents.id AS agent_id, agents.alias, agent_numbers.unread, :max AS max, ${refusedToday} AS refused
+  FROM agent_numbers JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id
+    AND agents.deleted_at IS NULL
+  WHERE agent_numbers.account_id = :account
+    AND (agent_numbers.unread >= :nearlyFull OR (agent_numbers.unread >= :fullForOthers AND ${refusedToday} > 0))
+  ORDER BY agent_numbers.unread DESC LIMIT ${maxOfKind}`)
 
 const joinAgents = (deliveries: string) =>
   `JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
@@ -235,6 +244,9 @@ export const attention = {
   reads: (account: AccountDb) => ({
     /** Agents of programs whose oldest unread message was stored by `until`. `sender` is null for another account. */
     waiting: (until: number) => account.all(waiting, { until }),
+    /** Agents with at least `nearlyFull` unread messages, and those that refuse messages of other accounts. */
+    full: (limits: { max: number; nearlyFull: number; fullForOthers: number; day: number }) =>
+      account.all(full, limits),
     /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
     returned: () => account.all(returned),
     /** Remote agents that have failed since `until` or before, and those that are paused. */

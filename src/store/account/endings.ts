@@ -1,4 +1,8 @@
-/** Messages that end unread: they expire, or their sender retracts them. See docs/delivery.md, "Messages that end". */
+/**
+ * Messages that end unread: they expire, their sender retracts them, or their recipient is deleted. See docs/delivery.md,
+ * "Messages that end" and "Parked messages".
+ */
+import { inboxOf } from './inbox-message.ts'
 import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import { wakeAgents } from './log.ts'
@@ -62,6 +66,56 @@ const removeExpiredParts = statement(`
 const removeExpiredUploads = releaseUploads(`SELECT messages.id FROM messages WHERE ${isOver}`)
 const eraseExpiredDetails = statement(`UPDATE messages SET a2a = NULL WHERE ${isOver} AND messages.a2a IS NOT NULL`)
 
+// A remote agent has no use for a notice. The client of a task sees that it fails.
+const isSender = `sender.account_id = messages.account_id AND sender.id = messages.from_agent_id
+  AND sender.deleted_at IS NULL AND sender.remote_url IS NULL`
+const unreadOfSenders = `FROM deliveries
+  JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+    AND messages.channel_id IS NULL AND messages.type <> 'system'
+  JOIN agents AS sender ON ${isSender}
+  WHERE deliveries.inbox = ${inboxOf()} AND deliveries.account_id = :account AND deliveries.state = 'unread'
+    AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.account_id = deliveries.sender_account_id
+      AND tasks.id = deliveries.task_id AND tasks.mode <> 'receipt')`
+// SQLite takes the other columns from the row with the greatest `seq`.
+const unreadSenders = query<UnreadSender>(`
+  SELECT sender.id AS agent_id, count(*) AS messages, max(deliveries.seq) AS seq ${unreadOfSenders}
+  GROUP BY sender.account_id, sender.id`)
+const requireAllTold = precondition(`NOT EXISTS (
+  SELECT 1 ${unreadOfSenders} AND sender.id NOT IN (SELECT value FROM json_each(:senders)))`)
+const joinLast = `JOIN deliveries AS last ON last.account_id = :account AND last.seq = notice.seq
+  JOIN messages ON messages.account_id = last.sender_account_id AND messages.id = last.message_id
+  JOIN agents AS sender ON ${isSender}`
+const notices = `(SELECT value ->> '$.id' AS id, value ->> '$.seq' AS seq, value ->> '$.body' AS body
+  FROM json_each(:notices)) AS notice`
+const addNotices = statement(`
+  INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, reply_to_message_id,
+    conversation_id, created_at, body)
+  SELECT gone.account_id, notice.id, gone.id, gone.alias, 'system', '@' || sender.alias, messages.id,
+    messages.conversation_id, :at, notice.body
+  FROM ${notices} ${joinLast} JOIN agents AS gone ON gone.account_id = :account AND gone.id = :agent
+  ON CONFLICT DO NOTHING`)
+const deliverNotices = statement(`
+  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, stranger_id, inbox)
+  SELECT sender.account_id, sender.id, :account, told.id, 'unread', length(told.body), :at,
+    iif(sender.account_id = :account, NULL, :agent), ${inboxOf('sender.id', 'sender.account_id')}
+  FROM ${notices} ${joinLast} JOIN messages AS told ON told.account_id = :account AND told.id = notice.id
+  ON CONFLICT DO NOTHING`)
+
+/** An agent with unread messages at a recipient: how many, and the position of the last one. */
+interface UnreadSender {
+  agentId: string
+  messages: number
+  seq: number
+}
+
+/** What the sender of the message at position `seq` is told when its recipient is deleted. */
+export interface DeletionNotice {
+  id: string
+  sender: string
+  seq: number
+  body: string
+}
+
 /** A delivery whose time is over, and the message with its sender. */
 export interface ExpiringDelivery {
   seq: number
@@ -73,6 +127,8 @@ export const endings = {
   reads: (account: AccountDb) => ({
     /** What decides whether an agent can retract a message; undefined if it has not sent it. */
     retractable: (id: string, from: string) => account.one(retractable, { id, from }),
+    /** Who is told when the agent is deleted: the senders of its unread direct messages. */
+    unreadSenders: (agent: string) => account.all(unreadSenders, { agent }),
   }),
   changes: (account: AccountDb) => ({
     /**
@@ -87,6 +143,17 @@ export const endings = {
       account.bind(removeUploads, { id }),
       account.bind(wakeAgents, { agents: JSON.stringify([from]) }),
     ],
+    /** Tell the senders of unread messages that the agent is deleted. Fails the unit if there are more of them. */
+    tellOfDeletion: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
+      const senders = JSON.stringify(notices.map(({ sender }) => sender))
+      const told = { agent, at, notices: JSON.stringify(notices) }
+      const rows = notices.length
+      return [
+        account.bind(requireAllTold, { agent, senders }),
+        { ...account.bind(addNotices, told), rows },
+        { ...account.bind(deliverNotices, told), rows },
+      ]
+    },
     /** Expire deliveries that are still unread. Files go with the last recipient. Triggers fail the tasks. */
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
       const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])

@@ -22,7 +22,7 @@ import {
   type NewMessage,
   type ReviewedMessage,
 } from './new-message.ts'
-import { hasRoom, isWithinDay, type Quotas } from './usage.ts'
+import { type FullInbox, fullInboxAsJson, hasRoom, isWithinDay, type Quotas } from './usage.ts'
 
 const recipientAccepts = `EXISTS (
   SELECT 1 FROM agents AS recipient
@@ -224,6 +224,10 @@ export interface SendReceipt extends GuardedReceipt {
   /** Unread messages of a recipient in the same account, this one included; 100 stands for 100 or more. */
   recipientUnread?: number
   recipientSeenAt?: number | null
+  /** A task of the recipient that the sender works on. */
+  openTask?: string | null
+  /** Of a recipient in the same account whose inbox is nearly full. */
+  recipientInbox?: FullInbox | null
   /** Of a remote agent. */
   recipientRemote?: RemotePresence
   /** Other members of the channel, and how many of them were seen lately. */
@@ -239,8 +243,15 @@ const recipients = (condition = '') =>
   WHERE deliveries.account_id = :account AND deliveries.message_id = :id AND deliveries.sender_account_id = :account)`
 const seenAt = '(SELECT agents.last_seen_at FROM agents WHERE agents.account_id = :account AND agents.id = :to)'
 
-const toOtherAccount = prepared(`json_object('unread', ${unread})`)
-const ofRecipient = `'unread', ${unread}, 'recipientUnread', ${countedUnread(':to')}, 'recipientSeenAt', ${seenAt}`
+const openTask = `(SELECT tasks.id FROM tasks
+  WHERE tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :from AND tasks.account_id = :toAccount
+    AND tasks.client_agent_id = :to AND tasks.state = 'working' ORDER BY tasks.id LIMIT 1)`
+const ofAnyAgent = `'unread', ${unread}, 'openTask', ${openTask}`
+
+const toOtherAccount = prepared(`json_object(${ofAnyAgent})`)
+const ofRecipient = `${ofAnyAgent}, 'recipientUnread', ${
+  countedUnread(':to')
+}, 'recipientSeenAt', ${seenAt}, 'recipientInbox', json(${fullInboxAsJson})`
 const toAgent = prepared(`json_object(${ofRecipient})`)
 const toRemoteAgent = prepared(
   `json_object(${ofRecipient}, 'recipientRemote', json(${remoteAsJson(':account', ':to')}))`,
@@ -278,9 +289,12 @@ export const receipts = {
       return key === null ? { ...account.bind(read, values), rows: 0 } : account.bind(store, { ...values, key })
     }
     return {
-      toAgent: (message: ReviewedMessage, to: string) => bound(toAgent, message, { to }),
-      toRemoteAgent: (message: ReviewedMessage, to: string) => bound(toRemoteAgent, message, { to }),
-      toOtherAccount: (message: ReviewedMessage) => bound(toOtherAccount, message, {}),
+      toAgent: (message: ReviewedMessage, to: string, quotas: Quotas) =>
+        bound(toAgent, message, { ...quotas, to, toAccount: account.accountId }),
+      toRemoteAgent: (message: ReviewedMessage, to: string, quotas: Quotas) =>
+        bound(toRemoteAgent, message, { ...quotas, to, toAccount: account.accountId }),
+      toOtherAccount: (message: ReviewedMessage, to: string, home: string) =>
+        bound(toOtherAccount, message, { to, toAccount: home }),
       /** `activeSince` is the time since when a seen recipient counts as active. */
       toChannel: (message: ReviewedMessage, activeSince: number) => bound(toChannel, message, { activeSince }),
     }

@@ -26,6 +26,8 @@ export interface SeenTask {
   state: TaskState
   createdAt: number
   statusAt: number
+  /** When it had its last event, if its recipient has said nothing for long since then. */
+  quietSince: number | null
   clientAgentId: string
   client: string
   recipientAgentId: string
@@ -54,16 +56,20 @@ const ofMessages = query<TaskOfMessage>(
     AND tasks.id = task_messages.task_id AND ${isSeen}`).join(' UNION ALL '),
   { steps: json },
 )
+const isQuietNow = `tasks.quiet AND tasks.state = 'working'`
+const before = `(SELECT max(earlier.at) FROM task_events AS earlier
+  WHERE earlier.account_id = tasks.account_id AND earlier.task_id = tasks.id AND earlier.n = tasks.generation - 1)`
 const list = query<SeenTask>(`
   SELECT * FROM (${
   isSeen.map((isSeen) => `
     SELECT tasks.id, messages.seq, (SELECT place.thread_id FROM thread_messages AS place
-      WHERE place.account_id = :account AND place.seq = messages.seq) AS thread_id, tasks.state, tasks.created_at, tasks.status_at, tasks.client_agent_id,
+      WHERE place.account_id = :account AND place.seq = messages.seq) AS thread_id, tasks.state, tasks.created_at, tasks.status_at,
+      iif(${isQuietNow}, ${before}, NULL) AS quiet_since, tasks.client_agent_id,
       messages.from_alias AS client, tasks.recipient_agent_id, tasks.recipient_alias AS recipient,
       substr(messages.body, 1, 400) AS text
     FROM tasks JOIN messages ON messages.account_id = tasks.account_id AND messages.id = tasks.message_id
       AND messages.seq > 0
-    WHERE ${isSeen} AND (:states IS NULL OR tasks.state IN (SELECT value FROM json_each(:states)))
+    WHERE ${isSeen} AND (:states IS NULL OR tasks.state IN (SELECT value FROM json_each(:states)) OR :quiet AND ${isQuietNow})
       AND tasks.status_at >= :since`).join(' UNION ALL ')
 })
   ORDER BY status_at DESC, id DESC LIMIT :limit OFFSET :offset`)
@@ -72,8 +78,11 @@ export const seenTasks = {
   reads: (account: AccountDb) => ({
     ofMessages: (seqs: number[]) => account.all(ofMessages, { seqs: JSON.stringify(seqs) }),
     /** The tasks of the account that changed last, in one of these states, or with null in any. */
-    list: (states: readonly TaskState[] | null, since: number, limit: number, offset: number) =>
-      account.all(list, { states: states && JSON.stringify(states), since, limit, offset }),
+    list: (states: readonly TaskState[] | null, limit: number, offset: number) =>
+      account.all(list, { states: states && JSON.stringify(states), quiet: false, since: 0, limit, offset }),
+    /** Those that changed last since then, are in one of these states, or quiet. */
+    needy: (states: readonly TaskState[], since: number, limit: number) =>
+      account.all(list, { states: JSON.stringify(states), quiet: true, since, limit, offset: 0 }),
   }),
   changes: () => ({}),
 }

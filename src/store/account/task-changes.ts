@@ -32,6 +32,8 @@ export interface TaskChange {
   from?: readonly TaskState[]
   message?: string | null
   reason?: string | null
+  /** The grid says that the recipient has said nothing for long. It is stored only if that is still so. */
+  quiet?: { since: number }
 }
 
 export interface NewChunk {
@@ -58,6 +60,11 @@ const isOpen = 'tasks.expires_at IS NOT NULL'
 const isSent = 'EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)'
 const isOfTask = 'task_events.account_id = tasks.account_id AND task_events.task_id = tasks.id'
 const isEvent = 'task_events.id = :event'
+
+/** The recipient works on the task, and nothing has happened since. The client has been told of the task, and not of this. */
+export const isQuiet = `tasks.state = 'working' AND NOT tasks.quiet AND tasks.mode = 'task'
+  AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND task_events.n = tasks.generation
+    AND task_events.at > :quietSince)`
 
 const keepContext = traffic(`
   INSERT INTO contexts (account_id, agent_id, context_id, recipient_agent_id, conversation_id, used_at)
@@ -99,10 +106,12 @@ const statementsAt = (end: string) => ({
       iif(:message IS NULL, NULL, :account), :message, :reason
     FROM tasks
     WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.state IN (SELECT value FROM json_each(:states))
+      AND (:quietSince IS NULL OR ${isQuiet})
       AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent})`),
   apply: statement(`
     UPDATE tasks SET generation = generation + 1, state = coalesce(:state, state),
-      status_at = iif(:state IS NULL, status_at, :at), expires_at = iif(:ends, NULL, expires_at)
+      status_at = iif(:state IS NULL, status_at, :at), expires_at = iif(:ends, NULL, expires_at),
+      quiet = :quietSince IS NOT NULL
     WHERE ${end} AND tasks.id = :task AND EXISTS (
       SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent} AND task_events.n = tasks.generation + 1)`),
   show: statement(`
@@ -188,10 +197,10 @@ export function taskChanges(account: AccountDb) {
       account.bind(at[changer.end].addMessage, { ...bound(changer), task, id: message, role }),
     /** Store an event and what it changes, if the task has not ended and is in one of its first states. */
     change: (changer: TaskChanger, change: TaskChange): [Statement, Statement] => {
-      const { task, event, at: time, state, from = openStates, message = null, reason = null } = change
+      const { task, event, at: time, state, from = openStates, message = null, reason = null, quiet } = change
       const ends = state !== null && !openStates.includes(state) ? 1 : 0
       const { addEvent, apply } = at[changer.end]
-      const values = { ...bound(changer), task, event, at: time, state }
+      const values = { ...bound(changer), task, event, at: time, state, quietSince: quiet?.since ?? null }
       return [
         account.bind(addEvent, { ...values, message, reason, states: JSON.stringify(from) }),
         account.bind(apply, { ...values, ends }),

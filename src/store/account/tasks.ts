@@ -24,6 +24,8 @@ export interface TaskRow {
   expiresAt: number | null
   /** About how many bytes its messages and artifacts take. */
   bytes: number
+  /** 1 if its client was told that the recipient has said nothing for long. */
+  quiet: number
 }
 
 /** The content of a message of a task; `a2a` is JSON text or null. */
@@ -72,7 +74,7 @@ const columns = `tasks.id, tasks.account_id, tasks.client_agent_id,
     WHERE agents.account_id = tasks.account_id AND agents.id = tasks.client_agent_id) AS client_alias,
   tasks.message_id, tasks.recipient_account_id, tasks.recipient_agent_id, tasks.recipient_alias,
   tasks.conversation_id, tasks.context_id, tasks.mode, tasks.state, tasks.status_at, tasks.generation, tasks.expires_at,
-  tasks.bytes`
+  tasks.bytes, tasks.quiet`
 const isOneOf = 'tasks.id IN (SELECT value FROM json_each(:tasks))'
 const joinTaskMessages = `JOIN task_messages ON task_messages.account_id = tasks.account_id
   AND task_messages.task_id = tasks.id`

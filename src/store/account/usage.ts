@@ -18,6 +18,16 @@ export interface Quotas {
   strangerMessagesPerDay: number
   /** Of the inbox that it goes to; 0 for a channel. */
   maxUnread: number
+  /** From so many unread messages on, its senders in its account are told how full it is. */
+  nearlyFull: number
+}
+
+/** An inbox that is nearly full. */
+export interface FullInbox {
+  unread: number
+  max: number
+  /** Messages that it refused today, because it was full. */
+  refused: number
 }
 
 /** The counts of the day that a message adds to: of the account, and of what it sent to a stranger. */
@@ -38,6 +48,20 @@ const unread = crossAccountQuery<{ unread: number }>(
   'unread messages of a recipient',
   `SELECT ${unreadOf(':to', ':toAccount')} AS unread`,
 )
+/** How many messages an inbox has refused today. */
+export const refusedToday = 'iif(agent_numbers.refused_on = :day, agent_numbers.refused, 0)'
+
+const isNearlyFull = `agent_numbers.account_id = :account AND agent_numbers.agent_id = :to
+  AND :maxUnread > 0 AND agent_numbers.unread >= :nearlyFull`
+/** JSON of the `FullInbox` of the recipient; null unless it is nearly full. */
+export const fullInboxAsJson = `(
+  SELECT json_object('unread', agent_numbers.unread, 'max', :maxUnread, 'refused', ${refusedToday})
+  FROM agent_numbers WHERE ${isNearlyFull})`
+const full = query<FullInbox>(`
+  SELECT agent_numbers.unread, :maxUnread AS max, ${refusedToday} AS refused FROM agent_numbers WHERE ${isNearlyFull}`)
+const countRefused = traffic(`
+  UPDATE agent_numbers SET refused = ${refusedToday} + 1, refused_on = :day
+  WHERE agent_numbers.account_id = :toAccount AND agent_numbers.agent_id = :to`)
 const count = traffic(`
   INSERT INTO usage (account_id, day, subject, messages, bytes)
   SELECT :account, :day, :subject, :messages, :bytes WHERE changes() > 0
@@ -60,6 +84,9 @@ export const usage = {
         const toAccount = home ?? account.accountId
         return (await account.one(unread, { toAccount, to: agentId }))!.unread
       },
+      /** The inbox of an agent of the account; undefined unless it is nearly full. */
+      full: (agent: string, { day, maxUnread, nearlyFull }: Quotas): Promise<FullInbox | undefined> =>
+        account.one(full, { to: agent, day, maxUnread, nearlyFull }),
     }
   },
   changes: (account: AccountDb) => ({
@@ -68,6 +95,9 @@ export const usage = {
       (receiver === null ? [''] : ['', receiver]).map((subject) =>
         account.bind(count, { day, subject, messages: 1, bytes })
       ),
+    /** Count a message that an inbox refused, because it was full. */
+    countRefused: ({ agentId, home }: InboxAddress, day: number): Statement =>
+      account.bind(countRefused, { toAccount: home ?? account.accountId, to: agentId, day }),
     /** Count what is no message, in the same way. */
     countBytes: (day: number, bytes: number): Statement =>
       account.bind(count, { day, subject: '', messages: 0, bytes }),

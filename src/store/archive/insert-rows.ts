@@ -1,68 +1,36 @@
 /** Statements that store the rows of an archive. See docs/protocol/archive.md. */
 import type { InValue } from '@libsql/client'
-import { fromBase64 } from '../../lib/encoding.ts'
-import { inboxOf } from '../account/inbox-message.ts'
 import type { Statement } from '../sql.ts'
-import { archivedByName } from './tables.ts'
+import { accountColumnsOf, accountValue, archivedByRecord, type ImportContext } from './tables.ts'
 import { type ArchivedRow, checkArchived } from './validators.ts'
-
-interface Context {
-  account: string
-  at: number
-}
-
-/** SQL of one value, and its arguments. */
-type Insert = (row: ArchivedRow, context: Context) => [sql: string, ...args: InValue[]]
-
-/** Columns whose value is not that of the archive, by `table.column`. */
-const inserts: Record<string, Insert> = {
-  // It shows with the last unit of the import.
-  'agents.deleted_at': ({ deleted_at }, { at }) => ['coalesce(?, ?)', deleted_at, at],
-  'deliveries.inbox': ({ agent_id }, { account }) => [inboxOf('?', '?'), account, agent_id],
-  // Its holder is elsewhere. What no one will end ends now.
-  'leases.expires_at': ({ expires_at }, { at }) => ['coalesce(?, ?)', expires_at, at],
-  'leases.holder': () => [`''`],
-  'upload_rows.content': ({ content }) => ['?', fromBase64(String(content))],
-}
-const added: Record<string, string[]> = { deliveries: ['inbox'], leases: ['holder'] }
 
 /**
  * The statements of one row. A row that is there stays as it is, so an import that was interrupted is repeated.
  * Fails as `checkArchived`.
  */
-export function insertArchived(table: string, row: ArchivedRow, context: Context): Statement[] {
-  const { account, at } = context
-  checkArchived(table, row, at)
-  const known = archivedByName.get(table)!
-  const columns = known.columns.filter((column) => column in row && !(table === 'messages' && column === 'held'))
-  const names = ['account_id', ...known.accounts ?? [], ...columns, ...added[table] ?? []]
-  const values = names.map((column): [string, ...InValue[]] => {
-    if (column === 'account_id' || known.accounts?.includes(column)) return ['?', account]
-    return inserts[`${table}.${column}`]?.(row, context) ?? ['?', row[column] ?? null]
-  })
-  const list = values.map(([sql]) => sql).join(', ')
-  const args = values.flatMap(([, ...args]) => args)
-  const into = `INSERT INTO ${table} (${names.join(', ')})`
-  // The log of activity refuses to be written again.
-  const insert = table === 'activity'
+export function insertArchived(record: string, row: ArchivedRow, context: ImportContext): Statement[] {
+  checkArchived(record, row, context.at)
+  const archived = archivedByRecord.get(record)!
+  const { table, fields, convert = {}, store = {}, isAppendOnly, then } = archived
+  const values = new Map<string, [sql: string, ...args: InValue[]]>()
+  for (const column of accountColumnsOf(archived)) values.set(column, [accountValue('?'), context.account])
+  for (const [field, column] of Object.entries(fields)) {
+    const value = row[field]
+    // A field that an older format did not have is as in a new row.
+    if (value === undefined) continue
+    values.set(column, ['?', typeof value === 'string' ? convert[field]?.fromArchive(value) ?? value : value])
+  }
+  for (const [column, stored] of Object.entries(store)) values.set(column, stored(row, context))
+
+  const list = [...values.values()].map(([sql]) => sql).join(', ')
+  const args = [...values.values()].flatMap(([, ...args]) => args)
+  const into = `INSERT INTO ${table} (${[...values.keys()].join(', ')})`
+  const insert = isAppendOnly
     ? {
-      sql: `${into} SELECT ${list} WHERE NOT EXISTS (SELECT 1 FROM activity WHERE account_id = ? AND id = ?)`,
-      args: [...args, account, row.id],
+      sql: `${into} SELECT ${list} WHERE NOT EXISTS (
+        SELECT 1 FROM ${table} WHERE account_id = ${accountValue('?')} AND ${fields.id} = ?)`,
+      args: [...args, context.account, row.id],
     }
     : { sql: `${into} VALUES (${list}) ON CONFLICT DO NOTHING`, args }
-  return [insert, ...following(table, row, account, at)]
-}
-
-function following(table: string, row: ArchivedRow, account: string, at: number): Statement[] {
-  if (table === 'messages' && row.held) {
-    return [{ sql: 'UPDATE messages SET seq = -abs(seq) WHERE account_id = ? AND id = ?', args: [account, row.id] }]
-  }
-  // Its token is not there, and the grid that it came from may still send.
-  if (table === 'agents' && row.remote_url !== null) {
-    return [{
-      sql: 'UPDATE remote_agents SET paused_at = coalesce(paused_at, ?) WHERE account_id = ? AND agent_id = ?',
-      args: [at, account, row.id],
-    }]
-  }
-  return []
+  return [insert, ...then?.(row, context) ?? []]
 }

@@ -1,81 +1,207 @@
-/** What an archive of an account has, table by table, and what it has not. See docs/protocol/archive.md. */
+/**
+ * How an archive names the tables and columns of the database, and what it leaves out. The names of an archive are those of
+ * `validators.ts`, and do not change: a column that is renamed, or gets another form, changes here alone. See
+ * docs/protocol/archive.md.
+ */
+import type { InValue } from '@libsql/client'
+import { fromBase64 } from '../../lib/encoding.ts'
+import { inboxOf } from '../account/inbox-message.ts'
+import type { Statement } from '../sql.ts'
+import type { ArchivedRow } from './validators.ts'
+
+/** The account of an import by its public id, and the time of the import. */
+export interface ImportContext {
+  account: string
+  at: number
+}
+
+/** SQL of one value, and its arguments. */
+type Stored = (row: ArchivedRow, context: ImportContext) => [sql: string, ...args: InValue[]]
+
+/** Between the text in the database and the text in the archive. Neither is null. */
+interface Conversion {
+  toArchive(stored: string): string
+  fromArchive(archived: string): string
+}
 
 export interface ArchivedTable {
-  readonly name: string
-  readonly columns: readonly string[]
+  /** The name of its rows in an archive. */
+  readonly record: string
+  readonly table: string
+  /** The column of each field. */
+  readonly fields: Readonly<Record<string, string>>
+  /** SQL of a field that is not read from its column as it is, or has no column. */
+  readonly read?: Readonly<Record<string, string>>
+  readonly convert?: Readonly<Record<string, Conversion>>
+  /** Of a column that does not get the value of its field, or has none. */
+  readonly store?: Readonly<Record<string, Stored>>
+  /** What follows the insert of a row. */
+  readonly then?: (row: ArchivedRow, context: ImportContext) => Statement[]
+  /** A row that is there may not be inserted again, even without effect. */
+  readonly isAppendOnly?: true
   /** Columns that name the account of another row, which must be this account too. */
   readonly accounts?: readonly string[]
   /** Which rows, if not all. */
   readonly where?: string
   /** Default: as they were stored. */
   readonly order?: string
-  /** What a column is read as. */
-  readonly read?: Readonly<Record<string, string>>
-  /** Tables whose rows follow the row that they belong to, with the column that has its `id`. */
+  /** Tables whose rows follow the row that they belong to. `of` is SQL that compares them with its field `id`, `?2`. */
   readonly children?: readonly { table: ArchivedTable; of: string }[]
 }
 
-/** Of the table `accounts`; they are in the manifest. */
-export const accountColumns = [
-  'id',
-  'name',
-  'created_at',
-  'requires_second_factor',
-  'people_see_contents',
-  'turn_limits',
-  'people_read_since',
-] as const
+/** `field:column` pairs separated by white space. A single word is the name of both. */
+function fields(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text.trim().split(/\s+/).map((pair) => pair.split(':')).map(([field, column = field]) => [field, column]),
+  )
+}
 
-/** Messages whose texts the reader of the archive may not read. */
-export const hiddenMessages = '(SELECT id FROM temp.hidden_messages)'
+/** Stored words by those of the archive. Other words are the same in both. */
+function words(storedByArchived: Readonly<Record<string, string>>): Conversion {
+  return {
+    toArchive: (stored) => inverse(storedByArchived)[stored] ?? stored,
+    fromArchive: (archived) => storedByArchived[archived] ?? archived,
+  }
+}
 
-const words = (text: string) => text.trim().split(/\s+/)
+/** Stored keys of JSON by those of the archive, at every depth. */
+function keys(storedByArchived: Readonly<Record<string, string>>): Conversion {
+  const renamed = (text: string, names: Readonly<Record<string, string>>) => {
+    const walk = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(walk)
+      if (typeof value !== 'object' || value === null) return value
+      return Object.fromEntries(Object.entries(value).map(([key, one]) => [names[key] ?? key, walk(one)]))
+    }
+    return JSON.stringify(walk(JSON.parse(text)))
+  }
+  return {
+    toArchive: (stored) => renamed(stored, inverse(storedByArchived)),
+    fromArchive: (archived) => renamed(archived, storedByArchived),
+  }
+}
+
+function inverse(names: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(names).map(([one, other]) => [other, one]))
+}
+
+/** The columns that name the account of a row. */
+export function accountColumnsOf({ accounts = [] }: ArchivedTable): readonly string[] {
+  return ['account_id', ...accounts]
+}
+
+/** SQL of the value of these columns, from SQL of the public id of the account. */
+export function accountValue(id: string): string {
+  return id
+}
+
+/** SQL of the rows of an account that are archived. `?1` is its public id. */
+export function conditionOf({ table, accounts = [], where = '1' }: ArchivedTable): string {
+  const isOwn = accounts.map((column) => ` AND coalesce(${table}.${column}, ?1) = ?1`).join('')
+  return `${table}.account_id = ?1${isOwn} AND (${where})`
+}
+
 const sender = ['sender_account_id']
+const external = words({ external: 'strangers' })
+
+/** Messages whose texts the reader of the archive may not read: their public ids. */
+const hidden = '(SELECT id FROM temp.hidden_messages)'
+
+/**
+ * Fills the table of `hidden`. `?1` is the account, `?2` since when the reader may read all, `?3` the agent that they are, and
+ * `?4` their channels as JSON, each with the time since when they are in it.
+ */
+export const hideMessages = `
+  INSERT INTO temp.hidden_messages SELECT m.id FROM messages AS m
+  WHERE m.account_id = ?1 AND NOT (
+    coalesce(m.created_at >= ?2, 0) OR coalesce(m.from_agent_id = ?3, 0)
+    OR coalesce(m.channel_id IS NOT NULL AND m.created_at >= (
+      SELECT value ->> 1 FROM json_each(?4) WHERE value ->> 0 = m.channel_id), 0)
+    OR (m.channel_id IS NULL AND (
+      EXISTS (SELECT 1 FROM deliveries AS d
+        WHERE d.message_id = m.id AND d.sender_account_id = m.account_id AND d.agent_id = ?3)
+      OR EXISTS (SELECT 1 FROM held_messages AS h
+        WHERE h.message_id = m.id AND h.sender_account_id = m.account_id AND h.to_id = ?3))))`
+
+/** How much of the account `?1` is not in an archive, by what it is. */
+export const leftOut: Readonly<Record<string, string>> = {
+  texts_that_the_reader_may_not_read: 'SELECT count(*) FROM temp.hidden_messages WHERE ?1 IS NOT NULL',
+  messages_from_other_accounts: 'SELECT count(*) FROM deliveries WHERE account_id = ?1 AND sender_account_id <> ?1',
+  deliveries_to_other_accounts: 'SELECT count(*) FROM deliveries WHERE sender_account_id = ?1 AND account_id <> ?1',
+  tasks_with_other_accounts: 'SELECT count(*) FROM tasks WHERE (account_id = ?1) <> (recipient_account_id = ?1)',
+}
+
+/** The people of the account `?1`. They are no rows of a table of the account: an import makes invitations of them. */
+export const people = `
+  SELECT users.email AS email, memberships.role AS role, seats.agent_id AS agent_id
+  FROM memberships JOIN users ON users.id = memberships.user_id
+  LEFT JOIN seats ON seats.account_id = memberships.account_id AND seats.user_id = memberships.user_id
+  WHERE memberships.account_id = ?1 ORDER BY users.email`
+
+/** The account itself, which is in the manifest. */
+export const archivedAccount: Pick<ArchivedTable, 'table' | 'fields' | 'read' | 'convert'> = {
+  table: 'accounts',
+  fields: fields(`id name created_at requires_second_factor people_see_blocked_texts:people_see_contents turn_limits
+    people_read_since`),
+  convert: { turn_limits: keys({ per_hour: 'perHour' }) },
+}
 
 const parts: ArchivedTable = {
-  name: 'parts',
-  columns: words('id message_id media_type encoding content bytes'),
-  where: `message_id NOT IN ${hiddenMessages}`,
-}
-const deliveries: ArchivedTable = {
-  name: 'deliveries',
-  columns: words(`agent_id message_id state chars created_at read_at lease_id release_count woken_at flagged task_id
-    expires_at body a2a`),
-  accounts: sender,
-  read: {
-    body: `iif(message_id IN ${hiddenMessages}, NULL, body)`,
-    a2a: `iif(message_id IN ${hiddenMessages}, NULL, a2a)`,
-  },
-}
-const leaseReleases: ArchivedTable = {
-  name: 'lease_releases',
-  columns: words('agent_id message_id n leased_at released_at'),
-  accounts: sender,
+  record: 'part',
+  table: 'parts',
+  fields: fields('id message_id media_type encoding content bytes'),
+  where: `message_id NOT IN ${hidden}`,
 }
 const heldMessages: ArchivedTable = {
-  name: 'held_messages',
-  columns: words(
-    `id message_id from_agent_id to_id task_id state rule findings later sent_at held_at expires_at decided_at
-    decided_by decider reason edited`,
-  ),
+  record: 'held_message',
+  table: 'held_messages',
+  fields: fields(`id message_id sender_id:from_agent_id recipient_id:to_id task_id state rule findings delivery:later
+    sent_at held_at expires_at decided_at decided_by decider reason is_edited:edited`),
+  accounts: sender,
+  convert: {
+    rule: keys({ is_risky: 'isRisky' }),
+    delivery: keys({
+      ...{ task_id: 'taskId', is_in_task_alone: 'isInTaskAlone', expires_at: 'expiresAt', context_id: 'contextId' },
+      ...{ artifact_id: 'artifactId', is_appended: 'append', is_last: 'lastChunk' },
+    }),
+  },
+}
+const deliveries: ArchivedTable = {
+  record: 'delivery',
+  table: 'deliveries',
+  fields: fields(`agent_id message_id state chars created_at read_at lease_id returns:release_count woken_at
+    is_flagged:flagged task_id expires_at text:body details:a2a`),
+  accounts: sender,
+  read: {
+    text: `iif(message_id IN ${hidden}, NULL, body)`,
+    details: `iif(message_id IN ${hidden}, NULL, a2a)`,
+  },
+  store: { inbox: ({ agent_id }, { account }) => [inboxOf('?', '?'), account, agent_id] },
+}
+const leaseReleases: ArchivedTable = {
+  record: 'return',
+  table: 'lease_releases',
+  fields: fields('agent_id message_id position:n leased_at returned_at:released_at'),
   accounts: sender,
 }
 const taskMessages: ArchivedTable = {
-  name: 'task_messages',
-  columns: words('task_id message_id role'),
+  record: 'task_message',
+  table: 'task_messages',
+  fields: fields('task_id message_id role'),
   accounts: sender,
 }
 const taskEvents: ArchivedTable = {
-  name: 'task_events',
-  columns: words('task_id n id at state message_id reason'),
+  record: 'task_event',
+  table: 'task_events',
+  fields: fields('task_id position:n id at state message_id reason'),
   accounts: sender,
   order: 'n',
 }
 const isOfHidden = `EXISTS (SELECT 1 FROM tasks WHERE tasks.account_id = artifacts.account_id
-  AND tasks.id = artifacts.task_id AND tasks.message_id IN ${hiddenMessages})`
+  AND tasks.id = artifacts.task_id AND tasks.message_id IN ${hidden})`
 const artifacts: ArchivedTable = {
-  name: 'artifacts',
-  columns: words('task_id n artifact_id append last_chunk name parts'),
+  record: 'artifact_chunk',
+  table: 'artifacts',
+  fields: fields('task_id position:n artifact_id is_appended:append is_last:last_chunk name parts'),
   order: 'n',
   // Null would say that the parts are those of a message.
   read: { name: `iif(${isOfHidden}, NULL, name)`, parts: `iif(${isOfHidden} AND parts IS NOT NULL, '[]', parts)` },
@@ -84,98 +210,158 @@ const artifacts: ArchivedTable = {
 /** In the order in which they can be stored: what is named comes first. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
-    name: 'agents',
-    columns: words(`id alias type visibility access_policy description remote_url created_at deleted_at last_seen_at
-      automated message_replies callers_wait`),
+    record: 'agent',
+    table: 'agents',
+    fields: fields(`id alias type visibility access_policy description remote_url created_at deleted_at
+      seen_at:last_seen_at is_automated:automated replies_are_answers:message_replies callers_wait`),
     // The alias of an agent that was moved belongs to its new account.
     read: { alias: 'iif(moved_to IS NULL, alias, id)' },
-  },
-  // On another grid somebody else may have the alias.
-  { name: 'agent_access', columns: words('agent_id alias pending'), read: { pending: '1' } },
-  { name: 'skills', columns: words('id name description created_at') },
-  { name: 'agent_skills', columns: words('agent_id skill_id') },
-  {
-    name: 'channels',
-    columns: words('id name description external_integration_type external_channel_name created_at deleted_at'),
-  },
-  { name: 'channel_members', columns: words('channel_id agent_id joined_at follows') },
-  {
-    name: 'guardrails',
-    columns: words('id name provider config action on_failure enabled host all_agents created_at'),
-  },
-  { name: 'agent_guardrails', columns: words('agent_id guardrail_id direction action') },
-  { name: 'guardrail_consents', columns: words('agent_id provider host created_at') },
-  { name: 'guardrail_exceptions', columns: words('guardrail_id text_hash created_at') },
-  {
-    name: 'approval_rules',
-    columns: words(
-      `id name from_kind from_id to_kind to_id condition guardrail_id media_type min_bytes deciders expires_ms
-      enabled is_risky created_at updated_at`,
-    ),
+    // It shows with the last unit of the import.
+    store: { deleted_at: ({ deleted_at }, { at }) => ['coalesce(?, ?)', deleted_at, at] },
+    // Its token is not there, and the grid that it came from may still send.
+    then: ({ id, remote_url }, { account, at }) =>
+      remote_url === null ? [] : [{
+        sql: 'UPDATE remote_agents SET paused_at = coalesce(paused_at, ?) WHERE account_id = ? AND agent_id = ?',
+        args: [at, account, id],
+      }],
   },
   {
-    name: 'messages',
-    // `held`: it has a negative `seq`. The number itself is that of another grid.
-    columns: words(`id from_agent_id from_alias type recipient channel_id reply_to_message_id conversation_id flagged
-      created_at sanitized hops shared_with edited via body a2a held`),
-    order: 'seq',
+    record: 'access_entry',
+    table: 'agent_access',
+    fields: fields('agent_id alias'),
+    // On another grid somebody else may have the alias.
+    store: { pending: () => ['1'] },
+  },
+  { record: 'skill', table: 'skills', fields: fields('id name description created_at') },
+  { record: 'agent_skill', table: 'agent_skills', fields: fields('agent_id skill_id') },
+  {
+    record: 'channel',
+    table: 'channels',
+    fields: fields(`id name description external_type:external_integration_type external_name:external_channel_name
+      created_at deleted_at`),
+  },
+  {
+    record: 'channel_member',
+    table: 'channel_members',
+    fields: fields('channel_id agent_id joined_at is_following:follows'),
+  },
+  {
+    record: 'guardrail',
+    table: 'guardrails',
+    fields: fields('id name provider config action on_failure is_enabled:enabled host all_agents created_at'),
+  },
+  {
+    record: 'agent_guardrail',
+    table: 'agent_guardrails',
+    fields: fields('agent_id guardrail_id direction action'),
+  },
+  {
+    record: 'guardrail_consent',
+    table: 'guardrail_consents',
+    fields: fields('agent_id provider host created_at'),
+  },
+  {
+    record: 'guardrail_exception',
+    table: 'guardrail_exceptions',
+    fields: fields('guardrail_id text_hash created_at'),
+  },
+  {
+    record: 'approval_rule',
+    table: 'approval_rules',
+    fields: fields(`id name from_kind from_id to_kind to_id condition guardrail_id media_type min_bytes deciders
+      expires_ms is_enabled:enabled is_risky created_at updated_at`),
+    convert: { from_kind: external, to_kind: external },
+  },
+  {
+    record: 'message',
+    table: 'messages',
+    fields: fields(`id sender_id:from_agent_id sender_alias:from_alias type recipient channel_id
+      reply_to:reply_to_message_id conversation_id is_flagged:flagged created_at is_sanitized:sanitized hops
+      shared_with is_edited:edited via text:body details:a2a`),
+    // The number of a held one is negative.
+    order: 'abs(seq)',
     read: {
-      body: `iif(id IN ${hiddenMessages}, '', body)`,
-      a2a: `iif(id IN ${hiddenMessages}, NULL, a2a)`,
-      held: 'seq < 0',
+      text: `iif(id IN ${hidden}, '', body)`,
+      details: `iif(id IN ${hidden}, NULL, a2a)`,
+      // The number itself is that of another grid.
+      is_held: 'seq < 0',
     },
-    children: [parts, heldMessages, deliveries, leaseReleases].map((table) => ({ table, of: 'message_id' })),
+    then: ({ id, is_held }, { account }) =>
+      !is_held
+        ? []
+        : [{ sql: 'UPDATE messages SET seq = -abs(seq) WHERE account_id = ? AND id = ?', args: [account, id] }],
+    children: [parts, heldMessages, deliveries, leaseReleases].map((table) => ({ table, of: 'message_id = ?2' })),
   },
   {
-    name: 'uploads',
-    columns: words('id agent_id filename media_type bytes received message_id created_at'),
-    where: `message_id IS NOT NULL AND message_id NOT IN ${hiddenMessages}`,
+    record: 'upload',
+    table: 'uploads',
+    fields: fields('id agent_id filename media_type bytes received_bytes:received message_id created_at'),
+    where: `message_id IS NOT NULL AND message_id NOT IN ${hidden}`,
   },
   {
-    name: 'upload_rows',
-    columns: words('upload_id n content'),
+    record: 'upload_piece',
+    table: 'upload_rows',
+    fields: fields('upload_id position:n content'),
     where: `EXISTS (SELECT 1 FROM uploads WHERE uploads.account_id = upload_rows.account_id
       AND uploads.id = upload_rows.upload_id AND uploads.message_id IS NOT NULL
-      AND uploads.message_id NOT IN ${hiddenMessages})`,
+      AND uploads.message_id NOT IN ${hidden})`,
     order: 'upload_id, n',
+    store: { content: ({ content }) => ['?', fromBase64(String(content))] },
   },
   {
-    name: 'tasks',
-    columns: words(
-      `id client_agent_id recipient_agent_id recipient_alias message_id conversation_id context_id mode state
-      status_at generation created_at expires_at`,
-    ),
+    record: 'task',
+    table: 'tasks',
+    fields: fields(`id client_id:client_agent_id recipient_id:recipient_agent_id recipient_alias message_id
+      conversation_id context_id mode state status_at events:generation created_at expires_at`),
     accounts: ['recipient_account_id'],
-    children: [taskMessages, taskEvents, artifacts].map((table) => ({ table, of: 'task_id' })),
+    children: [taskMessages, taskEvents, artifacts].map((table) => ({ table, of: 'task_id = ?2' })),
   },
-  { name: 'contexts', columns: words('agent_id context_id recipient_agent_id conversation_id used_at') },
-  // After the deliveries: a lease that ends gives its messages back.
-  { name: 'leases', columns: words('agent_id id created_at expires_at') },
   {
-    name: 'verdicts',
-    columns: words(`id guardrail_id guardrail_name direction action kinds agent_ids sender_alias recipient message_id
-      conversation_hash text_hash content created_at`),
+    record: 'context',
+    table: 'contexts',
+    fields: fields('agent_id context_id recipient_id:recipient_agent_id conversation_id used_at'),
+  },
+  {
+    // After the deliveries: a lease that ends gives its messages back.
+    record: 'lease',
+    table: 'leases',
+    fields: fields('agent_id id created_at expires_at'),
+    store: {
+      // Its holder is elsewhere. What no one will end ends now.
+      expires_at: ({ expires_at }, { at }) => ['coalesce(?, ?)', expires_at, at],
+      holder: () => [`''`],
+    },
+  },
+  {
+    record: 'verdict',
+    table: 'verdicts',
+    fields: fields(`id guardrail_id guardrail_name direction action kinds agent_ids sender_alias recipient message_id
+      conversation_hash text_hash text:content created_at`),
     accounts: sender,
-    read: { content: `iif(message_id IN ${hiddenMessages}, NULL, content)` },
+    read: { text: `iif(message_id IN ${hidden}, NULL, content)` },
   },
-  { name: 'guardrail_counts', columns: words('guardrail_id hour action n') },
   {
-    name: 'activity',
-    columns: words(
-      `n id created_at actor_type user_id credential_id credential_kind tool arguments outcome request_id`,
+    record: 'guardrail_count',
+    table: 'guardrail_counts',
+    fields: fields('guardrail_id hour action count:n'),
+  },
+  {
+    record: 'activity_entry',
+    table: 'activity',
+    fields: fields(
+      `position:n id created_at actor_type user_id credential_id credential_kind call:tool arguments outcome
+      request_id`,
     ),
     order: 'n',
+    isAppendOnly: true,
   },
 ]
 
-/** Every archived table by its name, with those whose rows follow others. */
-export const archivedByName: ReadonlyMap<string, ArchivedTable> = new Map(
+/** Every archived table by the name of its rows, with those whose rows follow others. */
+export const archivedByRecord: ReadonlyMap<string, ArchivedTable> = new Map(
   archivedTables.flatMap((table) => [table, ...(table.children ?? []).map((child) => child.table)])
-    .map((table) => [table.name, table]),
+    .map((table) => [table.record, table]),
 )
-
-/** People are no rows of a table of the account: an import makes invitations of them. */
-export const peopleTable = 'people'
 
 const sealed = ['encrypted_token', 'token_iv', 'token_auth_tag', 'token_key_id']
 const sealedIn = (table: string) => sealed.map((column) => `${table}.${column}`)
@@ -224,6 +410,7 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
   'of the grid where it happened': [
     'skipped_rows',
     'messages.traceparent',
+    'tasks.quiet',
     'tasks.repeat_hash',
     'accounts.state',
     'accounts.deleted_at',

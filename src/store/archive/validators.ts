@@ -1,6 +1,6 @@
 /**
- * What the columns of an archive may have: what the product makes, and nothing else. The operator who signed it may be
- * hostile. See docs/protocol/archive.md.
+ * The format of archives: its records, their fields, and what these may have, which is what the product makes and nothing
+ * else. The operator who signed an archive may be hostile. See docs/protocol/archive.md.
  */
 import { GridError } from '../../errors.ts'
 import { fromBase64 } from '../../lib/encoding.ts'
@@ -9,7 +9,12 @@ import { isId } from '../../lib/id.ts'
 import { aliasPattern, isPlainAddress } from '../../lib/names.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { day } from '../../lib/time.ts'
-import { archivedByName, peopleTable } from './tables.ts'
+
+export const archiveFormat = 'agent-grid-archive'
+/** It rises with each change of records, fields or values. An import reads every archive up to this version. */
+export const archiveVersion = 1
+/** The record of a person, of whom an import makes an invitation. */
+export const personRecord = 'person'
 
 export type ArchivedRow = Record<string, string | number | null>
 
@@ -92,7 +97,7 @@ const holdingRule = json(
   'a rule',
   (value) =>
     isObject(value) && isTextOrNull(value.id) && typeof value.name === 'string' && areTexts(value.deciders) &&
-    ['boolean', 'undefined'].includes(typeof value.isRisky),
+    ['boolean', 'undefined'].includes(typeof value.is_risky),
 )
 const findings = json(
   'a list of findings',
@@ -112,33 +117,34 @@ const taskState = oneOf(...taskStates)
 const heldDelivery = json(
   'what a held message needs to be delivered',
   (value) =>
-    isObject(value) && isTextOrNull(value.taskId) && isTextOrNull(value.contextId) &&
-    typeof value.isInTaskAlone === 'boolean' && (value.expiresAt === null || Number.isSafeInteger(value.expiresAt)) &&
+    isObject(value) && isTextOrNull(value.task_id) && isTextOrNull(value.context_id) &&
+    typeof value.is_in_task_alone === 'boolean' &&
+    (value.expires_at === null || Number.isSafeInteger(value.expires_at)) &&
     (value.step === undefined || isHeldStep(value.step)),
 )
 const isHeldStep = (step: unknown): boolean =>
   isObject(step) && (step.state == null || taskStates.includes(String(step.state))) &&
-  (step.chunk === undefined || isObject(step.chunk) && typeof step.chunk.artifactId === 'string' &&
-      typeof step.chunk.append === 'boolean' && typeof step.chunk.lastChunk === 'boolean' &&
+  (step.chunk === undefined || isObject(step.chunk) && typeof step.chunk.artifact_id === 'string' &&
+      typeof step.chunk.is_appended === 'boolean' && typeof step.chunk.is_last === 'boolean' &&
       isTextOrNull(step.chunk.name))
 
-/** By table and column. Every column of `tables.ts` has one. */
+/** By record and field. Every field of `tables.ts` has one. */
 export const validators: Readonly<Record<string, Readonly<Record<string, Validator>>>> = {
-  accounts: {
+  account: {
     id,
     name: text(80),
     created_at: past,
     requires_second_factor: flag,
-    people_see_contents: flag,
+    people_see_blocked_texts: flag,
     turn_limits: optional(turnLimits),
     people_read_since: optional(time),
   },
-  [peopleTable]: {
+  [personRecord]: {
     email: textLike('an email address', isPlainAddress),
     role: oneOf('owner', 'admin', 'member', 'viewer'),
     agent_id: optional(id),
   },
-  agents: {
+  agent: {
     id,
     alias: ownAlias,
     type: oneOf('mcp', 'a2a', 'human'),
@@ -148,45 +154,45 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     remote_url: optional(address),
     created_at: past,
     deleted_at: optional(past),
-    last_seen_at: optional(past),
-    automated: flag,
-    message_replies: flag,
+    seen_at: optional(past),
+    is_automated: flag,
+    replies_are_answers: flag,
     callers_wait: oneOf('auto', 'yes', 'no'),
   },
-  agent_access: { agent_id: id, alias, pending: flag },
-  skills: { id, name, description: text(500), created_at: past },
-  agent_skills: { agent_id: id, skill_id: id },
-  channels: {
+  access_entry: { agent_id: id, alias },
+  skill: { id, name, description: text(500), created_at: past },
+  agent_skill: { agent_id: id, skill_id: id },
+  channel: {
     id,
     name: channelName,
     description: text(500),
-    external_integration_type: optional(name),
-    external_channel_name: optional(name),
+    external_type: optional(name),
+    external_name: optional(name),
     created_at: past,
     deleted_at: optional(past),
   },
-  channel_members: { channel_id: id, agent_id: id, joined_at: past, follows: flag },
-  guardrails: {
+  channel_member: { channel_id: id, agent_id: id, joined_at: past, is_following: flag },
+  guardrail: {
     id,
     name,
     provider: textLike('the name of a provider', (value) => /^[a-z0-9-]{1,64}$/.test(value)),
     config,
     action: actions,
     on_failure: oneOf('closed', 'open'),
-    enabled: flag,
+    is_enabled: flag,
     host: optional(host),
     all_agents: optional(directions),
     created_at: past,
   },
-  agent_guardrails: { agent_id: id, guardrail_id: id, direction: directions, action: optional(actions) },
-  guardrail_consents: { agent_id: id, provider: name, host, created_at: past },
-  guardrail_exceptions: { guardrail_id: id, text_hash: hash, created_at: past },
-  approval_rules: {
+  agent_guardrail: { agent_id: id, guardrail_id: id, direction: directions, action: optional(actions) },
+  guardrail_consent: { agent_id: id, provider: name, host, created_at: past },
+  guardrail_exception: { guardrail_id: id, text_hash: hash, created_at: past },
+  approval_rule: {
     id,
     name,
-    from_kind: oneOf('agent', 'any', 'strangers', 'people', 'remote'),
+    from_kind: oneOf('agent', 'any', 'external', 'people', 'remote'),
     from_id: optional(id),
-    to_kind: oneOf('agent', 'any', 'strangers', 'people', 'remote', 'channel'),
+    to_kind: oneOf('agent', 'any', 'external', 'people', 'remote', 'channel'),
     to_id: optional(id),
     condition: oneOf('always', 'finding', 'parts'),
     guardrail_id: optional(id),
@@ -194,32 +200,32 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     min_bytes: optional(count),
     deciders: jsonIds,
     expires_ms: count,
-    enabled: flag,
+    is_enabled: flag,
     is_risky: flag,
     created_at: past,
     updated_at: past,
   },
-  messages: {
+  message: {
     id,
-    from_agent_id: id,
-    from_alias: alias,
+    sender_id: id,
+    sender_alias: alias,
     type: oneOf('agent', 'human', 'system'),
     recipient,
     channel_id: optional(id),
-    reply_to_message_id: optional(id),
+    reply_to: optional(id),
     conversation_id: optional(name),
-    flagged: flag,
+    is_flagged: flag,
     created_at: past,
-    sanitized: flag,
+    is_sanitized: flag,
     hops: count,
     shared_with: optional(line),
-    edited: flag,
+    is_edited: flag,
     via: optional(oneOf('slack')),
-    body,
-    a2a: optional(details),
-    held: flag,
+    text: body,
+    details: optional(details),
+    is_held: flag,
   },
-  parts: {
+  part: {
     id: textLike('the id of a part', (value) => isId(value.slice(0, 36)) && /^\.[\w.-]{1,200}$/.test(value.slice(36))),
     message_id: id,
     media_type: line,
@@ -227,16 +233,16 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     content: text(jsonLimits.maxBytes),
     bytes: count,
   },
-  held_messages: {
+  held_message: {
     id,
     message_id: id,
-    from_agent_id: id,
-    to_id: id,
+    sender_id: id,
+    recipient_id: id,
     task_id: optional(id),
     state: oneOf('held', 'approved', 'refused', 'expired', 'retracted', 'joined'),
     rule: holdingRule,
     findings,
-    later: heldDelivery,
+    delivery: heldDelivery,
     sent_at: past,
     held_at: past,
     expires_at: time,
@@ -244,9 +250,9 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     decided_by: optional(id),
     decider: optional(name),
     reason: optional(line),
-    edited: flag,
+    is_edited: flag,
   },
-  deliveries: {
+  delivery: {
     agent_id: id,
     message_id: id,
     state: oneOf('unread', 'read', 'parked', 'task', 'withdrawn', 'expired', 'retracted'),
@@ -254,34 +260,34 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     created_at: past,
     read_at: optional(past),
     lease_id: optional(id),
-    release_count: count,
+    returns: count,
     woken_at: optional(past),
-    flagged: flag,
+    is_flagged: flag,
     task_id: optional(id),
     expires_at: optional(time),
-    body: optional(body),
-    a2a: optional(details),
+    text: optional(body),
+    details: optional(details),
   },
-  lease_releases: { agent_id: id, message_id: id, n: count, leased_at: past, released_at: past },
-  uploads: {
+  return: { agent_id: id, message_id: id, position: count, leased_at: past, returned_at: past },
+  upload: {
     id,
     agent_id: id,
     filename: optional(text(255)),
     media_type: optional(line),
     bytes: count,
-    received: count,
+    received_bytes: count,
     message_id: optional(id),
     created_at: past,
   },
-  upload_rows: {
+  upload_piece: {
     upload_id: id,
-    n: count,
+    position: count,
     content: textLike('up to 64 KiB in base64', (value) => value.length <= 90_000 && isBase64(value)),
   },
-  tasks: {
+  task: {
     id,
-    client_agent_id: id,
-    recipient_agent_id: id,
+    client_id: id,
+    recipient_id: id,
     recipient_alias: alias,
     message_id: id,
     conversation_id: name,
@@ -289,14 +295,14 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     mode: oneOf('receipt', 'task', 'message'),
     state: taskState,
     status_at: past,
-    generation: count,
+    events: count,
     created_at: past,
     expires_at: optional(time),
   },
-  task_messages: { task_id: id, message_id: id, role: oneOf('user', 'agent', 'result') },
-  task_events: {
+  task_message: { task_id: id, message_id: id, role: oneOf('user', 'agent', 'result') },
+  task_event: {
     task_id: id,
-    n: count,
+    position: count,
     // Its own, or what made it.
     id: name,
     at: past,
@@ -304,18 +310,18 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     message_id: optional(id),
     reason: optional(text(4_000)),
   },
-  artifacts: {
+  artifact_chunk: {
     task_id: id,
-    n: count,
+    position: count,
     artifact_id: line,
-    append: flag,
-    last_chunk: flag,
+    is_appended: flag,
+    is_last: flag,
     name: optional(line),
     parts: optional(jsonList),
   },
-  contexts: { agent_id: id, context_id: name, recipient_agent_id: id, conversation_id: name, used_at: past },
-  leases: { agent_id: id, id, created_at: past, expires_at: optional(time) },
-  verdicts: {
+  context: { agent_id: id, context_id: name, recipient_id: id, conversation_id: name, used_at: past },
+  lease: { agent_id: id, id, created_at: past, expires_at: optional(time) },
+  verdict: {
     id,
     guardrail_id: id,
     guardrail_name: name,
@@ -328,19 +334,19 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     message_id: optional(id),
     conversation_hash: optional(hash),
     text_hash: hash,
-    content: optional(text(jsonLimits.maxBytes)),
+    text: optional(text(jsonLimits.maxBytes)),
     created_at: past,
   },
-  guardrail_counts: { guardrail_id: id, hour: past, action: outcomes, n: count },
-  activity: {
-    n: count,
+  guardrail_count: { guardrail_id: id, hour: past, action: outcomes, count },
+  activity_entry: {
+    position: count,
     id,
     created_at: past,
     actor_type: oneOf('admin', 'user', 'agent', 'system'),
     user_id: optional(name),
     credential_id: optional(name),
     credential_kind: optional(name),
-    tool: name,
+    call: name,
     arguments: anyJson,
     outcome: name,
     request_id: optional(name),
@@ -348,41 +354,55 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
 }
 
 /**
- * Fails with `invalid_input` if this version does not know the table or a column, or if a value is none that the product
- * makes. A column that an older version did not have may be absent.
+ * Fails with `invalid_input` if the archive is of a version that this program cannot read. `version` is undefined for what
+ * was made before there was one.
  */
-export function checkArchived(table: string, row: unknown, now: number): asserts row is ArchivedRow {
-  const checks = Object.hasOwn(validators, table) ? validators[table] : undefined
-  if (checks === undefined) throw refused(`This version does not know the table ${table}.`)
-  if (!isObject(row)) throw refused(`A row of ${table} is no object.`)
-  for (const [column, value] of Object.entries(row)) {
-    if (!Object.hasOwn(checks, column)) throw refused(`This version does not know the column ${column} of ${table}.`)
-    const needed = checks[column](value, now)
-    if (needed !== undefined) throw refused(`${table}.${column} of a row must be ${needed}.`)
+export function checkVersion(version: unknown): void {
+  if (version === archiveVersion) return
+  const why = Number(version) > archiveVersion
+    ? `The archive has version ${
+      Number(version)
+    } of the format, and this program reads version ${archiveVersion}. Import it with ` +
+      'a newer version of agent-grid.'
+    : 'The archive was made by a program from before version 1 of the format, which cannot be read. Export the account again ' +
+      'with a newer version of agent-grid.'
+  throw new GridError('invalid_input', why)
+}
+
+/**
+ * Fails with `invalid_input` if the format does not have the record or a field, or if a value is none that the product makes.
+ * A field that an older version of the format did not have may be absent.
+ */
+export function checkArchived(record: string, row: unknown, now: number): asserts row is ArchivedRow {
+  const checks = Object.hasOwn(validators, record) ? validators[record] : undefined
+  if (checks === undefined) throw refused(`The format has no record ${record}.`)
+  if (!isObject(row)) throw refused(`A record ${record} is no object.`)
+  for (const [field, value] of Object.entries(row)) {
+    if (!Object.hasOwn(checks, field)) throw refused(`The format has no field ${field} of ${record}.`)
+    const needed = checks[field](value, now)
+    if (needed !== undefined) throw refused(`${record}.${field} must be ${needed}.`)
   }
 }
 
 /** Fails as `checkArchived` for a line of an archive between the first and the last one. It is exactly as an export writes it. */
-export function checkArchivedLine(line: string, now: number): [table: string, row: ArchivedRow] {
+export function checkArchivedLine(line: string, now: number): [record: string, row: ArchivedRow] {
   let value: unknown
   try {
     value = JSON.parse(line)
   } catch {
     value = undefined
   }
-  if (!Array.isArray(value) || value.length !== 2 || JSON.stringify(value) !== line) {
-    throw refused('It has a line that is no row.')
+  const [record, row] = Array.isArray(value) && value.length === 2 ? value : []
+  // The account is in the manifest.
+  if (typeof record !== 'string' || record === 'account' || JSON.stringify(value) !== line) {
+    throw refused('It has a line that is no record.')
   }
-  const [table, row] = value
-  if (typeof table !== 'string' || (!archivedByName.has(table) && table !== peopleTable)) {
-    throw refused('It has a row of a table that this version does not know.')
-  }
-  checkArchived(table, row, now)
-  return [table, row]
+  checkArchived(record, row, now)
+  return [record, row]
 }
 
 function refused(why: string): GridError {
-  return new GridError('invalid_input', `The archive is of a newer version, or was not made by a grid. ${why}`)
+  return new GridError('invalid_input', `The archive was not made by a grid. ${why}`)
 }
 
 function isBase64(value: string): boolean {

@@ -3,13 +3,21 @@ import type { InValue, Value } from '@libsql/client'
 import { Buffer } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { migrations } from '../../../db/migrations.ts'
 import { version } from '../../lib/version.ts'
 import { requireSpace } from '../backup/files.ts'
 import { withDatabase } from '../backup/local-copy.ts'
 import type { FileSystemSpace } from '../driver/disk-space.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
-import { accountColumns, type ArchivedTable, archivedTables, peopleTable } from './tables.ts'
+import {
+  archivedAccount,
+  type ArchivedTable,
+  archivedTables,
+  conditionOf,
+  hideMessages,
+  leftOut,
+  people,
+} from './tables.ts'
+import { archiveFormat, archiveVersion, personRecord } from './validators.ts'
 
 /** Which texts a person who exports may read. All times are milliseconds since the epoch. */
 export interface ArchiveReader {
@@ -37,11 +45,12 @@ export interface ArchiveInput {
 }
 
 export interface ArchiveManifest {
-  agent_grid_archive: 1
+  format: typeof archiveFormat
+  version: number
+  /** The version of the program that made it. */
   program: string
-  schema: number
   made_at: string
-  account: Record<(typeof accountColumns)[number], string | number | null>
+  account: Record<string, string | number | null>
   /** How much is not in it, by what it is. */
   left_out: Record<string, number>
 }
@@ -61,7 +70,7 @@ export async function writeArchiveRows(
   try {
     await withDatabase(copy, async (client) => {
       const run = snapshotOf(client).query
-      await hideMessages(run, account, reader)
+      await hide(run, account, reader)
       const line = async (value: unknown) => {
         const text = Buffer.from(`${JSON.stringify(value)}\n`)
         if (counted < text.length) {
@@ -74,124 +83,96 @@ export async function writeArchiveRows(
       await line(await manifestOf(run, account, madeAt))
       for (const table of archivedTables) {
         for await (const [key, row] of rowsOf(run, table, account)) {
-          await line([table.name, row])
+          await line([table.record, row])
           for (const { table: child, of } of table.children ?? []) {
-            for (const found of await childrenOf(run, child, account, of, key)) await line([child.name, found])
+            for (const found of await childrenOf(run, child, account, of, key)) await line([child.record, found])
           }
         }
       }
-      for (const person of await people(run, account)) await line([peopleTable, person])
+      for (const [email, role, agent_id] of await run(people, [account])) {
+        await line([personRecord, { email, role, agent_id }])
+      }
     })
   } finally {
     await file.close()
   }
 }
 
-async function hideMessages(run: Run, account: string, reader: ArchiveReader | undefined): Promise<void> {
+async function hide(run: Run, account: string, reader: ArchiveReader | undefined): Promise<void> {
   await run('CREATE TEMP TABLE hidden_messages (id TEXT PRIMARY KEY) WITHOUT ROWID')
   if (!reader) return
   const { agentId, since, channels } = reader
-  await run(
-    `INSERT INTO temp.hidden_messages SELECT m.id FROM messages AS m
-    WHERE m.account_id = ?1 AND NOT (
-      coalesce(m.created_at >= ?2, 0) OR coalesce(m.from_agent_id = ?3, 0)
-      OR coalesce(m.channel_id IS NOT NULL AND m.created_at >= (
-        SELECT value ->> 1 FROM json_each(?4) WHERE value ->> 0 = m.channel_id), 0)
-      OR (m.channel_id IS NULL AND (
-        EXISTS (SELECT 1 FROM deliveries AS d
-          WHERE d.message_id = m.id AND d.sender_account_id = m.account_id AND d.agent_id = ?3)
-        OR EXISTS (SELECT 1 FROM held_messages AS h
-          WHERE h.message_id = m.id AND h.sender_account_id = m.account_id AND h.to_id = ?3))))`,
-    [account, since, agentId, JSON.stringify(channels)],
-  )
+  await run(hideMessages, [account, since, agentId, JSON.stringify(channels)])
 }
 
 async function manifestOf(run: Run, account: string, madeAt: number): Promise<ArchiveManifest> {
-  const count = async (sql: string, args: InValue[] = [account]) => Number((await run(sql, args))[0][0])
-  const [found] = await run(`SELECT ${accountColumns.join(', ')} FROM accounts WHERE id = ?`, [account])
-  const values = accountColumns.map((column, n) => [column, found[n]])
+  const { table } = archivedAccount
+  const [found] = await run(`SELECT ${columnsOf(archivedAccount)} FROM ${table} WHERE id = ?`, [account])
+  const counts: [string, number][] = []
+  for (const [what, sql] of Object.entries(leftOut)) counts.push([what, Number((await run(sql, [account]))[0][0])])
   return {
-    agent_grid_archive: 1,
+    format: archiveFormat,
+    version: archiveVersion,
     program: version,
-    schema: migrations.length,
     made_at: new Date(madeAt).toISOString(),
-    account: Object.fromEntries(values),
-    left_out: {
-      texts_that_the_reader_may_not_read: await count('SELECT count(*) FROM temp.hidden_messages', []),
-      messages_from_other_accounts: await count(
-        'SELECT count(*) FROM deliveries WHERE account_id = ?1 AND sender_account_id <> ?1',
-      ),
-      deliveries_to_other_accounts: await count(
-        'SELECT count(*) FROM deliveries WHERE sender_account_id = ?1 AND account_id <> ?1',
-      ),
-      tasks_with_other_accounts: await count(
-        'SELECT count(*) FROM tasks WHERE (account_id = ?1) <> (recipient_account_id = ?1)',
-      ),
-    },
+    account: named(archivedAccount, found) as ArchiveManifest['account'],
+    left_out: Object.fromEntries(counts),
   }
 }
 
-/** Each with the value of its column `id`. The rows are chosen first: their order may have no index. */
+/** Each with its field `id`. The rows are chosen first: their order may have no index. */
 async function* rowsOf(
   run: Run,
-  table: ArchivedTable,
+  archived: ArchivedTable,
   account: string,
 ): AsyncIterable<[key: string, row: Record<string, unknown>]> {
-  const { name, order = 'rowid' } = table
+  const { table, order = 'rowid' } = archived
   await run('DROP TABLE IF EXISTS temp.chosen')
   await run('CREATE TEMP TABLE chosen (chosen_n INTEGER PRIMARY KEY, chosen_row INTEGER NOT NULL)')
   await run(
-    `INSERT INTO temp.chosen (chosen_row) SELECT rowid FROM ${name} WHERE ${conditionOf(table)} ORDER BY ${order}`,
+    `INSERT INTO temp.chosen (chosen_row) SELECT rowid FROM ${table} WHERE ${conditionOf(archived)} ORDER BY ${order}`,
     [account],
   )
-  const columns = columnsOf(table)
   for (let after = 0;; after += rowsAtOnce) {
     const page = await run(
-      `SELECT ${columns} FROM temp.chosen CROSS JOIN ${name} ON ${name}.rowid = chosen_row
+      `SELECT ${columnsOf(archived)} FROM temp.chosen CROSS JOIN ${table} ON ${table}.rowid = chosen_row
       WHERE chosen_n > ? AND chosen_n <= ? ORDER BY chosen_n`,
       [after, after + rowsAtOnce],
     )
     if (page.length === 0) return
     for (const values of page) {
-      const row = named(table, values)
+      const row = named(archived, values)
       yield [String(row.id), row]
     }
   }
 }
 
-async function childrenOf(run: Run, table: ArchivedTable, account: string, of: string, key: string) {
-  const { name, order = 'rowid' } = table
+async function childrenOf(run: Run, archived: ArchivedTable, account: string, of: string, key: string) {
+  const { table, order = 'rowid' } = archived
   const found = await run(
-    `SELECT ${columnsOf(table)} FROM ${name} WHERE ${conditionOf(table)} AND ${name}.${of} = ?2 ORDER BY ${order}`,
+    `SELECT ${columnsOf(archived)} FROM ${table} WHERE ${conditionOf(archived)} AND ${of} ORDER BY ${order}`,
     [account, key],
   )
-  return found.map((values) => named(table, values))
+  return found.map((values) => named(archived, values))
 }
 
-/** The account is the first parameter. */
-function conditionOf({ name, accounts = [], where = '1' }: ArchivedTable): string {
-  const isOwn = accounts.map((column) => ` AND coalesce(${name}.${column}, ?1) = ?1`).join('')
-  return `${name}.account_id = ?1${isOwn} AND (${where})`
+type Fields = Pick<ArchivedTable, 'fields' | 'read' | 'convert'>
+
+/** The fields in the order in which `columnsOf` selects them. */
+function fieldsOf({ fields, read = {} }: Fields): string[] {
+  return [...new Set([...Object.keys(fields), ...Object.keys(read)])]
 }
 
-function columnsOf({ columns, read = {} }: ArchivedTable): string {
-  return columns.map((column) => read[column] ?? column).join(', ')
+function columnsOf({ fields, read = {} }: Fields): string {
+  return fieldsOf({ fields, read }).map((field) => read[field] ?? fields[field]).join(', ')
 }
 
-function named({ columns }: ArchivedTable, values: Value[]): Record<string, unknown> {
-  return Object.fromEntries(columns.map((column, n) => {
-    const value = values[n]
-    return [column, value instanceof ArrayBuffer ? Buffer.from(value).toString('base64') : value]
-  }))
-}
-
-async function people(run: Run, account: string) {
-  const found = await run(
-    `SELECT users.email, memberships.role, seats.agent_id FROM memberships
-    JOIN users ON users.id = memberships.user_id
-    LEFT JOIN seats ON seats.account_id = memberships.account_id AND seats.user_id = memberships.user_id
-    WHERE memberships.account_id = ? ORDER BY users.email`,
-    [account],
+function named({ fields, read, convert = {} }: Fields, values: Value[]): Record<string, unknown> {
+  return Object.fromEntries(
+    fieldsOf({ fields, read }).map((field, n) => {
+      const value = values[n]
+      if (value instanceof ArrayBuffer) return [field, Buffer.from(value).toString('base64')]
+      return [field, typeof value === 'string' ? convert[field]?.toArchive(value) ?? value : value]
+    }),
   )
-  return found.map(([email, role, agent_id]) => ({ email, role, agent_id }))
 }

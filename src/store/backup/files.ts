@@ -102,6 +102,14 @@ export function mayBeFolder(path: string): boolean {
   }
 }
 
+/** Make the folder, and a file in it for a moment. */
+export async function requireWritable(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const file = join(folder, `.writable-${crypto.randomUUID()}`)
+  await (await open(file, 'wx', 0o600)).close()
+  await rm(file, { force: true })
+}
+
 interface BackupInFolder {
   path: string
   at: number

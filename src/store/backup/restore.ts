@@ -3,16 +3,18 @@ import type { Client } from '@libsql/client'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { keyIdsOf } from '../../lib/key-ring.ts'
+import { createKeyRing, isKeyRing, wrongKeys } from '../../lib/key-ring.ts'
 import type { FileKey } from './sealed-file.ts'
 import { isFull } from '../driver/database-errors.ts'
 import { lockFile } from '../driver/file-lock.ts'
 import { fileBehind, giveTo, readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
 import { planMigration } from '../migrate.ts'
-import { StartError } from '../start-error.ts'
+import { StartError, wrongKeyRing } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
 import { type Manifest, withDatabase } from './local-copy.ts'
+import { keyChecks } from '../global/key-checks.ts'
+import { Db } from '../sql.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
@@ -50,13 +52,11 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
     for (const ending of ['', ...logEndings]) rmSync(`${restored}${ending}`, { force: true })
     const manifest = await openBackup(backup, key, restored)
     await requireKnownSchema(restored, backup, manifest)
-    requireKeys(
-      options,
-      options.gridKeys ?? readStoredKeyRing(options.path),
-      `${options.path}.keys or GRID_KEYS`,
-      manifest,
-    )
-    await withDatabase(restored, beginNewHistory)
+    const ring = options.gridKeys ?? readStoredKeyRing(options.path)
+    await withDatabase(restored, async (client) => {
+      await requireKeys(options, ring, `${options.path}.keys`, manifest, client)
+      await beginNewHistory(client)
+    })
     await sync(restored)
     giveTo(restored, isNew ? dirname(path) : path)
     return { manifest, kept: await replace(path, restored, { isWhole, now }) }
@@ -71,8 +71,8 @@ export async function restoreRemote(
   { address, ...options }: RestoreOptions & { address: DatabaseAddress },
 ): Promise<Restored> {
   return await withOpened(options, async (opened, manifest) => {
-    requireKeys(options, options.gridKeys, 'GRID_KEYS', manifest)
     await withDatabase(opened, async (client) => {
+      await requireKeys(options, options.gridKeys, undefined, manifest, client)
       await beginNewHistory(client)
       await fill(snapshotOf(client), address)
     })
@@ -126,20 +126,26 @@ async function requireKnownSchema(opened: string, backup: string, { program }: M
   await withDatabase(opened, (client) => planMigration(client, `${backup} (agent-grid ${program})`))
 }
 
-/** The key ring is not in a backup. Fails with a `StartError` if stored tokens would not open. */
-function requireKeys(
-  { withoutKeys, backup }: RestoreOptions,
+/** The key ring is not in a backup. Fails with a `StartError` if stored tokens would not open. `file` has that of a local file. */
+async function requireKeys(
+  { withoutKeys, backup, gridKeys }: RestoreOptions,
   ring: string | undefined,
-  place: string,
+  file: string | undefined,
   { keys }: Manifest,
-): void {
-  const known = keyIdsOf(ring)
-  const missing = keys.filter((id) => !known.includes(id))
-  if (missing.length === 0 || withoutKeys) return
+  client: Client,
+): Promise<void> {
+  if (withoutKeys) return
+  const keyRing = createKeyRing(ring !== undefined && isKeyRing(ring) ? ring : undefined)
+  const wrong = await wrongKeys(keyRing, await keyChecks(new Db(client)).all())
+  if (wrong.length > 0) throw wrongKeyRing(wrong, gridKeys === undefined ? file : undefined)
+  const missing = keys.filter((id) => !keyRing.ids.includes(id))
+  if (missing.length === 0) return
   throw new StartError(
     'key_ring_missing',
     `Tokens in ${backup} are encrypted with ${missing.length === 1 ? 'the key' : 'the keys'} ${missing.join(', ')}, ` +
-      `which this grid does not have: a backup has no keys. Put the key ring of the grid into ${place} ` +
+      `which this grid does not have: a backup has no keys. Put the key ring of the grid into ${
+        file === undefined ? '' : `${file} or `
+      }GRID_KEYS ` +
       'first; or restore with --without-keys, and enter the tokens again.',
   )
 }

@@ -22,6 +22,7 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import process from 'node:process'
 import { GridError } from '../../errors.ts'
 import { newKeyRing } from '../../lib/key-ring.ts'
 import { isFull } from './database-errors.ts'
@@ -220,6 +221,27 @@ export async function unusedBytes(client: Client): Promise<number> {
 export function giveTo(file: string, like: string): void {
   const { uid, gid } = statSync(like)
   if (uid !== statSync(file).uid) chownSync(file, uid, gid)
+}
+
+/** How the operator lets this process write a file or folder. The command makes a folder that is missing. */
+export function howToGive(...files: [string, ...string[]]): string {
+  const uid = process.getuid?.()
+  // Not the whole folder: it may have files of others.
+  const paths = files.map((path) => /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+  if (uid === undefined) return `Give ${paths.join(' and ')} to the user of this process.`
+  const make = existsSync(files[0]) ? '' : `sudo mkdir -p ${paths[0]} && `
+  return `Let the user of this process, uid ${uid}, write: run "${make}sudo chown ${uid} ${paths.join(' ')}".`
+}
+
+/** The files of a database that are there, as far as this process may look. */
+export function filesOf(path: string): string[] {
+  try {
+    return readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path))).map((name) =>
+      join(dirname(path), name)
+    )
+  } catch {
+    return []
+  }
 }
 
 export function databaseInUse(path: string): GridError {

@@ -6,7 +6,7 @@
  */
 import type { InValue, ResultSet, Value } from '@libsql/client'
 import { setImmediate } from 'node:timers'
-import { RecentMap } from '../../lib/recent-map.ts'
+import { LruMap } from '../../lib/lru-map.ts'
 import { type PlainStatement, resultSet, rowClassOf } from './prepared-statement.ts'
 
 interface WaitingQuery extends PlainStatement {
@@ -29,7 +29,7 @@ const maxKnown = 500
 export class RemoteQueries {
   readonly #send: Send
   /** The names of the columns that a query returns, from a result of it. */
-  readonly #columns = new RecentMap<string, string[]>(maxKnown)
+  readonly #columns = new LruMap<string, string[]>(maxKnown)
   #waiting: WaitingQuery[] = []
   #isRunning = false
 

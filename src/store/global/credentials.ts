@@ -1,5 +1,5 @@
 import { type Permission, permissions } from '../../auth/actor.ts'
-import { RecentMap } from '../../lib/recent-map.ts'
+import { LruMap } from '../../lib/lru-map.ts'
 import { crossAccountQuery, type Db, type Statement } from '../sql.ts'
 
 /** A live credential and the agent or user behind it. */
@@ -52,7 +52,7 @@ const maxKept = 5_000
  * commit that has any statement but those marked as `traffic`, before the commit is answered.
  */
 export class KeyCache {
-  #kept = new RecentMap<string, Credential>(maxKept)
+  #kept = new LruMap<string, Credential>(maxKept)
 
   async find(hash: string, read: () => Promise<Credential | undefined>): Promise<Credential | undefined> {
     const known = this.#kept.get(hash)
@@ -67,7 +67,7 @@ export class KeyCache {
 
   /** Called after each commit, also if it failed. */
   committed(statements: readonly Statement[]): void {
-    if (!statements.every(({ isTraffic }) => isTraffic)) this.#kept = new RecentMap(maxKept)
+    if (!statements.every(({ isTraffic }) => isTraffic)) this.#kept = new LruMap(maxKept)
   }
 }
 

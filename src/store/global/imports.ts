@@ -1,7 +1,8 @@
 /** Importing an account: it is hidden until the last unit. See docs/protocol/archive.md. */
 import type { ArchiveManifest } from '../archive/write-rows.ts'
 import { insertArchived } from '../archive/insert-rows.ts'
-import { type ArchivedRow, checkArchived } from '../archive/validators.ts'
+import { archivedAccount } from '../archive/tables.ts'
+import { type ArchivedRow, checkArchived, checkVersion } from '../archive/validators.ts'
 import { crossAccountQuery, type Db, precondition, query, type Statement, statement } from '../sql.ts'
 
 /** A name of an archive that the grid has already, or a reserved alias. */
@@ -48,17 +49,19 @@ export const imports = (db: Db) => ({
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
   /** The digest of the archive whose import into the account was begun and not ended. */
   begun: async (account: string) => (await db.one(begun, { key: keyOf(account) }))?.value,
-  /** Fails as `checkArchived`. */
-  begin({ account }: ArchiveManifest, digest: string, at: number): Statement[] {
-    checkArchived('accounts', account, at)
+  /** Fails as `checkVersion` and `checkArchived`. */
+  begin({ version, account }: ArchiveManifest, digest: string, at: number): Statement[] {
+    checkVersion(version)
+    checkArchived('account', account, at)
+    const { turn_limits } = account
     return [
       db.bind(add, {
         id: account.id,
         name: account.name,
         createdAt: account.created_at,
         requiresSecondFactor: account.requires_second_factor,
-        peopleSeeContents: account.people_see_contents,
-        turnLimits: account.turn_limits,
+        peopleSeeContents: account.people_see_blocked_texts,
+        turnLimits: turn_limits && archivedAccount.convert!.turn_limits.fromArchive(String(turn_limits)),
         peopleReadSince: account.people_read_since,
         at,
       }),
@@ -67,8 +70,8 @@ export const imports = (db: Db) => ({
   },
   requireBegun: (account: string, digest: string): Statement =>
     db.bind(requireBegun, { account, digest, key: keyOf(account) }),
-  row: (account: string, table: string, row: ArchivedRow, at: number): Statement[] =>
-    insertArchived(table, row, { account, at }),
+  row: (account: string, record: string, row: ArchivedRow, at: number): Statement[] =>
+    insertArchived(record, row, { account, at }),
   /** Show the account with these agents, of which some get another alias. A constraint error if an alias is taken. */
   end: (account: string, agents: string[], aliases: [id: string, alias: string][]): Statement[] => [
     ...aliases.map(([id, alias]) => db.bind(rename, { account, id, alias })),

@@ -1,5 +1,10 @@
 /** What the loop of a process asks the database: the ends of the log, how far each follower is, and what is due. */
+import { hour } from '../../lib/time.ts'
+import { isQuiet } from '../account/task-changes.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
+
+/** After this time without an event, the client of a task that is worked on is notified. */
+export const quietMs = hour
 
 /** The followers whose positions are stored: one process at a time moves them on. */
 export type StoredFollower =
@@ -28,7 +33,10 @@ export interface Pulse {
 const times: Record<StoredDuty, string> = {
   expiry: `SELECT min(expires_at) FROM deliveries WHERE state = 'unread' AND expires_at IS NOT NULL`,
   'held messages': `SELECT min(expires_at) FROM held_messages WHERE state = 'held'`,
-  tasks: `SELECT min(expires_at) FROM tasks WHERE expires_at IS NOT NULL`,
+  tasks: `SELECT min(at) FROM (
+    SELECT min(expires_at) AS at FROM tasks WHERE expires_at IS NOT NULL
+    UNION ALL SELECT * FROM (
+      SELECT tasks.status_at + ${quietMs} FROM tasks WHERE ${isQuiet} ORDER BY tasks.status_at LIMIT 1))`,
   outboxes: `SELECT min(due_at) FROM (
     SELECT min(due_at) AS due_at FROM remote_senders WHERE due_at IS NOT NULL
     UNION ALL SELECT min(due_at) FROM remote_exchanges WHERE due_at IS NOT NULL

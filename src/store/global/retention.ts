@@ -1,5 +1,6 @@
 import { day, hour } from '../../lib/time.ts'
 import { type ExpiringDelivery, isSending } from '../account/endings.ts'
+import { isQuiet } from '../account/task-changes.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 
 // Only ids leave these queries; removal is per account, except of rows that nothing else depends on.
@@ -100,6 +101,13 @@ const tasksToFail = crossAccountQuery<{ accountId: string; id: string; expiresAt
   ORDER BY expires_at LIMIT :limit`,
 )
 
+const quietTasks = crossAccountQuery<{ accountId: string; id: string; recipientAlias: string }>(
+  'tasks without news',
+  `
+  SELECT account_id, id, recipient_alias FROM tasks
+  WHERE tasks.status_at <= :quietSince AND ${isQuiet} ORDER BY tasks.status_at LIMIT :limit`,
+)
+
 const expiring = crossAccountQuery<ExpiringDelivery & { accountId: string; taskId: string | null }>(
   'messages that expire',
   `
@@ -124,6 +132,8 @@ export function retention(db: Db) {
   return {
     /** Tasks without an end whose time is over, or whose recipient was deleted: then `expiresAt` is 0. */
     tasksToFail: (until: number, limit: number) => db.all(tasksToFail, { until, limit }),
+    /** Tasks that their recipients work on, without an event after `since`, and whose clients were not told so. */
+    quietTasks: (since: number, limit: number) => db.all(quietTasks, { quietSince: since, limit }),
     /** Unread deliveries whose time is over, with the accounts of their senders. */
     expiring: (until: number, limit: number) => db.all(expiring, { until, limit }),
     /** Messages that no person has decided on in time, with the accounts that hold them. */

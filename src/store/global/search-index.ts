@@ -61,7 +61,7 @@ const add = crossAccountStatement(
   INSERT INTO message_search (rowid, meta, words, own)
   SELECT m.seq,
     ${term('a', 'm.account_id')} || ${term('f', 'm.from_agent_id')} || ${term('n', 'm.from_alias')}
-      || ${term('r', 'm.recipient')} || coalesce(${term('c', 'm.channel_id')}, '') || (one.value ->> 2)
+      || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${term('c', 'm.channel_id')}) || (one.value ->> 2)
       || coalesce((SELECT group_concat(${term('t', 'd.agent_id')}
           || iif(d.body IS NULL, iif(d.account_id = m.account_id, '', ${term('b', 'd.account_id')}),
             ${term('x', 'd.agent_id')}), '')

@@ -6,13 +6,14 @@ import { megabyte } from '../../grid/messaging/quota.ts'
 import { Meter } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { BarChart } from '../../html/chart.tsx'
-import { Card, EmptyState, Notice, Stat, Time } from '../../html/components.tsx'
+import { Card, EmptyState, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Used } from '../../store/account/usage.ts'
 import type { ListedActivity } from '../../store/account/activity.ts'
+import { FailedBackup } from '../attention/failed-backup.tsx'
 import { FirstAgent } from '../home/first-agent.tsx'
 import { NewButton } from '../listing.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
@@ -27,12 +28,11 @@ const shownGuardrails = 5
 export function overviewPages({ get }: Pages<Visit>, { store }: PageDeps): void {
   get(
     '/overview',
-    async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user), store.backups.failed?.at),
+    async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user), store.backups),
   )
 }
 
-/** `backupFailedAt`: when the last scheduled backup of the grid failed, if it did. */
-async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFailedAt: number | undefined) {
+async function overview(visit: Visit, offer: ClaimOffer | undefined, backups: PageDeps['store']['backups']) {
   const { account, frame, path, may } = visit
   const figures = await loadFigures(account)
   const newAgent = may('manage') && <NewButton href={path('new-agent')} noun='agent' />
@@ -51,12 +51,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFaile
     frame('overview'),
     { title: 'Overview', lead: 'The last 24 hours of your agents.', actions: newAgent, fresh: ['presence', 'thread'] },
     <>
-      {backupFailedAt !== undefined && may('manage') && (
-        <Notice kind='warning' title='The last backup failed'>
-          The grid could not be backed up{' '}
-          <Time at={backupFailedAt} now={account.deps.now()} />. Its operator finds the reason in the log of the server.
-        </Notice>
-      )}
+      <FailedBackup visit={visit} backups={backups} />
       <div class='grid stats'>
         <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />
         <Stat

@@ -8,6 +8,7 @@ import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
 import { remoteState } from '../../grid/remote-agents/manage.ts'
 import { unreadText } from '../../grid/messaging/inbox-message.ts'
+import { quotasOf } from '../../grid/messaging/quota.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
@@ -18,6 +19,8 @@ import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
 import { presenceWords } from '../../lib/presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
+import type { FullInbox } from '../../store/account/usage.ts'
+import { fullness } from '../attention/condition-words.tsx'
 import { labelOf, namesOf, shownMessage } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
@@ -32,21 +35,23 @@ const maxChannels = 20
 export async function showAgent(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, requestId } = visit
-  const { inbox, agents, agentSettings, channels, parked, seats } = account.read
-  const [talk, answerTimes, unread, oldest, parkedCount, trial, signup, joined, holder, access, remote] = await Promise
-    .all([
-      talkOfAgent(account, agent, { requestId }),
-      answerTimesOf(account, agent.id),
-      inbox.unread(agent.id),
-      inbox.oldestUnread(agent.id),
-      parked.count(agent.id),
-      agents.trial(agent.id),
-      agentSettings.byId(agent.id),
-      channels.joined(agent.id, maxChannels),
-      agent.type === 'human' ? seats.holder(agent.id) : undefined,
-      agent.type === 'human' ? undefined : accessOf(visit, agent),
-      agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
-    ])
+  const { inbox, agents, agentSettings, channels, parked, seats, usage } = account.read
+  const [talk, answerTimes, unread, full, oldest, parkedCount, trial, signup, joined, holder, access, remote] =
+    await Promise
+      .all([
+        talkOfAgent(account, agent, { requestId }),
+        answerTimesOf(account, agent.id),
+        inbox.unread(agent.id),
+        usage.full(agent.id, quotasOf(account, { agentId: agent.id })),
+        inbox.oldestUnread(agent.id),
+        parked.count(agent.id),
+        agents.trial(agent.id),
+        agentSettings.byId(agent.id),
+        channels.joined(agent.id, maxChannels),
+        agent.type === 'human' ? seats.holder(agent.id) : undefined,
+        agent.type === 'human' ? undefined : accessOf(visit, agent),
+        agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
+      ])
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
   const presence = presenceOf(account, agent)
@@ -54,7 +59,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
     ['Last seen', seen],
-    ['Inbox', queue],
+    ['Inbox', full ? <NearlyFull {...full} /> : queue],
     ['Oldest', oldest && <OldestUnread {...oldest} now={now} />],
     ['Parked', parkedCount > 0 && <Parked visit={visit} agent={agent} count={parkedCount} />],
     ['Type', typeName(agent.type)],
@@ -109,6 +114,17 @@ export async function showAgent(visit: Visit): Promise<Response> {
       </WithFacts>
     ),
   })
+}
+
+function NearlyFull(full: FullInbox) {
+  const { unread, max, refused } = full
+  return (
+    <>
+      <Badge kind={unread >= max ? 'bad' : 'warning'}>{fullness(full)}</Badge> {unread.toLocaleString('en')} of{' '}
+      {max.toLocaleString('en')} unread
+      {refused > 0 && `, ${pluralize(refused, 'message')} refused today`}
+    </>
+  )
 }
 
 function OldestUnread({ fromAlias, at, now }: { fromAlias: string; at: number; now: number }) {

@@ -24,6 +24,7 @@ import { HeldForYou } from '../approvals/held.tsx'
 import { lastMessages, Said } from '../conversations/paused.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { actionOf, inWords } from './condition-words.tsx'
+import { FailedBackup } from './failed-backup.tsx'
 import { WaitingForYou } from './questions.tsx'
 
 /** The filters above the rows, by the value of `show`. */
@@ -32,7 +33,7 @@ const groups = {
   waiting: { title: 'Waiting', kinds: ['unread', 'person'] },
   failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'webhook', 'parked'] },
   refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
-  limits: { title: 'Limits', kinds: ['quota'] },
+  limits: { title: 'Limits', kinds: ['quota', 'inbox'] },
   domains: { title: 'Domains', kinds: ['domain'] },
   claims: { title: 'Claims', kinds: ['claim'] },
   access: { title: 'Access', kinds: ['access'] },
@@ -55,7 +56,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
     const found = await attentionOf(visit.account, await offerTo(visit))
     attention.found({ id: visit.membership.id, account: visit.account }, found.open)
     const said = await lastMessages(visit, found.open)
-    return page(visit, found, await visit.questions(), await heldMessages(visit.account), said)
+    return page(visit, found, await visit.questions(), await heldMessages(visit.account), said, store.backups)
   })
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''
@@ -78,6 +79,7 @@ function page(
   questions: Question[],
   held: HeldRow[],
   said: Map<number, OpenMessage[]>,
+  backups: PageDeps['store']['backups'],
 ) {
   const { account, frame, path, query } = visit
   const now = account.deps.now()
@@ -104,13 +106,14 @@ function page(
           ))}
         </nav>
       )}
+      {!chosen && <FailedBackup visit={visit} backups={backups} />}
       {!chosen && <HeldForYou visit={visit} held={held} max={maxHeld} />}
       {!chosen && <WaitingForYou visit={visit} questions={questions} from='attention' />}
       {(open.length > 0 || questions.length + held.length === 0) && (
         <Card isFlush>
           {open.length === 0
             ? (
-              <EmptyState icon='check' title='All is well.'>
+              <EmptyState icon='check' title={backups.failed ? 'Nothing else needs a person.' : 'All is well.'}>
                 Checked <Ago at={now} />.
               </EmptyState>
             )

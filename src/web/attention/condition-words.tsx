@@ -3,6 +3,7 @@
 /** What needs a person, in words, and what can be done about it. */
 import type { Child } from 'hono/jsx'
 import { type Condition, keyOldMs, maxCounted } from '../../grid/attention.ts'
+import { nearlyUsed } from '../../grid/messaging/quota.ts'
 import type { NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
@@ -10,6 +11,7 @@ import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { writePath } from '../../html/paths.ts'
 import { presenceWords } from '../../lib/presence.ts'
+import type { FullInbox } from '../../store/account/usage.ts'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
 import { Resume } from '../conversations/paused.tsx'
@@ -55,15 +57,22 @@ export function inWords(condition: Condition, now: number): Words {
       }
     }
     case 'task': {
-      const { client, recipient, state } = condition.of
+      const { client, recipient, state, quietSince } = condition.of
       const isFailed = state === 'failed' || state === 'rejected'
       return {
         icon: 'tasks',
         tone: isFailed ? 'bad' : 'warning',
         what: isFailed
           ? <>A task of {named([client])} for {named([recipient])} {state === 'failed' ? 'failed' : 'was rejected'}</>
-          : <>{named([recipient])} needs input of {named([client])} for a task</>,
-        facts: [since],
+          : quietSince === null
+          ? <>{named([recipient])} needs input of {named([client])} for a task</>
+          : (
+            <>
+              {named([recipient])} has said nothing about a task of {named([client])} for{' '}
+              {durationInWords(now - quietSince)}
+            </>
+          ),
+        facts: [quietSince === null ? since : 'it is working'],
       }
     }
     case 'blocked': {
@@ -134,6 +143,20 @@ export function inWords(condition: Condition, now: number): Words {
             ? <Name text={reason} />
             : 'they cannot be shown',
           since,
+        ],
+      }
+    }
+    case 'inbox': {
+      const { alias, unread, max, refused } = condition.of
+      const isFull = unread >= max
+      return {
+        icon: 'inbox',
+        tone: isFull ? 'bad' : 'warning',
+        what: <>The inbox of {named([alias])} is {fullness(condition.of)}</>,
+        facts: [
+          `${unread.toLocaleString('en')} of ${max.toLocaleString('en')} unread messages`,
+          refused > 0 && `${count(refused, 'message')} refused today`,
+          refused === 0 && (isFull ? 'further messages are refused' : 'then messages are refused'),
         ],
       }
     }
@@ -268,6 +291,7 @@ export function actionOf(visit: Visit, condition: Condition): Child {
       return open(path('messages', String(condition.of.seq)))
     case 'released':
     case 'remote':
+    case 'inbox':
     case 'unread':
       return open(path('agents', condition.of.alias))
     case 'webhook':
@@ -309,6 +333,13 @@ export function actionOf(visit: Visit, condition: Condition): Child {
 
 function turnsInHour(turns: number): string {
   return `${turns.toLocaleString('en')} turns within an hour without a message of a person`
+}
+
+/** How full an inbox is, in words. What is not nearly full refuses messages of other accounts alone. */
+export function fullness({ unread, max }: FullInbox): string {
+  if (unread >= max) return 'full'
+  const percent = Math.floor(unread / max * 100)
+  return percent >= nearlyUsed * 100 ? `${percent} % full` : 'full for other accounts'
 }
 
 function named(aliases: readonly string[]): Child {

@@ -6,7 +6,7 @@ import { countHeld } from '../../grid/approvals/held.ts'
 import { type Condition, findConditions, withoutSnoozed } from '../../grid/attention.ts'
 import type { Question } from '../../grid/conversations/questions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
-import { RecentMap } from '../../lib/recent-map.ts'
+import { LruMap } from '../../lib/lru-map.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 
@@ -30,8 +30,8 @@ interface Kept<T> {
 /** The numbers of this process. They are counted again after some seconds, once for all requests of that time. */
 export class AttentionCounts {
   readonly #deps: Pick<Deps, 'log' | 'now'>
-  readonly #conditions = new RecentMap<string, Kept<Condition[]>>(maxKept)
-  readonly #counts = new RecentMap<string, Kept<Counted>>(maxKept)
+  readonly #conditions = new LruMap<string, Kept<Condition[]>>(maxKept)
+  readonly #counts = new LruMap<string, Kept<Counted>>(maxKept)
 
   constructor(deps: Pick<Deps, 'log' | 'now'>) {
     this.#deps = deps
@@ -59,7 +59,7 @@ export class AttentionCounts {
     this.#counts.set(keyOf(visit), { at: this.#deps.now(), value: Promise.resolve(needsOf(open)) })
   }
 
-  #recent<T>(kept: RecentMap<string, Kept<T>>, key: string, find: () => Promise<T>): Promise<T> {
+  #recent<T>(kept: LruMap<string, Kept<T>>, key: string, find: () => Promise<T>): Promise<T> {
     const at = this.#deps.now()
     const known = kept.get(key)
     if (known && at >= known.at && at - known.at < keptMs) return known.value

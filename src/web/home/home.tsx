@@ -13,6 +13,7 @@ import { ThreadList } from '../../html/conversation/thread-row.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Plot, PlotTable } from '../../html/plots.tsx'
+import { FailedBackup } from '../attention/failed-backup.tsx'
 import { ClaimOfferNotice } from '../accounts/claim.tsx'
 import { HeldForYou } from '../approvals/held.tsx'
 import { openRow } from '../attention/attention.tsx'
@@ -61,6 +62,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
     { ...frame('home'), attention: open.length + questions.length + held.length },
     { title: 'Home', fresh: ['attention', 'thread', 'count', 'minute'] },
     <>
+      <FailedBackup visit={visit} backups={store.backups} />
       <HeldForYou visit={visit} held={held} max={maxHeld} />
       {questions.length > 0
         ? <WaitingForYou visit={visit} questions={questions} from='home' max={maxQuestions} />

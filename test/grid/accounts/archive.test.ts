@@ -1,12 +1,10 @@
 /** Export and import of an account. */
 import { expect, test } from 'vitest'
-import type { SignedInUser } from '../../../src/auth/actor.ts'
 import { deleteAccountCommand } from '../../../src/cli/accounts.ts'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { noteExport } from '../../../src/grid/accounts/archive.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { findConditions } from '../../../src/grid/attention.ts'
-import { acceptInvitation } from '../../../src/grid/people/invitations.ts'
 import { withSignature } from '../../../src/lib/signed-lines.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { mintKey } from '../../../src/lib/secrets.ts'
@@ -21,7 +19,7 @@ import { isolatedAccounts } from '../../support/isolated-accounts.ts'
 import { callTool } from '../../support/mcp.ts'
 import { askFor } from '../../support/tasks.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { person } from '../../support/people.ts'
+import { acceptAs } from '../../support/people.ts'
 
 const world = await isolatedAccounts()
 const { grid, owner } = world
@@ -43,9 +41,9 @@ const exported = rowsOf(archive)
 /** What an import does not keep: the end of a lease without one, and the row of the import itself. */
 const kept = (rows: ReturnType<typeof rowsOf>) => ({
   ...rows,
-  leases: rows.leases.map(({ expires_at: _, ...lease }) => lease),
-  activity: rows.activity.filter(({ tool }) => tool !== 'import-account'),
-  people: undefined,
+  lease: rows.lease.map(({ expires_at: _, ...lease }) => lease),
+  activity_entry: rows.activity_entry.filter(({ call }) => call !== 'import-account'),
+  person: undefined,
 })
 
 test('an imported account has every row of the archive, in the same order', async () => {
@@ -54,7 +52,7 @@ test('an imported account has every row of the archive, in the same order', asyn
   await importInto(target.store, archive)
 
   expect(Object.keys(exported)).toEqual(
-    expect.arrayContaining(['held_messages', 'parts', 'tasks', 'artifacts', 'leases']),
+    expect.arrayContaining(['held_message', 'part', 'task', 'artifact_chunk', 'lease']),
   )
   expect(kept(rowsOf(await archiveOf(target.store, owner.id)))).toEqual(kept(exported))
 })
@@ -105,7 +103,7 @@ test('what agents of other accounts wrote is not in an archive, and the manifest
     messages_from_other_accounts: 1,
     tasks_with_other_accounts: 1,
   })
-  expect(exported.tasks).toHaveLength(2)
+  expect(exported.task).toHaveLength(2)
 })
 
 test('a remote agent is paused, so that no message is sent from both grids', async () => {
@@ -136,7 +134,7 @@ test('a worker that runs during an import removes nothing, and places each messa
   })
 
   target.clock.now = at
-  expect(rowsOf(await archiveOf(target.store, owner.id)).messages).toEqual(exported.messages)
+  expect(rowsOf(await archiveOf(target.store, owner.id)).message).toEqual(exported.message)
   expect(await pairsOf(target, owner.id)).toEqual(await pairsOf(grid, owner.id))
 })
 
@@ -253,14 +251,12 @@ test('names that are taken stop an import before it writes, and agents can get o
 test('a person becomes an invitation, and is again who they were when they accept it', async () => {
   const target = await emptyGrid()
   const { invitations } = await importInto(target.store, archive)
-  const [{ email, url }] = invitations
+  const [{ email }] = invitations
   expect(await target.store.global.users.byEmail(email)).toBeUndefined()
 
-  const one = await person(target as TestGrid, { email })
-  const user = (await target.store.global.users.byEmail(one.email))!
-  await acceptInvitation(target.store, url.split('/').at(-1)!, { user, sessionId: 'test' } as SignedInUser, null)
+  await acceptAs(target as TestGrid, invitations[0])
 
-  const [{ agent_id }] = exported.people
+  const [{ agent_id }] = exported.person
   const account = target.store.account(owner.id, { type: 'system', job: 'test' })
   expect(await account.read.seats.holder(String(agent_id))).toMatchObject({ email })
 })
@@ -275,7 +271,7 @@ async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
   const call = async (method: string, params: object) =>
     (await postA2a(grid, key, request(method, params), version)).body.result
   const { tasks: found } = await call('ListTasks', {})
-  const tasks = found.filter(({ id }: { id: string }) => exported.tasks.some((task) => task.id === id))
+  const tasks = found.filter(({ id }: { id: string }) => exported.task.some((task) => task.id === id))
   return [tasks, ...await Promise.all(tasks.map(({ id }: { id: string }) => call('GetTask', { id })))]
 }
 

@@ -1,15 +1,26 @@
 /** An account that its owner deletes: hidden at once, kept for 7 days, then removed. */
 import { beforeEach, expect, test } from 'vitest'
+import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deletion.ts'
-import { day } from '../../../src/lib/time.ts'
-import { sweep } from '../../../src/worker/retention.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { getTask } from '../../../src/grid/tasks/tasks.ts'
+import { createWebhook } from '../../../src/grid/webhooks/webhooks.ts'
+import { day, minute } from '../../../src/lib/time.ts'
+import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { failTasks, sweep } from '../../../src/worker/retention.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { dump, rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { followIdle } from '../../support/idle.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
+import { accessTokenFor } from '../../support/oauth-token.ts'
 import { type Person, person, signedIn } from '../../support/people.ts'
+import { messageResult, remoteAgent } from '../../support/remote-agent.ts'
 import { activityOf, postWithToken } from '../../support/roles.ts'
 import { askFor } from '../../support/tasks.ts'
 import { accountTables } from '../../support/tripwire.ts'
+import { startWebhook } from '../../support/webhook.ts'
 
 let grid: TestGrid
 let owner: Person
@@ -66,6 +77,7 @@ test('after 7 days its rows are gone, and only they', async () => {
   expect(await status(alice.key)).toBe(200)
   await deleteAccount(acme.store, { name: 'Acme' })
   grid.clock.now += 7 * day
+  await expect(restoreAccount(acme.store)).rejects.toMatchObject({ code: 'not_found' })
   await sweep(grid.store)
 
   const left: Record<string, number> = {}
@@ -76,6 +88,101 @@ test('after 7 days its rows are gone, and only they', async () => {
   expect(Object.keys(left).sort()).toEqual(['agent_numbers', 'agents', 'deliveries'])
   expect(await dump(grid, acme)).not.toMatch(/alice|before|olga/)
   expect(await dump(grid, evil, aging)).toBe(before)
-  await expect(restoreAccount(acme.store)).rejects.toMatchObject({ code: 'not_found' })
   expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
+})
+
+test('tasks that wait for its agents fail, and what it has sent to others goes with it', async () => {
+  const { acme, evil, alice, store } = grid
+  const desk = await evil.agent('desk', { visibility: 'public' })
+  await callTool(grid, alice.key, 'send_message', { to: 'desk', message: 'to another account' })
+  const client = storeOf(grid, desk, evil)
+  const { id } = await askFor(client, 'help', { to: '@front-desk' })
+  const unread = () => client.read.inbox.unread(desk.id)
+  expect(await unread()).toBe(1)
+  await deleteAccount(acme.store, { name: 'Acme' })
+  await failTasks(store)
+  expect((await getTask(client, id)).status).toMatchObject({ state: 'failed' })
+
+  grid.clock.now += 7 * day
+  await sweep(store)
+
+  expect([await unread(), (await callTool(grid, desk.key, 'read_messages')).text]).toEqual([0, []])
+})
+
+test('what was deleted or revoked before the account stays so when it comes back', async () => {
+  const { acme, alice } = grid
+  const carol = await acme.agent('carol')
+  await deleteAgent(acme.store, 'carol')
+  grid.clock.now += minute
+  await deleteAccount(acme.store, { name: 'Acme' })
+  await expect(deleteAccount(acme.store, { name: 'Acme' })).rejects.toMatchObject({ code: 'write_conflict' })
+  grid.clock.now += minute
+  await restoreAccount(acme.store)
+
+  expect([await status(alice.key), await status(carol.key)]).toEqual([200, 401])
+  expect(await callTool(grid, alice.key, 'send_message', { to: 'carol', message: 'back?' }))
+    .toMatchObject({ code: 'recipient_not_found' })
+  await expect(restoreAccount(acme.store)).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('only an owner who has just confirmed deletes an account, and only an owner brings it back', async () => {
+  const by = (role: 'owner' | 'admin', more = {}) => grid.store.account(grid.acme.id, { ...owner.actor(role), ...more })
+  const input = { name: 'Acme' }
+
+  await expect(deleteAccount(by('admin'), input)).rejects.toMatchObject({ code: 'not_allowed' })
+  await expect(deleteAccount(by('owner', { confirmedAt: null }), input))
+    .rejects.toMatchObject({ code: 'confirmation_required' })
+  await deleteAccount(by('owner'), input)
+  await expect(restoreAccount(by('admin'))).rejects.toMatchObject({ code: 'not_allowed' })
+  await restoreAccount(by('owner'))
+})
+
+test('a read that waits ends at once when its account is deleted', async () => {
+  const idle = followIdle(grid.store)
+  const authenticate = createAuthenticator(grid.store)
+  const authorization = `Bearer ${open.key}`
+  const account = await authenticate(authorization)
+  await callTool(grid, open.key, 'read_messages')
+  const wait = waitForMessages(account, {}, { seconds: 50, check: () => authenticate(authorization, account) })
+  const end = expect(wait).rejects.toMatchObject({ code: 'unauthenticated' })
+  await idle(1)
+
+  await deleteAccount(grid.acme.store, { name: 'Acme' })
+
+  await end
+})
+
+test('programs that a person has authorized are refused until the account is back', async () => {
+  const { token } = await accessTokenFor(grid, owner.id, grid.acme.id)
+  expect(await status(token)).toBe(200)
+  await deleteAccount(grid.acme.store, { name: 'Acme' })
+  expect(await status(token)).toBe(401)
+  await restoreAccount(grid.acme.store)
+  expect(await status(token)).toBe(200)
+})
+
+test('webhooks and remote agents of a deleted account wait until it is back', async () => {
+  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  const { acme } = grid
+  const [hook, remote] = [await startWebhook(), await remoteAgent(() => messageResult('ok'))]
+  await createWebhook(acme.store, { url: hook.url, events: ['message'] })
+  await acme.agent('robot', { type: 'a2a', remoteUrl: remote.url })
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'robot', message: 'hello' })
+  await followLog(grid.store)
+  await deleteAccount(acme.store, { name: 'Acme' })
+  const lines = new RemoteLines(grid.store)
+  const run = async () => {
+    grid.clock.now += minute
+    await lines.run()
+    await lines.settled()
+  }
+
+  await run()
+  expect([hook.taken.length, remote.calls.length]).toEqual([0, 0])
+  await restoreAccount(acme.store)
+  await run()
+  expect([hook.taken.length, remote.calls.length]).toEqual([1, 1])
+  await lines.stop()
+  await hook.close()
+  await remote.close()
 })

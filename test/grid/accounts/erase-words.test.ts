@@ -1,12 +1,15 @@
 /** Erasing what an agent has written: a word that went every way is nowhere afterwards. */
+import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
 import { eraseWords } from '../../../src/grid/accounts/erase-words.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { dump, rows } from '../../support/database.ts'
-import { storeOf, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { person, signedIn } from '../../support/people.ts'
+import { callRest } from '../../support/rest.ts'
 import { activityOf, postWithToken } from '../../support/roles.ts'
 import { askFor } from '../../support/tasks.ts'
 import { accountTables } from '../../support/tripwire.ts'
@@ -15,7 +18,7 @@ const word = 'zwiebelkuchen'
 
 test('no table has a word of the agent, others keep theirs, and the counts say what went', async () => {
   const grid = await testGrid(testProviders())
-  const { alice, bob, eve, acme } = grid
+  const { alice, bob, acme } = grid
   await guard(acme, 'alice', { direction: 'outbound' })
   const sender = storeOf(grid, alice)
   const asked = await askFor(storeOf(grid, bob), 'bring me a cake', { to: '@alice' })
@@ -29,7 +32,6 @@ test('no table has a word of the agent, others keep theirs, and the counts say w
   })
   expect(completed).toMatchObject({ text: { state: 'completed' } })
   await callTool(grid, alice.key, 'send_message', { to: 'bob', message: `a ${word}`, idempotency_key: word })
-  await callTool(grid, alice.key, 'send_message', { to: 'eve', message: `to another account: ${word}` })
   await sendMessage(sender, {
     to: 'bob',
     text: 'see',
@@ -38,11 +40,11 @@ test('no table has a word of the agent, others keep theirs, and the counts say w
   await sendMessage(sender, { to: 'bob', text: `${word} ${secret}`, idempotencyKey: 'blocked' }).catch(() => {})
   await callTool(grid, bob.key, 'send_message', { to: 'alice', message: 'an answer that stays' })
   await grid.store.drained()
-  expect(await found()).not.toEqual([])
+  expect(await tablesWith(grid, word)).not.toEqual([])
 
   const { rows: counts } = await eraseWords(acme.store, '@alice')
 
-  expect(await found()).toEqual([])
+  expect(await tablesWith(grid, word)).toEqual([])
   expect(counts).toMatchObject({
     messages: expect.any(Number),
     deliveries: expect.any(Number),
@@ -52,21 +54,71 @@ test('no table has a word of the agent, others keep theirs, and the counts say w
   const hits = await rows(grid, `SELECT rowid FROM message_search WHERE message_search MATCH '"${word}"'`)
   expect(hits).toEqual([])
   expect(await dump(grid, acme)).toContain('an answer that stays')
-  expect(JSON.stringify(await callTool(grid, eve.key, 'read_messages', {}))).not.toContain(word)
   // Nothing is left for a second time.
   expect(await eraseWords(acme.store, 'alice')).toEqual({ alias: 'alice', rows: {} })
+})
 
-  /** The tables that have the word in any column. */
-  async function found(): Promise<string[]> {
-    const tables: string[] = []
-    for (const table of accountTables) {
-      for (const { id } of [acme, grid.evil]) {
-        const all = await rows(grid, `SELECT * FROM "${table}" WHERE account_id = ?`, [id])
-        if (all.some((row) => JSON.stringify(row).includes(word))) tables.push(table)
-      }
-    }
-    return tables
+test('in the accounts of others its messages, its results and what their guardrails blocked go too', async () => {
+  const grid = await testGrid(testProviders())
+  const { acme, evil } = grid
+  const baker = await acme.agent('baker', { visibility: 'public' })
+  const desk = await evil.agent('desk', { visibility: 'public' })
+  await evil.store.write([evil.store.change.profile.showContents(true)])
+  await guard(evil, 'desk', { direction: 'inbound' })
+  const { id } = await askFor(storeOf(grid, desk, evil), 'bring me a cake', { to: '@baker' })
+  await callTool(grid, baker.key, 'read_messages', {})
+  const artifact = { id: 'cake', name: `a ${word}` }
+  const done = await callTool(grid, baker.key, 'update_task', { task_id: id, state: 'completed', text: word, artifact })
+  expect(done).toMatchObject({ text: { state: 'completed' } })
+  const send = (message: string) => callTool(grid, baker.key, 'send_message', { to: 'desk', message })
+  expect((await send(`a ${word}`)).code).toBeUndefined()
+  expect((await send(`${word} ${secret}`)).code).toBe('guardrail_blocked')
+  await grid.store.drained()
+  expect(await tablesWith(grid, word)).toEqual(expect.arrayContaining(['artifacts', 'messages', 'verdicts']))
+
+  const { rows: counts } = await eraseWords(acme.store, 'baker')
+
+  expect(await tablesWith(grid, word)).toEqual([])
+  expect(counts).toMatchObject({ messages: 2, artifacts: 1, 'verdicts of others': 1 })
+  expect((await callTool(grid, desk.key, 'read_messages')).text).toEqual([])
+})
+
+test('its words are found behind any number of messages of others, also after it was deleted', async () => {
+  const grid = await testGrid()
+  const { alice, bob, acme } = grid
+  const others = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => sendMessage(storeOf(grid, bob), { to: 'alice', text: 'kept' })))
+  await others(200)
+  await sendMessage(storeOf(grid, alice), { to: 'bob', text: word })
+  await others(1)
+  await deleteAgent(acme.store, 'alice')
+  const successor = await acme.agent('alice')
+  await sendMessage(storeOf(grid, successor), { to: 'bob', text: `more ${word}` })
+
+  expect((await eraseWords(acme.store, 'alice')).rows).toEqual({ messages: 2, deliveries: 2 })
+
+  expect(await tablesWith(grid, word)).toEqual([])
+  expect(await rows(grid, `SELECT 1 FROM messages WHERE account_id = ?`, [acme.id])).toHaveLength(201)
+})
+
+test('a file that no message names goes with all of its rows, and those of others stay', async () => {
+  const grid = await testGrid()
+  const uploadRows = async () =>
+    (await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).length
+  const upload = async (key: string, bytes: number) => {
+    const { body } = await callRest(grid, key, 'POST /api/v1/parts', { bytes })
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/octet-stream' }
+    const path = `/api/v1/parts/${body.part_id}?offset=0`
+    expect((await grid.request(path, { method: 'PUT', headers, body: Buffer.alloc(bytes) })).status).toBe(200)
   }
+  await upload(grid.alice.key, 27 * 64 * 1024)
+  await upload(grid.bob.key, 64 * 1024)
+  expect(await uploadRows()).toBe(28)
+
+  expect((await eraseWords(grid.acme.store, 'alice')).rows).toEqual({ uploads: 1 })
+
+  expect(await uploadRows()).toBe(1)
+  expect(await rows(grid, 'SELECT 1 FROM uploads WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
 })
 
 test('only an owner who has just confirmed erases words, and only of an alias of the account', async () => {
@@ -90,3 +142,15 @@ test('an owner does it on the page of the agent, which then says what went and w
   expect(page.text).toMatch(/The words are erased.*messages 1.*Scheduled backups have the words for up to 7 more days/s)
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('erase_words')
 })
+
+/** The tables that have a word in any column. */
+async function tablesWith(grid: TestGrid, word: string): Promise<string[]> {
+  const tables: string[] = []
+  for (const table of accountTables) {
+    for (const { id } of [grid.acme, grid.evil]) {
+      const all = await rows(grid, `SELECT * FROM "${table}" WHERE account_id = ?`, [id])
+      if (all.some((row) => JSON.stringify(row).includes(word))) tables.push(table)
+    }
+  }
+  return tables
+}

@@ -33,15 +33,40 @@ test('an account may have more messages a day than the settings say, or fewer, a
   expect(await send()).toMatchObject({ message: expect.stringContaining('sent 2 messages today') })
 })
 
+test('what is not named stays, and 0 is no limit', async () => {
+  const { store } = grid.acme
+  await setLimits(store, { messagesPerDay: 0, megabytesPerDay: 7, agents: 5, retentionDays: 3 })
+  expect(await setLimits(store, { megabytesPerDay: 0, agents: 0 }))
+    .toEqual({ messagesPerDay: 0, megabytesPerDay: 0, agents: 0, retentionDays: 3 })
+  expect(await setLimits(store, { retentionDays: null }))
+    .toEqual({ messagesPerDay: 0, megabytesPerDay: 0, agents: 0, retentionDays: 90 })
+})
+
 test('its megabytes and agents are limited, and those of others are not', async () => {
   const { acme, evil } = grid
   await setLimits(acme.store, { megabytesPerDay: 1, agents: 2, messagesPerDay: 0 })
-  await send('a'.repeat(99_000))
-  for (let n = 0; n < 110; n++) await send('b'.repeat(9_500))
-  expect(await send()).toMatchObject({ code: 'quota_exceeded', message: expect.stringContaining('took 1 MB today') })
+  await send()
+  const withUsed = async (bytes: number) => {
+    await rows(grid, 'UPDATE usage SET bytes = ? WHERE account_id = ?', [bytes, acme.id])
+    return await send()
+  }
+  expect((await withUsed(999_999)).code).toBeUndefined()
+  expect(await withUsed(1_000_000)).toMatchObject({
+    code: 'quota_exceeded',
+    message: expect.stringContaining('took 1 MB today'),
+  })
   const input = { alias: 'one-more', type: 'mcp', visibility: 'private' } as const
   await expect(createAgent(acme.store, input)).rejects.toMatchObject({ code: 'agent_limit_reached' })
   await createAgent(evil.store, input)
+})
+
+test('of two agents that are created at the same time, one is beyond the limit', async () => {
+  const { store } = grid.acme
+  await setLimits(store, { agents: 3 })
+  const created = await Promise.allSettled(['carol', 'dave'].map((alias) => createAgent(store, { alias })))
+
+  expect(created.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(created.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'agent_limit_reached' } })
 })
 
 test('its messages are kept as long as it says, and those of others as long as the settings say', async () => {
@@ -77,4 +102,16 @@ test('usage says what was sent on which day, to an admin key over REST, too', as
   const of = async (key: string) => await callRest(grid, key, 'GET /api/v1/usage')
   expect((await of(grid.acme.adminKey)).body).toEqual(used)
   expect((await of(grid.alice.key)).status).toBe(403)
+})
+
+test('usage has today and the 30 days before it, and a message to another account once', async () => {
+  await grid.evil.agent('desk', { visibility: 'public' })
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'desk', message: 'hi' })
+  const days = async () => (await usageOf(grid.acme.store)).days
+
+  grid.clock.now += 30 * day
+  await sweep(grid.store)
+  expect(await days()).toMatchObject([{ day: '2026-11-21', messages: 1 }])
+  grid.clock.now += day
+  expect(await days()).toEqual([])
 })

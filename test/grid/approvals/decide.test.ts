@@ -1,4 +1,5 @@
 /** Decisions under the conditions of their moment. docs/protocol/messages.md, "Held messages". */
+import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -7,7 +8,7 @@ import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { postA2a, send03 } from '../../support/a2a.ts'
+import { endpointOf, postA2a, send03, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
@@ -53,7 +54,8 @@ test('what a guardrail holds, owners and admins decide, and the approved text pa
   const { account: admin } = await member(grid, { role: 'admin' })
   const { account: other } = await member(grid, { role: 'member' })
   await send('harmless')
-  await send(`the ${secret}`)
+  const { held } = await send(`the ${secret}`)
+  expect(Date.parse(held.until)).toBe(grid.clock.now + 24 * hour)
 
   expect(await heldMessages(other)).toEqual([])
   expect(await waiting(admin)).toMatchObject({ rule: { id: null }, findings: [{ guardrail: 'alice outbound' }] })
@@ -83,12 +85,129 @@ test('an inbox that is full keeps the message held', async () => {
   expect(await heldMessages(ann)).toHaveLength(1)
 })
 
+test('what a guardrail found in a message that was held is recorded once', async () => {
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'flag' })
+  await send(`the ${secret}`)
+  await approveOne(ann)
+
+  expect(await read(grid.bob)).toMatchObject([{ flagged: true }])
+  expect(await rows(grid, 'SELECT action FROM verdicts WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
+})
+
+test('a remote agent is not told of a refusal', async () => {
+  await send()
+  await rows(grid, 'UPDATE agents SET remote_url = ? WHERE account_id = ? AND id = ?', [
+    ...['https://remote.example', grid.acme.id, grid.alice.id],
+  ])
+  await refuseOne(ann, 'No')
+
+  expect(await rows(grid, "SELECT 1 FROM messages WHERE account_id = ? AND type = 'system'", [grid.acme.id])).toEqual(
+    [],
+  )
+})
+
+test('a held artifact is whole when its task asks for something', async () => {
+  const task = await askFor(storeOf(grid, grid.alice), 'write a page')
+  await approveOne(ann)
+  await read(grid.bob)
+  const artifact = { id: 'page', append: true }
+  await tool(grid.bob, 'update_task', { task_id: task.id, text: 'half a page, ', artifact })
+  expect(await heldMessages(ann)).toEqual([])
+  await tool(grid.bob, 'update_task', { task_id: task.id, text: 'go on?', artifact, state: 'input-required' })
+
+  expect((await heldMessages(ann)).map(({ body }) => body)).toEqual(['half a page, go on?'])
+})
+
+test('a held message acknowledges what it answers', async () => {
+  await rows(grid, 'UPDATE approval_rules SET from_kind = ?, from_id = ? WHERE account_id = ?', [
+    ...['agent', grid.alice.id, grid.acme.id],
+  ])
+  await tool(grid.bob, 'send_message', { to: '@alice', message: 'a question' })
+  const { body: { lease_id } } = await callRest(grid, grid.alice.key, 'POST /api/v1/inbox/leases')
+  const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
+    ...{ to: '@bob', message: 'an answer', acks: { lease_id } },
+  })
+  expect(body).toMatchObject({ held: {} })
+
+  expect(await rows(grid, 'SELECT 1 FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
+})
+
 test('a conversation that is paused by then refuses the message, and says so', async () => {
   await send()
   await rows(grid, 'UPDATE conversation_turns SET paused_at = 1 WHERE account_id = ?', [grid.acme.id])
 
   expect(await approveOne(ann)).toMatchObject({ state: 'refused', reason: expect.stringContaining('is paused') })
   expect(await read(grid.alice)).toMatchObject([{ message: expect.stringContaining('is paused') }])
+})
+
+test.each([
+  ['its sender is deleted', 'was deleted', async () => {
+    await grid.acme.store.write([grid.acme.store.change.agents.softDelete(grid.alice.id, grid.clock.now)])
+  }],
+  ['another agent has the alias of its recipient', 'is another agent now', async () => {
+    await rows(grid, "UPDATE agents SET alias = 'robert' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
+    await grid.acme.agent('bob')
+  }],
+])('a message is refused at its approval if %s', async (_, reason, change) => {
+  await send()
+  await change()
+
+  expect(await approveOne(ann)).toMatchObject({ state: 'refused', reason: expect.stringContaining(reason) })
+  expect(await read(grid.bob)).toEqual([])
+})
+
+test('a message to a task that has ended by then is refused, and so is what its recipient said', async () => {
+  const alice = storeOf(grid, grid.alice)
+  for (const says of [grid.alice, grid.bob]) {
+    const task = await askFor(alice, `asked by ${says.alias}`)
+    await approveOne(ann)
+    await read(grid.bob)
+    if (says === grid.bob) await tool(grid.bob, 'update_task', { task_id: task.id, text: 'late' })
+    else {await postA2a(
+        grid,
+        grid.alice.key,
+        send10({ taskId: task.id, contextId: task.contextId }),
+        {},
+        endpointOf(grid.bob),
+      )}
+    const end = "UPDATE tasks SET state = 'failed', expires_at = NULL WHERE account_id = ? AND id = ?"
+    await rows(grid, end, [grid.acme.id, task.id])
+
+    expect(await approveOne(ann)).toMatchObject({ state: 'refused', reason: expect.stringContaining('terminal') })
+  }
+  expect(await read(grid.bob)).toMatchObject([{ type: 'system' }])
+})
+
+test('a reason is not empty and has at most 1,000 characters', async () => {
+  await send()
+  for (const reason of [' \u200b', 'x'.repeat(1_001)]) {
+    await expect(refuseOne(ann, reason)).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'reason' } })
+  }
+  await refuseOne(ann, 'x'.repeat(1_000))
+})
+
+test('an edit passes the checks of a text', async () => {
+  await send()
+  const { id, hash } = await waiting(ann)
+  await expect(approve(ann, { id, hash, text: '' })).rejects.toMatchObject({ code: 'invalid_input' })
+  await approve(ann, { id, hash, text: 'one\u200b two' })
+
+  expect(await read(grid.bob)).toMatchObject([{ message: 'one two' }])
+})
+
+test('the file of a held message is read by who decides', async () => {
+  const bytes = Buffer.alloc(70_000, 'a')
+  const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes: bytes.length })
+  await grid.request(`/api/v1/parts/${body.part_id}?offset=0`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/octet-stream' },
+    body: bytes,
+  })
+  await send('see', { parts: [{ part_id: body.part_id }] })
+  const { id, parts: [part] } = await waiting(ann)
+
+  const file = await heldPartOf(ann, id, String(part.part_id))
+  expect((await file.bytes(0, file.length)).equals(bytes)).toBe(true)
 })
 
 test('a post reaches those who are members when it is approved', async () => {

@@ -6,6 +6,7 @@ import { approve, refuse } from '../../../src/grid/approvals/decide.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { hour, second } from '../../../src/lib/time.ts'
 import { expireHeldMessages } from '../../../src/worker/retention.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
@@ -157,11 +158,43 @@ onEachDatabase((open) => {
     await approve(member1, { id, hash })
   })
 
-  test('without a member whom the rule names, the owners decide; nobody decides on their own message', async () => {
+  test('without a member whom the rule names, the owners decide', async () => {
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
-    await hold(grid.acme.store, { deciders: ['gone'] })
+    const { person: vic, account: viewer } = await member(grid, { role: 'viewer' })
+    const { account: admin } = await member(grid, { role: 'admin' })
+    await hold(grid.acme.store, { deciders: ['gone', vic.id] })
     await send()
+
     expect(await heldMessages(ann)).toHaveLength(1)
+    for (const account of [viewer, admin]) expect(await heldMessages(account)).toEqual([])
+    await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
+    const { person: bea, account: named } = await member(grid)
+    await hold(grid.acme.store, { deciders: [bea.id, vic.id] })
+    await send()
+    expect(await heldMessages(named)).toHaveLength(1)
+    expect(await heldMessages(viewer)).toEqual([])
+  })
+
+  test('nobody decides on their own message: not an owner, nor who is named alone or with others', async () => {
+    await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
+    const { person, account: cleo, seat } = await seated(grid, 'cleo', { role: 'owner' })
+    const { person: named, account: bea } = await member(grid, { name: 'Bea' })
+    await rows(
+      grid,
+      "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)",
+      [grid.acme.id, seat.agentId],
+    )
+    for (const deciders of [[], [person.id], [person.id, named.id]]) {
+      await hold(grid.acme.store, { fromKind: 'people', deciders })
+      await sendMessage(cleo, seat, { to: '@bob', text: 'mine' })
+      const decider = deciders.length === 2 ? bea : ann
+
+      expect(await heldMessages(cleo)).toEqual([])
+      const { id, hash } = await waiting(decider)
+      await expect(approve(cleo, { id, hash })).rejects.toMatchObject({ code: 'message_not_found' })
+      await approve(decider, { id, hash })
+      await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
+    }
   })
 
   test('a task stays submitted with a status that says it is held; a refusal rejects it', async () => {

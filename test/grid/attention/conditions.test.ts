@@ -3,14 +3,18 @@ import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention.ts'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
+import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { echo, pausedConversation } from '../../support/echoes.ts'
-import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { person } from '../../support/people.ts'
+import { failTasks } from '../../../src/worker/retention.ts'
+import { askFor } from '../../support/tasks.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -37,6 +41,61 @@ test('an agent that has not read for an hour is told, with how much waits since 
   }])
   await readMessages(storeOf(grid, grid.bob), {})
   expect(await kinds()).toEqual([])
+})
+
+test('an inbox needs a person from 80 % of its quota on, and when it refuses other accounts', async () => {
+  grid = await testGrid({ env: { UNREAD_PER_INBOX: '10' } })
+  const desk = await grid.acme.agent('desk', { visibility: 'public' })
+  const refuse = async (from: TestAgent, alias: string) => {
+    const refused = sendMessage(storeOf(grid, from), { to: alias, text: 'hi' })
+    await expect(refused).rejects.toMatchObject({ code: 'quota_exceeded' })
+  }
+  const level = async () => (await found()).find(({ kind }) => kind === 'inbox')?.level
+  for (let n = 0; n < 7; n++) await send('hi')
+  for (let n = 0; n < 2; n++) await sendMessage(storeOf(grid, grid.eve), { to: 'desk', text: 'hi' })
+  expect(await kinds()).toEqual([])
+
+  await send('hi')
+  expect(await found()).toEqual([{
+    ...{ kind: 'inbox', subject: grid.bob.id, since: null, level: 1 },
+    of: { agentId: grid.bob.id, alias: 'bob', unread: 8, max: 10, refused: 0 },
+  }])
+  for (let n = 0; n < 2; n++) await send('hi')
+  expect(await level()).toBe(2)
+  for (let n = 0; n < 3; n++) await refuse(grid.alice, 'bob')
+  await waitFor('the count', async () => await level() === 3)
+
+  await readMessages(storeOf(grid, grid.bob), {})
+  expect(await kinds()).toEqual([])
+  await refuse(grid.eve, 'desk')
+  await waitFor('the count', async () => (await kinds()).length > 0)
+  expect(await found()).toMatchObject([{ kind: 'inbox', subject: desk.id, of: { unread: 2, max: 10, refused: 1 } }])
+  grid.clock.now += hour - 1
+  expect(await kinds()).toEqual(['inbox'])
+  await readMessages(storeOf(grid, desk), {})
+  expect(await kinds()).toEqual([])
+})
+
+test('a task that is quiet for an hour needs a person until there is news of it', async () => {
+  const alice = storeOf(grid, grid.alice)
+  const bob = storeOf(grid, grid.bob)
+  const { id } = await askFor(alice, 'a long job')
+  await readMessages(bob, {})
+  const since = grid.clock.now
+  grid.clock.now += hour - 1
+  await failTasks(grid.store)
+  expect(await kinds()).toEqual([])
+  grid.clock.now += 1
+  await failTasks(grid.store)
+  grid.clock.now += hour
+
+  expect(await found()).toMatchObject([
+    { kind: 'task', subject: id, since, level: 1, of: { state: 'working', client: 'alice', recipient: 'bob' } },
+  ])
+  await updateTask(bob, { taskId: id, text: 'part one', artifact: { id: 'a' } })
+  expect(await kinds()).toEqual([])
+  await updateTask(bob, { taskId: id, state: 'failed' })
+  expect(await found()).toMatchObject([{ kind: 'task', subject: id, since: grid.clock.now, level: 2 }])
 })
 
 test('who wrote an unread message is told to those who may read it', async () => {

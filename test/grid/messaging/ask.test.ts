@@ -2,8 +2,10 @@
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { ask, type Asked } from '../../../src/grid/messaging/ask.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
+import { leaseMessages } from '../../../src/grid/messaging/timed-leases.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
 import { waitForMessages, type WaitOptions } from '../../../src/grid/messaging/wait-for-messages.ts'
@@ -12,7 +14,9 @@ import { expireMessages } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
+import { hold, refuseOne } from '../../support/held.ts'
 import { sendMessage } from '../../support/messaging.ts'
+import { member, seated } from '../../support/seats.ts'
 
 let grid: TestGrid
 let idle: ReturnType<typeof followIdle>
@@ -115,6 +119,40 @@ test('without an answer in time, a note says what became of the message, and a l
   expect(await textsOf(readMessages(alice, {}))).toEqual(['three'])
 })
 
+test.each([
+  ['holds', /^@bob took it 4 s after it was sent and works on it\. The answer will come/],
+  ['has not read', /^@bob has not read it yet\. The answer will come/],
+])('the note says that the recipient %s the message', async (what, note) => {
+  const asking = asked({ text: 'how many?' }, { seconds: 0.2 })
+  await idle(1)
+  grid.clock.now += 4_000
+  if (what === 'holds') await leaseMessages(bob, {})
+
+  expect((await asking).answer!.note).toMatch(note)
+})
+
+test('the note on a post says how many members have read it', async () => {
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
+  const asking = asked({ to: '#team', text: 'who?' }, { seconds: 0.2 })
+  await idle(1)
+  await questions()
+
+  expect((await asking).answer!.note).toMatch(/^No member has answered yet; 1 have read it\. The answer will come/)
+})
+
+test('the note says that a message waits for a person, and the reason of a refusal is its answer', async () => {
+  await hold(grid.acme.store)
+  const held = await asked({ text: 'how many?' }, { seconds: 0.05 })
+  expect(held.answer!.note).toMatch(/^It waits for the approval of a person\. .+ The answer will come/)
+  const { account: ann } = await member(grid, { role: 'owner' })
+  await refuseOne(ann, 'No')
+
+  const asking = asked({ text: 'how many?' })
+  await idle(1)
+  await refuseOne(ann, 'No')
+  expect((await asking).answer!.messages).toMatchObject([{ type: 'system', message: expect.stringContaining('No') }])
+})
+
 test('a caller that leaves finds the answer in its inbox', async () => {
   const connection = new AbortController()
   const asking = asked({ text: 'how many?' }, { seconds: 50, connection })
@@ -132,6 +170,17 @@ test('a call does not wait for an agent that was never here', async () => {
   expect((await asked({ to: '@carol', text: 'how many?' })).answer!.note).toContain('@carol was never here')
 })
 
+test('a person and a remote agent are waited for, although neither ever makes a call', async () => {
+  const { account: olga } = await seated(grid, 'olga')
+  const robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example/' })
+  const asking = ['@olga', '@robot'].map((to) => asked({ to, text: 'how many?' }))
+  await idle(2)
+  await writeMessage(olga, { to: '@alice', text: 'three' })
+  await sendMessage(storeOf(grid, robot), { to: '@alice', text: 'four' })
+
+  expect(await Promise.all(asking.map(answerOf))).toEqual([['three'], ['four']])
+})
+
 test('a call does not wait for a remote agent that is paused', async () => {
   const robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example/' })
   await grid.acme.store.write([grid.acme.store.change.remoteAgents.pause(robot.id, grid.clock.now)])
@@ -147,6 +196,25 @@ test('a call does not wait for an agent that waits for its answer', async () => 
   await sendMessage(bob, { to: '@alice', text: 'three', conversationId: 'eggs' })
 
   expect(await answerOf(asking)).toEqual(['three'])
+})
+
+test('an agent that waits for another one, or has its answer already, is waited for', async () => {
+  const asBob = (to: string) => ask(bob, callingAgent(bob.actor), { to, text: 'of what?' }, { seconds: 50 })
+  const carol = storeOf(grid, await grid.acme.agent('carol'))
+  await carol.write([carol.change.agents.markSeen(callingAgent(carol.actor).agentId, grid.clock.now)])
+  const ofAlice = asBob('@alice')
+  await idle(1)
+  await sendMessage(alice, { to: '@bob', text: 'of eggs' })
+  expect(await answerOf(ofAlice)).toEqual(['of eggs'])
+  const ofCarol = asBob('@carol')
+  await idle(1)
+
+  const asking = asked({ text: 'how many?' })
+  await idle(2)
+  await sendMessage(bob, { to: '@alice', text: 'three' })
+  expect(await answerOf(asking)).toEqual(['three'])
+  await sendMessage(carol, { to: '@bob', text: 'of eggs' })
+  await ofCarol
 })
 
 test('a message of a client of A2A that begins a task answers nothing', async () => {
@@ -180,6 +248,19 @@ test('a repeat gets the same receipt and the same answer, read or not', async ()
   expect(second.answer!.messages).toMatchObject([{ message: 'three', redelivered: true }])
   expect(third.answer!.messages).toMatchObject([{ message: 'three', replayed: true }])
   expect(third.answer!.lease).toBeUndefined()
+})
+
+test('a repeat takes the reply that has come since, before other messages and none from before the question', async () => {
+  await sendMessage(bob, { to: '@alice', text: 'from before' })
+  const input = { text: 'how many?', idempotencyKey: 'k' }
+  const { sent } = await asked(input, { seconds: 0.05 })
+  const again = asked(input, { seconds: 0.05 })
+  expect(await answerOf(again)).toEqual([])
+  await sendMessage(bob, { to: '@alice', text: 'by the way' })
+  await sendMessage(bob, { to: '@alice', text: 'three', replyToMessageId: sent.id })
+
+  expect(await answerOf(asked(input))).toEqual(['three'])
+  expect(await textsOf(readMessages(alice, {}))).toEqual(['from before', 'by the way'])
 })
 
 test('a repeat waits on when the first call gives up beside it', async () => {

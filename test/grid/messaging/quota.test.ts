@@ -7,6 +7,7 @@ import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAccount, TestAgent, TestGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 
@@ -51,8 +52,8 @@ onEachDatabase((open) => {
     const sent = await usedBytes(grid.evil)
     expect(sent).toBe(0)
     await createChannel(grid.evil.store, { name: 'all', members: ['eve', ...await mates(4)] })
-    await send(grid.eve, '#all')
-    expect(await usedBytes(grid.evil)).toBe('hi'.length + 5 * 500)
+    await send(grid.eve, '#all', { message: 'höi' })
+    expect(await usedBytes(grid.evil)).toBe(Buffer.byteLength('höi') + 5 * 500)
   })
 
   test.each([false, true])('the chunks of artifacts count like messages (appended: %s)', async (append) => {
@@ -90,7 +91,7 @@ onEachDatabase((open) => {
   })
 
   test('strangers cannot fill an inbox for its own account', async () => {
-    grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
+    grid = await open({ env: { UNREAD_PER_INBOX: '6' } })
     const desk = await grid.acme.agent('desk', { visibility: 'public' })
     const mallory = await grid.evil.agent('mallory')
     await send(grid.eve, '@desk')
@@ -102,12 +103,53 @@ onEachDatabase((open) => {
     }
 
     for (const sender of [grid.eve, mallory]) expect(await send(sender, '@desk')).toEqual(refused)
-    for (let n = 0; n < 8; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
+    for (let n = 0; n < 4; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
     expect(await send(grid.alice, '@desk')).toMatchObject({ code: 'quota_exceeded' })
     expect(await send(grid.eve, '@desk')).toEqual(refused)
 
     await callTool(grid, desk.key, 'read_messages')
     expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
+  })
+
+  test('from 80 % on, the receipt says how full the inbox is, and how many messages it refused on this day', async () => {
+    grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
+    await grid.acme.agent('desk', { visibility: 'public' })
+    for (let n = 0; n < 7; n++) {
+      const receipt = await send(grid.alice, '@bob')
+      expect(receipt).not.toHaveProperty('recipient_inbox')
+      expect(receipt).not.toHaveProperty('note')
+    }
+    const nearly = {
+      recipient_inbox: { unread: 8, max: 10, refused: 0 },
+      note: 'The inbox of @bob is 80 % full.',
+    }
+    expect(await send(grid.alice, '@bob', { idempotency_key: 'k' })).toMatchObject(nearly)
+    await send(grid.alice, '@bob')
+    expect(await send(grid.alice, '@bob')).toMatchObject({
+      recipient_inbox: { unread: 10, max: 10, refused: 0 },
+      note: 'The inbox of @bob is full now, and refuses further messages.',
+    })
+    expect(await send(grid.alice, '@bob', { idempotency_key: 'k' })).toMatchObject(nearly)
+
+    for (let n = 1; n <= 2; n++) {
+      expect(await send(grid.alice, '@bob')).toMatchObject({ code: 'quota_exceeded' })
+      await refusedBy(grid.bob, n)
+    }
+    await callTool(grid, grid.bob.key, 'read_messages', { limit: 2 })
+    expect(await send(grid.alice, '@bob')).toMatchObject({ recipient_inbox: { unread: 9, max: 10, refused: 2 } })
+    grid.clock.now += 15 * hour
+    expect(await send(grid.alice, '@bob')).toMatchObject({ recipient_inbox: { unread: 10, max: 10, refused: 0 } })
+    expect(await send(grid.alice, '@bob')).toMatchObject({ code: 'quota_exceeded' })
+    await refusedBy(grid.bob, 1)
+  })
+
+  test('an inbox counts what it refuses of other accounts, and tells them nothing', async () => {
+    grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
+    const desk = await grid.acme.agent('desk', { visibility: 'public' })
+    for (let n = 0; n < 2; n++) expect(await send(grid.eve, '@desk')).not.toHaveProperty('recipient_inbox')
+    expect(await send(grid.eve, '@desk')).toMatchObject({ code: 'quota_exceeded' })
+
+    await refusedBy(desk, 1)
   })
 
   test('a refused send counts nothing, and 0 switches a quota off', async () => {
@@ -138,6 +180,17 @@ onEachDatabase((open) => {
 
 async function send(from: TestAgent, to: string, more: object = {}, by: TestGrid = grid) {
   return await answer(from.key, 'send_message', { to, message: 'hi', ...more }, by)
+}
+
+/** The count is stored a moment after the refusal. */
+async function refusedBy({ id }: TestAgent, refused: number) {
+  await waitFor('the count', async () => {
+    const [row] = await rows(grid, 'SELECT refused FROM agent_numbers WHERE account_id = ? AND agent_id = ?', [
+      grid.acme.id,
+      id,
+    ])
+    return row.refused === refused
+  })
 }
 
 async function askBob() {

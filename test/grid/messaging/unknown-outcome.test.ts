@@ -7,6 +7,7 @@ import { connect } from '../../../src/store/driver/remote-client.ts'
 import { LeaseRecovery } from '../../../src/worker/leases.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { post } from '../../support/inbox.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
@@ -81,6 +82,24 @@ test('a claim that the database carries out long after it was refused takes noth
   // What keeps the late claim from leasing is removed.
   expect([marked, await leases()]).toEqual([1, 0])
 })
+
+test.each([undefined, 'k'])(
+  'a send with next whose commit got no answer gives its messages back, or with the key %s to its repeat',
+  async (key) => {
+    await send('hi')
+    const answer = () => post(grid, grid.bob.key, { to: '@alice', message: 'answer', next: {} }, key)
+    outcomes = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
+    expect((await answer()).status).toBe(503)
+    // Its commit comes after the one that would give them back.
+    await send('later')
+    const { messages } = key === undefined
+      ? { messages: (await callTool(grid, grid.bob.key, 'read_messages')).text }
+      : (await answer()).body.next
+
+    expect(messages.map(({ message, redelivered }: Record<string, unknown>) => [message, redelivered]))
+      .toEqual(key === undefined ? [['hi', true], ['later', undefined]] : [['hi', undefined]])
+  },
+)
 
 async function send(text: string) {
   return await sendMessage(await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`), { to: 'bob', text })

@@ -1,4 +1,7 @@
+import { Buffer } from 'node:buffer'
 import type { Actor } from '../../../src/auth/actor.ts'
+import { GridError } from '../../../src/errors.ts'
+import { setPaused } from '../../../src/grid/remote-agents/manage.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -23,14 +26,15 @@ import {
 
 let grid: TestGrid
 let remote: RemoteAgent
-let lines: RemoteLines
+/** Made with the first step, because a send starts it soon. */
+let lines: RemoteLines | undefined
 
 beforeEach(async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-  lines = new RemoteLines(grid.store)
 })
 afterEach(async () => {
-  await lines.stop()
+  await lines?.stop()
+  lines = undefined
   await remote.close()
   await grid.close()
 })
@@ -49,6 +53,7 @@ async function withRemote(answer: (call: RemoteCall) => Answer, card?: object, m
 /** Everything that is due now is tried. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
+  lines ??= new RemoteLines(grid.store)
   await lines.run()
   await lines.settled()
 }
@@ -200,6 +205,7 @@ test('the timeline of an agent that answers at once is in order', async () => {
   let { now } = grid.clock
   Object.defineProperty(grid.clock, 'now', { get: () => ++now })
 
+  lines = new RemoteLines(grid.store)
   await lines.run()
   await lines.settled()
 
@@ -249,12 +255,14 @@ test('another sender does not get into a conversation by naming it', async () =>
 
 test('the sender is told of a failure whose words are too long or blocked', async () => {
   await withRemote(() => taskResult('t1', 'FAILED', { said: `swordfish ${'x'.repeat(20_000)}` }))
-  await send('one')
+  const { message_id } = await send('one')
   await step()
   await guard(grid.acme, 'alice', { direction: 'inbound', action: 'block' })
   await send('two')
   await step()
 
+  const failed = (await timeline(message_id)).find(([event]: string[]) => event === 'failed')
+  expect(failed![1].length).toBeLessThan(250)
   const messages = await read()
   const types = messages.map(({ type }: { type: string }) => type)
   expect(types).toEqual(['agent', 'system', 'system'])
@@ -276,28 +284,30 @@ test('a server that is out of order is tried again later, with the same ids, and
   await send('later')
 
   await step()
-  await step(4_999)
-  expect(remote.calls).toHaveLength(1)
-  await step(1)
-  expect(remote.calls).toHaveLength(2)
+  const [second, minute, hour] = [1_000, 60_000, 3_600_000]
+  for (const [n, pause] of [5 * second, 30 * second, 2 * minute, 10 * minute, hour, hour, hour].entries()) {
+    await step(pause - 1)
+    expect(remote.calls).toHaveLength(n + 1)
+    await step(1)
+    expect(remote.calls).toHaveLength(n + 2)
+  }
   expect(new Set(remote.calls.map(({ params }) => params.message!.messageId))).toEqual(new Set([message_id]))
 
-  for (let hour = 0; hour < 27; hour++) await step(3_600_000)
+  for (let n = 0; n < 24; n++) await step(hour)
   const [notice] = await read()
   expect(notice).toMatchObject({ type: 'system', reply_to_message_id: message_id })
   expect(notice.message).toContain('24 hours')
 })
 
 /** Units that contain `sql` are not stored, until this is undone. */
-function failing(sql: string): () => void {
+function failing(sql: string, error = new Error('not stored')): () => void {
   const { account } = grid.store
   const opened = account.bind(grid.store)
   const isMeant = (statements: { sql: string }[]) => statements.some((statement) => statement.sql.includes(sql))
   Object.assign(grid.store, {
     account(id: string, actor: Actor): AccountStore {
       const { write, ...rest } = opened(id, actor)
-      const refuse = (statements: Statement[]) =>
-        isMeant(statements) ? Promise.reject(new Error('not stored')) : write(statements)
+      const refuse = (statements: Statement[]) => isMeant(statements) ? Promise.reject(error) : write(statements)
       return { ...rest, write: refuse }
     },
   })
@@ -319,6 +329,62 @@ test.each([
 
   expect(remote.calls.length).toBeGreaterThan(1)
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual([text])
+})
+
+test('another answer to the same message, after a unit that was lost, is neither told nor a failure', async () => {
+  let answers = 0
+  await withRemote(() => messageResult(`answer ${++answers}`))
+  const { message_id } = await send('What is 6 times 7?')
+  const restore = failing("SET state = 'read'")
+  await step()
+  restore()
+  await step(10_000)
+
+  expect(answers).toBe(2)
+  expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['answer 1'])
+  expect((await timeline(message_id)).map(([event]: string[]) => event)).not.toContain('failed')
+})
+
+test.each(['storage_full', 'unavailable', 'guardrail_unavailable'] as const)(
+  'an answer that cannot be stored for a while (%s) is stored later',
+  async (code) => {
+    await withRemote(() => messageResult('42'))
+    await send('What is 6 times 7?')
+    const restore = failing('INSERT INTO messages', new GridError(code, 'Try again.'))
+    await step()
+    restore()
+    expect(await read()).toEqual([])
+
+    await step(10_000)
+
+    expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['42'])
+  },
+)
+
+test('a file of 1 MiB goes to the agent, and the sender is told of one that is longer', async () => {
+  await withRemote(() => messageResult('ok'))
+  const file = async (bytes: number) => {
+    const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes })
+    const headers = { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/octet-stream' }
+    const path = `/api/v1/parts/${body.part_id}?offset=0`
+    expect((await grid.request(path, { method: 'PUT', headers, body: Buffer.alloc(bytes, 7) })).status).toBe(200)
+    return { part_id: body.part_id }
+  }
+  await send('fits', { parts: [await file(2 ** 20)] })
+  const { message_id } = await send('is too long', { parts: [await file(2 ** 20 + 1)] })
+  await step()
+  await step()
+
+  const got = remote.calls.map(({ params }) => params.message!.parts)
+  expect(got).toEqual([[
+    { text: 'fits' },
+    expect.objectContaining({ raw: Buffer.alloc(2 ** 20, 7).toString('base64') }),
+  ]])
+  const notice = (await read()).find(({ type }: { type: string }) => type === 'system')
+  expect(notice).toMatchObject({
+    reply_to_message_id: message_id,
+    message: expect.stringContaining('can have at most 1048576 bytes, and one has 1048577.'),
+  })
 })
 
 test('a failure that cannot be stored does not hold the line', async () => {
@@ -352,6 +418,61 @@ test('a line that another process of a shared database holds is left to it', asy
   await grid.store.write([{ sql: 'DELETE FROM instances WHERE id = ?', args: [other] }])
   await step()
   expect(remote.calls).toHaveLength(1)
+})
+
+test('a failure that the database does not take is stored later, and the message is sent again', async () => {
+  await withRemote(() => ({ status: 503 }))
+  await send('hello')
+  const restore = failing('unanswered = unanswered +')
+  await step()
+  restore()
+  await grid.store.drained()
+  await step(60_000)
+
+  expect(remote.calls).toHaveLength(2)
+})
+
+test('the card is read again after an hour; one that is out of reach goes on to count, one that refuses does not', async () => {
+  await withRemote(() => messageResult('ok'))
+  const { port } = new URL(remote.url)
+  /** Whether the card was read for a message. */
+  const isReadAfter = async (ms: number) => {
+    const before = remote.cardHeaders.length
+    grid.clock.now += ms
+    await send('hello')
+    await step()
+    return remote.cardHeaders.length > before
+  }
+  expect(await isReadAfter(3_599_999)).toBe(false)
+  expect(await isReadAfter(1)).toBe(true)
+  expect(await isReadAfter(1)).toBe(false)
+
+  const restart = async (card: object | ((url: string) => object)) => {
+    await remote.close()
+    remote = await remoteAgent(() => messageResult('ok'), card, Number(port))
+  }
+  await restart(() => ({}))
+  expect(await isReadAfter(3_600_000)).toBe(true)
+  expect(remote.calls).toHaveLength(1)
+  const elsewhere = { url: 'http://127.0.0.1:1025/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+  await restart({ supportedInterfaces: [elsewhere] })
+  await send('refused')
+  await step()
+  expect(remote.calls).toEqual([])
+  expect((await read()).at(-1).message).toContain('names endpoints on another server only')
+})
+
+test('who resumes one agent changes nothing for the messages to another that fail', async () => {
+  await withRemote(() => ({ status: 503 }))
+  await grid.acme.agent('paused-robot', { type: 'a2a', remoteUrl: remote.url })
+  await send('hello')
+  await step()
+  await step(5_000)
+  await setPaused(grid.acme.store, 'paused-robot', true)
+  await setPaused(grid.acme.store, 'paused-robot', false)
+  await step()
+
+  expect(remote.calls).toHaveLength(2)
 })
 
 test('an endpoint on another server than the card is not used, and gets no token', async () => {
@@ -448,7 +569,17 @@ test('agents of other accounts have a limit an hour in all, and those of its own
     ),
   })
   expect((await send('mine')).message_id).toBeDefined()
-  grid.clock.now += 3_600_000 - 60_000 + 1
+  const another = {
+    alias: 'robot-two',
+    type: 'a2a',
+    visibility: 'public',
+    remoteUrl: remote.url,
+    remoteToken: 'secret',
+  }
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', another)
+  expect((await callTool(grid, frank.key, 'send_message', { to: '@robot-two', message: 'hi' })).text.message_id)
+    .toBeDefined()
+  grid.clock.now += 3_600_000 - 60_000
   expect((await callTool(grid, frank.key, 'send_message', { to: '@robot', message: 'later' })).text.message_id)
     .toBeDefined()
 })

@@ -150,6 +150,7 @@ test.each<[string, Answer]>([
   ['no result', { raw: '{"jsonrpc":"2.0","id":1}', headers: json }],
   ['another id', { raw: '{"jsonrpc":"2.0","id":"another","result":{"message":{"messageId":"m"}}}', headers: json }],
   ['an id of 300 characters', taskResult('t'.repeat(300), 'WORKING')],
+  ['an id with an invisible character', taskResult('t\u200b1', 'WORKING')],
   ['an empty answer', { status: 204 }],
 ])('a message that is answered three times with %s is parked', async (_, useless) => {
   answer = (text) => text === 'bad' ? useless : messageResult('ok')
@@ -170,7 +171,10 @@ test.each<[string, Answer]>([
 })
 
 test.each<[string, Answer]>([
+  ['408', { status: 408 }],
+  ['425', { status: 425 }],
   ['429', { status: 429 }],
+  ['a page of 5 MiB with 502', (response) => response.writeHead(502).end('x'.repeat(5 * 2 ** 20))],
   ['an HTML page of a proxy with 502', (response) => response.writeHead(502).end('<html>')],
   ['an internal error of JSON-RPC', { error: { code: -32603, message: 'busy' } }],
   ['half an answer', (response) => {
@@ -187,6 +191,73 @@ test.each<[string, Answer]>([
   await step(60 * minute)
 
   expect((await statusOf(id)).delivery).toBe('delivered')
+})
+
+test('answers of no use are counted for each message', async () => {
+  let answers = 0
+  answer = () => ++answers % 3 === 0 ? messageResult('ok') : { raw: '<html>', headers: { 'content-type': 'text/html' } }
+  const ids = [await send('one'), await send('two')]
+  for (let n = 0; n < 8; n++) await step(minute)
+
+  expect(texts()).toEqual(['one', 'one', 'one', 'two', 'two', 'two'])
+  expect(await Promise.all(ids.map(async (id) => (await statusOf(id)).delivery))).toEqual(['delivered', 'delivered'])
+})
+
+test('a message that reached the server keeps its time when one of another sender is accepted', async () => {
+  answer = (text) => text === 'bad' ? { status: 503 } : messageResult('ok')
+  const bad = await send('bad')
+  await step()
+  await send('good', grid.bob)
+  await step(second)
+  await step()
+
+  expect(texts()).toEqual(['bad', 'good'])
+  expect((await statusOf(bad)).timeline).toEqual(['stored', 'sent 1'])
+  await step(4 * second)
+  expect(texts()).toEqual(['bad', 'good', 'bad'])
+})
+
+test('of each sender the message that fails is the one that was sent', async () => {
+  answer = () => ({ status: 503 })
+  await send('of bob', grid.bob)
+  const ids = [await send('of alice'), await send('behind it')]
+  await step()
+
+  expect(await Promise.all(ids.map(async (id) => (await statusOf(id)).timeline))).toEqual([['stored', 'sent 1'], [
+    'stored',
+  ]])
+})
+
+test('after three failures in a row a server is left alone, at most for a minute, and then gets one request', async () => {
+  answer = () => ({ status: 503 })
+  // A send starts them soon, and here all are to begin at once.
+  await lines.stop()
+  for (let n = 0; n < 4; n++) {
+    await create(`robot-${n}`)
+    await send('hello', grid.alice, `@robot-${n}`)
+  }
+  lines = new RemoteLines(grid.store)
+  await step()
+  expect(texts()).toHaveLength(4)
+  await send('another')
+  await step(10 * second - 1)
+  expect(texts()).toHaveLength(4)
+  expect(grid.store.outbound.pausedServers).toBe(1)
+  await step(1)
+  expect(texts()).toHaveLength(5)
+  // Each further failure doubles the pause.
+  for (let n = 0; n < 6; n++) await step(2 * minute)
+  const before = texts().length
+  answer = () => messageResult('ok')
+  await step(minute)
+  expect(texts()).toHaveLength(before + 1)
+
+  // A server that answers gets all that waits.
+  await waitFor('all messages', async () => {
+    await step(minute)
+    return (await read()).length > 0 && texts().length > before + 4
+  })
+  expect(grid.store.outbound.pausedServers).toBe(0)
 })
 
 test('once a server is reached again, messages that never got to it are sent at once', async () => {

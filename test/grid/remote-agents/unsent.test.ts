@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { expireMessages } from '../../../src/worker/retention.ts'
+import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, messageResult, type RemoteAgent, remoteAgent } from '../../support/remote-agent.ts'
@@ -75,8 +76,15 @@ test('what is being sent does not end, but the message behind it does', async ()
   expect(await retract(later)).toBe('retracted')
 })
 
-test('a message that may have arrived does not end, and is sent again after its time', async () => {
-  answer = { status: 503 }
+test.each<[string, Answer]>([
+  ['a server that fails', { status: 503 }],
+  ['one that does not answer in time', 'hang'],
+])('a message that may have arrived at %s does not end, and is sent again after its time', async (_, failure) => {
+  await grid.store.write([{
+    sql: 'UPDATE remote_agents SET answer_ms = 200 WHERE account_id = ?',
+    args: [grid.acme.id],
+  }])
+  answer = failure
   const id = await send({ expires_in_seconds: 10 })
   await step()
   expect(await retract(id)).toBe('message_read')
@@ -108,4 +116,23 @@ test('a message that the server refused was sent', async () => {
 
   expect(await deliveryOf(id)).toBe('failed')
   expect(await retract(id)).toBe('message_read')
+})
+
+test('a request that the end of the process breaks off is no failure, and the next process sends it again', async () => {
+  answer = 'hang'
+  const id = await send()
+  const stopped = await start()
+  await waitFor('the request', () => remote.calls.length === 1)
+  await stopped.stop()
+  const failed = 'SELECT attempts, failing_since, error FROM remote_senders WHERE account_id = ?'
+  expect(await rows(grid, failed, [grid.acme.id])).toEqual([{ attempts: 0, failing_since: null, error: null }])
+
+  await grid.store.write([{
+    sql: 'UPDATE remote_senders SET held_by = ? WHERE account_id = ?',
+    args: [`${'b'.repeat(36)} 1`, grid.acme.id],
+  }])
+  lines = undefined
+  answer = messageResult('ok')
+  await step()
+  expect([remote.calls.length, await deliveryOf(id)]).toEqual([2, 'delivered'])
 })

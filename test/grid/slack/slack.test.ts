@@ -6,7 +6,13 @@ import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrail
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { setMemberRole } from '../../../src/grid/people/team.ts'
 import { followLog } from '../../../src/worker/followers.ts'
-import { askToLinkSlack, connectSlack, disconnectSlack, tellOfSlack } from '../../../src/grid/slack/connect.ts'
+import {
+  askToLinkSlack,
+  connectSlack,
+  disconnectSlack,
+  tellOfSlack,
+  unlinkSlack,
+} from '../../../src/grid/slack/connect.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { fromSlackText } from '../../../src/remote/slack.ts'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
@@ -23,9 +29,11 @@ let slack: SlackServer
 let lines: RemoteLines
 let path: string
 let channel: string
+const space = { free: 2 ** 40, total: 2 ** 40 }
 beforeEach(async () => {
   slack = await startSlack()
-  grid = await testGrid({ safeFetch: slack.safeFetch })
+  space.free = space.total
+  grid = await testGrid({ safeFetch: slack.safeFetch, readSpace: () => Promise.resolve(space) })
   lines = new RemoteLines(grid.store)
   channel = (await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })).channel.id
   const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
@@ -91,7 +99,9 @@ test('a post appears in Slack with the alias and without mentions, and replies s
     ['@alice', 'another topic', undefined],
     ['@bob', 'of the same topic', '9.003'],
   ])
-  expect(slack.posts[0]).toMatchObject({ channel: 'C01', icon_emoji: expect.stringMatching(/^:\w+:$/) })
+  expect(slack.posts[0]).toMatchObject({
+    ...{ channel: 'C01', icon_emoji: expect.stringMatching(/^:\w+:$/), parse: 'none', link_names: false },
+  })
 })
 
 test('a post is cut by its escaped length, with a link to the whole message', async () => {
@@ -108,7 +118,7 @@ test('a post is cut by its escaped length, with a link to the whole message', as
 
 test('a post waits as long as Slack asks, later ones wait behind it, and a post that Slack refuses does not hold them', async () => {
   slack.troubles.push({ status: 429, headers: { 'retry-after': '90' } })
-  await post('one')
+  const { id } = await post('one')
   await post('two')
   await step()
   expect(slack.posts).toEqual([])
@@ -117,6 +127,10 @@ test('a post waits as long as Slack asks, later ones wait behind it, and a post 
   slack.troubles.push({ error: 'msg_too_long' })
   await step(second)
   expect(slack.posts.map(({ text }) => text)).toEqual(['two'])
+  const parked = await rows(grid, "SELECT message_id FROM deliveries WHERE account_id = ? AND state = 'parked'", [
+    grid.acme.id,
+  ])
+  expect(parked).toEqual([{ message_id: id }])
 })
 
 test('what an unlinked person writes in Slack comes with their name, once, and not back', async () => {
@@ -154,6 +168,80 @@ test('a reply in a thread of Slack is a reply here, and the answer goes into the
   expect(slack.posts.at(-1)).toMatchObject({ text: 'thanks', thread_ts: '9.001' })
 })
 
+test('a thread is one in both directions, however it began and however deep its replies are', async () => {
+  // Its first message in Slack is older than the mirror.
+  await arrive(said('in an old thread', { thread_ts: '1.000' }))
+  const { id: first } = await post('a plan', { conversationId: 'c1' })
+  const { id: reply } = await post('a reply', { replyToMessageId: first }, grid.bob)
+  await step()
+  await post('a reply to it', { replyToMessageId: reply })
+  const [{ id: old }] = await messages('id', "body = 'Ann: in an old thread'")
+  await post('to the old thread', { replyToMessageId: String(old) })
+  await step()
+  await arrive(said('from Slack', { ts: '9.900', thread_ts: '9.001' }))
+
+  expect(slack.posts.map(({ text, thread_ts }) => [text, thread_ts])).toEqual([
+    ['a plan', undefined],
+    ['a reply', '9.001'],
+    ['a reply to it', '9.001'],
+    ['to the old thread', '1.000'],
+  ])
+  expect(await messages('conversation_id', "body = 'Ann: from Slack'")).toEqual([{ conversation_id: 'c1' }])
+})
+
+test('what replies to a post from before its writer joined comes without the reply', async () => {
+  await post('an old post')
+  await step()
+  await linked()
+  await arrive(said('a late answer', { ts: '9.900', thread_ts: '9.001' }))
+
+  expect(await messages('from_alias, reply_to_message_id', "body = 'a late answer'")).toEqual([
+    { from_alias: 'ann', reply_to_message_id: null },
+  ])
+})
+
+test('a user of Slack is the person whose code they posted last, until that person unlinks them', async () => {
+  await linked()
+  const ben = await seated(grid, 'ben')
+  await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'ann', 'ben', 'slack-general'] })
+  const code = await askToLinkSlack(ben.account, channel)
+  grid.clock.now += 59 * minute
+  await arrive(said(code, { ts: '5.002' }))
+  await arrive(said('it is ben', { ts: '5.003' }))
+  await unlinkSlack(ben.account, channel)
+  await arrive(said('it is nobody', { ts: '5.004' }))
+
+  expect(await stored()).toEqual(['ben agent: it is ben', 'slack-general agent: Ann: it is nobody'])
+})
+
+test('a name of Slack cannot look like that of somebody else', async () => {
+  await arrive(said('hello', { user: 'U3' }))
+
+  expect(await stored()).toEqual(['slack-general agent: Boss all clear: hello'])
+})
+
+test('what cannot be stored now is asked of Slack again', async () => {
+  space.free = 0
+  await grid.store.storage.check()
+  const status = await arrive(said('hello'))
+  space.free = space.total
+  await grid.store.storage.check()
+  expect([status, await stored()]).toEqual([503, []])
+
+  expect(await arrive(said('hello'))).toBe(200)
+  expect(await stored()).toHaveLength(1)
+})
+
+test.each([
+  ['with a file alone', { text: '', subtype: 'file_share' }, '(a file in Slack)'],
+  ['of a thread that is shown in the channel', { subtype: 'thread_broadcast' }, 'hello'],
+  ['about its writer', { subtype: 'me_message' }, 'hello'],
+])('a message %s is mirrored', async (_, more, text) => {
+  await arrive(said('hello', more))
+
+  expect(await stored()).toEqual([`slack-general agent: Ann: ${text}`])
+})
+
 test('a person who posted their code writes as themselves, while they may and are in the channel', async () => {
   const ann = await seated(grid, 'ann', { role: 'member' })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'ann', 'slack-general'] })
@@ -163,6 +251,8 @@ test('a person who posted their code writes as themselves, while they may and ar
   await arrive(said('it is me'))
   await arrive(said(code, { ts: '5.002', user: 'U2' }))
   await arrive(said('and I am not', { ts: '5.003', user: 'U2' }))
+  // Another channel does not count.
+  await createChannel(grid.acme.store, { name: 'other', members: ['ann'] })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'slack-general'] })
   await arrive(said('no member any more', { ts: '5.004' }))
   await step()
@@ -343,6 +433,7 @@ test('a channel that is deleted takes the agent of the integration along', async
 test.each([
   ['a token that Slack does not know', { token: 'xoxb-other' }, 'Slack says invalid_auth.'],
   ['an unknown channel', { slackChannel: 'C09' }, 'Slack says channel_not_found.'],
+  ['a channel without the bot', { slackChannel: 'C03' }, 'Invite the bot'],
   ['a token of another kind', { token: 'xoxp-1' }, 'begins with xoxb-'],
 ])('%s is refused', async (_, more, text) => {
   const other = (await createChannel(grid.acme.store, { name: 'other' })).channel.id
@@ -350,6 +441,22 @@ test.each([
 
   await expect(connectSlack(grid.acme.store, input)).rejects.toThrow(text)
   expect(await grid.acme.store.read.agents.byAlias('slack-other')).toBeUndefined()
+})
+
+test('a channel is mirrored with one of Slack at most', async () => {
+  const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
+
+  await expect(connectSlack(grid.acme.store, input)).rejects.toThrow('mirrored with Slack already')
+  expect((await grid.acme.store.read.channels.byRef(channel, ''))!.memberCount).toBe(3)
+})
+
+test('a member neither begins nor ends a mirror', async () => {
+  const { account } = await member(grid)
+  const { id: other } = (await createChannel(grid.acme.store, { name: 'other' })).channel
+  const input = { channel: other, slackChannel: 'C01', token: botToken, signingSecret }
+
+  await expect(connectSlack(account, input)).rejects.toMatchObject({ code: 'not_allowed' })
+  await expect(disconnectSlack(account, channel)).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
 test.each([

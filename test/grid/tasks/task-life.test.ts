@@ -6,7 +6,8 @@ import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { continueTask } from '../../../src/grid/tasks/start-task.ts'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
-import { day, hour } from '../../../src/lib/time.ts'
+import { watchTask } from '../../../src/grid/tasks/watch-task.ts'
+import { day, hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { failTasks, sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
@@ -45,6 +46,63 @@ onEachDatabase((open) => {
       { state: 'failed', message: { role: 'agent', parts: [{ text: 'The recipient was deleted.' }] } },
     ])
     expect(inShort(await eventsOf(client, late.id))).toEqual(['submitted', 'failed'])
+  })
+
+  test('a client is told once when its recipient has said nothing for an hour, and again after the next news', async () => {
+    const { id } = await askFor(client, 'a long job')
+    const unread = await askFor(client, 'nobody reads it', { to: `@${(await grid.acme.agent('carol')).alias}` })
+    const plain = await askFor(client, 'a receipt', { mode: 'receipt' })
+    await readMessages(bob, {})
+    const artifact = { id: 'a', append: true }
+    grid.clock.now += hour - 1
+    await updateTask(bob, { taskId: id, text: 'part one', artifact })
+    const pass = async (ms: number) => {
+      grid.clock.now += ms
+      await failTasks(grid.store)
+      return (await rows(grid, stored, [grid.acme.id, id])).map(({ state }) => state)
+    }
+    const stored = 'SELECT state FROM task_events WHERE account_id = ? AND task_id = ? ORDER BY n'
+    const before = ['submitted', 'working', null]
+
+    expect(await pass(hour - 1)).toEqual(before)
+    expect(await pass(1)).toEqual([...before, 'working'])
+    expect(await pass(5 * hour)).toEqual([...before, 'working'])
+    const text = '@bob has said nothing about this task for an hour. It may still be working.'
+    expect((await getTask(client, id)).status).toMatchObject({ state: 'working', message: { parts: [{ text }] } })
+    for (const other of [unread, plain]) expect((await getTask(client, other.id)).status).not.toHaveProperty('message')
+
+    await updateTask(bob, { taskId: id, state: 'working' })
+    expect((await getTask(client, id)).status).not.toHaveProperty('message')
+    expect(await pass(hour - 1)).toEqual([...before, 'working', 'working'])
+    expect(await pass(1)).toHaveLength(6)
+    await updateTask(bob, { taskId: id, text: 'done' })
+    expect(await pass(hour)).toEqual([...before, 'working', 'working', 'working', null, 'completed'])
+  })
+
+  test('a recipient that says every ten minutes that it works is not quiet, and makes few events', async () => {
+    const { id } = await askFor(client, 'a long job')
+    await readMessages(bob, {})
+    for (let n = 0; n < 12; n++) {
+      grid.clock.now += 10 * minute
+      await updateTask(bob, { taskId: id, state: 'working' })
+      await failTasks(grid.store)
+    }
+
+    expect((await getTask(client, id)).status).not.toHaveProperty('message')
+    const [{ n }] = await rows(grid, 'SELECT max(n) AS n FROM task_events WHERE account_id = ?', [grid.acme.id])
+    expect(n).toBe(6)
+  })
+
+  test('the client of a quiet task is woken', async () => {
+    const { id } = await askFor(client, 'a long job')
+    await readMessages(bob, {})
+    const events = watchTask(client, id, { after: 2, heartbeatMs: 3_600_000 })
+    const next = events.next()
+    grid.clock.now += hour
+    await failTasks(grid.store)
+
+    expect((await next).value).toMatchObject({ n: 3, type: 'status', status: { state: 'working' } })
+    await events.return(undefined)
   })
 
   test('a task across accounts is seen by both ends, and by nobody else', async () => {

@@ -3,6 +3,7 @@ import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   createWebhook,
+  deleteWebhook,
   listWebhooks,
   pauseWebhook,
   resumeWebhook,
@@ -10,16 +11,21 @@ import {
   testWebhook,
 } from '../../../src/grid/webhooks/webhooks.ts'
 import { allowService, disallowService } from '../../../src/grid/guardrails/consents.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { day, hour, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { tellWebhooks } from '../../../src/worker/webhooks.ts'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, secret } from '../../support/guarded.ts'
+import { hold } from '../../support/held.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
+import { member, seated } from '../../support/seats.ts'
+import { callRest } from '../../support/rest.ts'
+import { askFor } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startWebhook, type TakenNotice, type Webhook, type WebhookAnswer } from '../../support/webhook.ts'
 
@@ -154,10 +160,12 @@ test('both secrets sign for a day after a rotation', async () => {
   expect(verified(secret, hook.taken[0])).toMatchObject({ type: 'test' })
   expect(verified(fresh, hook.taken[0])).toMatchObject({ type: 'test' })
 
-  await testWebhook(acme, id)
-  await step(day + 1)
-
-  expect(String(hook.taken[1].headers['webhook-signature']).split(' ')).toHaveLength(1)
+  const signatures = async (ms: number) => {
+    await testWebhook(acme, id)
+    await step(ms)
+    return String(hook.taken.at(-1)!.headers['webhook-signature']).split(' ').length
+  }
+  expect([await signatures(day - 1), await signatures(1)]).toEqual([2, 1])
 })
 
 test('a receiver that fails for a day is paused, and gets what waited when it is resumed', async () => {
@@ -166,16 +174,19 @@ test('a receiver that fails for a day is paused, and gets what waited when it is
   await send('one')
   await step()
   for (let n = 0; n < 30; n++) await step(hour + second)
-  expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 1, error: expect.stringContaining('24 hours') })
+  expect((await listWebhooks(acme))[0]).toMatchObject({
+    waiting: 1,
+    error: 'It has failed for 24 hours. It answered 500.',
+  })
   const attention = `/accounts/${grid.acme.id}/attention`
   const paused = 'A webhook was paused, because its server failed'
   expect((await (await signedInByEmail(grid, 'ann@acme.example')).open(attention)).text).toContain(paused)
-  const member = await signedInMember(grid, grid.acme, 'member')
-  expect((await member.open(attention)).text).not.toContain(paused)
+  const other = await signedInMember(grid, grid.acme, 'member')
+  expect((await other.open(attention)).text).not.toContain(paused)
 
   status = 204
   await resumeWebhook(acme, id)
-  await step(hour)
+  await step()
 
   expect(new Set(idsOf(hook)).size).toBe(1)
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, error: null, pausedAt: null })
@@ -200,6 +211,150 @@ test('a receiver that fails now and then is tried again after 5 s each time, and
   expect((await listWebhooks(acme))[0]).toMatchObject({ pausedAt: null, failingSince: grid.clock.now })
 })
 
+test.each([404, 429, 503])('an answer %i does not take an event', async (status) => {
+  const answers = [status, 204]
+  const { hook } = await webhook(() => answers.shift()!)
+  await send('one')
+  await step()
+  expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 1, pausedAt: null, failingSince: grid.clock.now })
+
+  await step(5 * second)
+
+  expect(idsOf(hook)).toEqual(Array(2).fill(idsOf(hook)[0]))
+  // Each attempt is signed at its own time, which receivers check.
+  const times = hook.taken.map(({ headers, body }) => [Number(headers['webhook-timestamp']) * second, body.timestamp])
+  const stored = new Date(grid.clock.now - 5 * second).toISOString()
+  expect(times).toEqual([[grid.clock.now - 5 * second, stored], [grid.clock.now, stored]])
+  expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, failingSince: null })
+})
+
+test('an answer 410 pauses at once, and what waited is sent when it is resumed', async () => {
+  let status = 410
+  const { hook, id } = await webhook(() => status)
+  await send('one')
+  await send('two')
+  await step()
+  await step(hour)
+  expect(hook.taken).toHaveLength(1)
+  expect((await listWebhooks(acme))[0]).toMatchObject({
+    waiting: 2,
+    pausedAt: expect.any(Number),
+    error: 'It answered 410.',
+  })
+
+  status = 204
+  await resumeWebhook(acme, id)
+  await step()
+
+  expect(hook.taken.map(({ body }) => body.type)).toEqual(['message', 'message', 'message'])
+  expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, pausedAt: null, error: null })
+})
+
+test('tasks and held messages are told to webhooks that chose them and are not paused', async () => {
+  const { hook } = await webhook(() => 204, ['task', 'held'])
+  const { hook: paused, id: pausedId } = await webhook(() => 204, ['task', 'held'])
+  const { hook: other } = await webhook(() => 204, ['message'])
+  await pauseWebhook(acme, pausedId)
+  const { id: taskId } = await askFor(storeOf(grid, grid.alice), 'a question')
+  await callTool(grid, grid.bob.key, 'read_messages')
+  await callTool(grid, grid.bob.key, 'update_task', { task_id: taskId, state: 'working', text: 'half' })
+  await callTool(grid, grid.bob.key, 'update_task', { task_id: taskId, text: 'done' })
+  await hold(grid.acme.store)
+  const { text: { held, message_id } } = await send('wait')
+
+  await resumeWebhook(acme, pausedId)
+  await step()
+
+  expect(hook.taken.map(({ body: { type, data } }) => [type, data])).toEqual([
+    ...['submitted', 'working', 'completed'].map((state) => [
+      'task',
+      { task_id: taskId, message_id: expect.any(String), recipient: '@bob', state },
+    ]),
+    ['held', { held_id: expect.any(String), message_id, expires_at: Date.parse(held.until) }],
+  ])
+  expect(paused.taken).toEqual([])
+  expect(other.taken.map(({ body }) => body.type)).toEqual(['message', 'message', 'message'])
+})
+
+test('a task between two accounts is told to both', async () => {
+  const { hook } = await webhook(() => 204, ['task'])
+  const theirs = await startWebhook()
+  hooks.push(theirs)
+  const evil = grid.store.account(grid.evil.id, acme.actor)
+  await createWebhook(evil, { url: theirs.url, events: ['task'] })
+  await grid.evil.agent('desk', { visibility: 'public' })
+  const { id } = await askFor(storeOf(grid, grid.alice), 'a question', { to: '@desk' })
+
+  await step()
+
+  for (const { taken } of [hook, theirs]) {
+    expect(taken.map(({ body }) => body.data)).toMatchObject([{ task_id: id, recipient: '@desk', state: 'submitted' }])
+  }
+})
+
+test('a webhook is told nothing of what was written before it was made, and nothing after it was deleted', async () => {
+  await send('before')
+  grid.clock.now += second
+  const { hook, id } = await webhook()
+  await send('after')
+  await step()
+  expect(hook.taken).toHaveLength(1)
+  await send('waits')
+  await followLog(grid.store)
+
+  await deleteWebhook(acme, id)
+  await step()
+
+  expect(hook.taken).toHaveLength(1)
+})
+
+test('the text of a post is sent, but neither one that a guardrail masked nor what another account gets or sends', async () => {
+  await readSince(null)
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
+  const { hook } = await webhook()
+  await send('a post', '#team')
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+  await send(`the ${secret}`, '#team')
+  await readSince(grid.clock.now)
+  await grid.evil.agent('mallory', { visibility: 'public' }).then(async ({ key }) => {
+    await send('to outside', '@mallory')
+    await callTool(grid, key, 'send_message', { to: '@alice', message: 'from outside' })
+  })
+
+  await step()
+
+  expect(hook.taken.map(({ body: { data } }) => [data.from, data.to, data.text])).toEqual([
+    ['@alice', '#team', 'a post'],
+    ['@alice', '#team', undefined],
+    ['@alice', '@mallory', undefined],
+    ['@mallory', '@alice', undefined],
+  ])
+})
+
+test('a message is told with its conversation and the message that it answers', async () => {
+  const { hook } = await webhook()
+  const one = { to: '@bob', message: 'one', conversation_id: 'plan' }
+  const { body: { message_id } } = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', one)
+  await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'two', reply_to_message_id: message_id })
+
+  await step()
+
+  expect(hook.taken.map(({ body: { data } }) => data)).toMatchObject([
+    { message_id, conversation_id: 'plan', reply_to: null },
+    { from: '@bob', to: '@alice', conversation_id: 'plan', reply_to: message_id },
+  ])
+})
+
+test('the last 10 answers are kept, the newest first', async () => {
+  let n = 0
+  const { id } = await webhook(() => ({ status: 200, headers: {}, text: String(++n) }))
+  for (let n = 0; n < 12; n++) await testWebhook(acme, id)
+  await step()
+
+  const [{ answers }] = await listWebhooks(acme)
+  expect(answers.map(({ text }) => Number(text))).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
+})
+
 test('the page of a paused webhook says that events of the pause are lost, and they are', async () => {
   const { hook, id } = await webhook()
   await send('before')
@@ -212,10 +367,11 @@ test('the page of a paused webhook says that events of the pause are lost, and t
   expect(text).toContain('Events since then are not recorded and will not be sent.')
   expect(hook.taken).toEqual([])
 
+  await testWebhook(acme, id)
   await resumeWebhook(acme, id)
   await step()
 
-  expect(hook.taken).toHaveLength(1)
+  expect(hook.taken.map(({ body }) => body.type)).toEqual(['message', 'test'])
 })
 
 test('neither another address nor an eleventh webhook is taken', async () => {
@@ -223,6 +379,24 @@ test('neither another address nor an eleventh webhook is taken', async () => {
   for (let n = 0; n < 10; n++) await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
 
   await expect(createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })).rejects.toThrow('at most 10')
+})
+
+test('only owners and admins manage webhooks, and one is made with a fresh confirmation', async () => {
+  const { id } = await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
+  const { account } = await member(grid, { role: 'member' })
+  const input = { url: 'https://example.org/other', events: ['held'] }
+  const verbs = [
+    ...[listWebhooks, (one: AccountStore) => createWebhook(one, input)],
+    ...[rotateWebhook, pauseWebhook, resumeWebhook, deleteWebhook, testWebhook].map((verb) => (one: AccountStore) =>
+      verb(one, id)
+    ),
+  ]
+  for (const verb of verbs) await expect(verb(account)).rejects.toMatchObject({ code: 'not_allowed' })
+
+  const { account: admin } = await member(grid, { role: 'admin' })
+  grid.clock.now += hour
+  await expect(createWebhook(admin, input)).rejects.toMatchObject({ code: 'confirmation_required' })
+  expect(await listWebhooks(admin)).toHaveLength(1)
 })
 
 test('what needs a person is told once, again when it is much worse, and once more when it comes back', async () => {
@@ -302,6 +476,10 @@ test('what a person writes and gets goes to a host only since they allow it, and
     return hook.taken.splice(0).map(({ body }) => body.data.text)
   }
 
+  expect(await said()).toEqual([undefined, undefined])
+  // What guardrails may send to the same host is another matter.
+  const { guardrails } = acme.change
+  await acme.write([guardrails.consent(ann.seat.agentId, { ...service, provider: 'webhook' }, grid.clock.now)])
   expect(await said()).toEqual([undefined, undefined])
   await send('of an agent, before', '@ann')
   grid.clock.now += second

@@ -3,7 +3,7 @@ import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
 import * as schema from '../../../db/schema.ts'
-import { accountColumns, archivedByName, notArchived } from '../../../src/store/archive/tables.ts'
+import { accountColumnsOf, archivedAccount, archivedByRecord, notArchived } from '../../../src/store/archive/tables.ts'
 import { archiveOf } from '../../support/archives.ts'
 import { rows } from '../../support/database.ts'
 import { testGrid } from '../../support/grid.ts'
@@ -16,28 +16,31 @@ const left = new Set(Object.values(notArchived).flat())
 const tables: [name: string, columns: string[]][] = Object.values(schema).filter((one) => is(one, SQLiteTable))
   .map((table) => [String(getTableName(table)), Object.values(getTableColumns(table)).map(({ name }) => name)])
 
-test('every table and column of an account is in an archive, or in the list of what is not', () => {
-  const undecided: string[] = []
-  for (const [name, columns] of tables) {
-    if (name !== 'accounts' && !isOfAccount(name) || left.has(name)) continue
-    const { columns: archived, accounts = [] } = archivedByName.get(name) ?? { columns: [] }
-    const known: readonly string[] = name === 'accounts' ? accountColumns : [...archived, ...accounts, 'account_id']
-    undecided.push(
-      ...columns.map((column) => `${name}.${column}`).filter((path, n) =>
-        !known.includes(columns[n]) && !left.has(path)
-      ),
-    )
-  }
+/** The columns of each archived table. */
+const archived = new Map([
+  [archivedAccount.table, Object.values(archivedAccount.fields)],
+  ...[...archivedByRecord.values()].map((one): [string, string[]] => [
+    one.table,
+    [...Object.values(one.fields), ...accountColumnsOf(one), ...Object.keys(one.store ?? {})],
+  ]),
+])
 
-  expect(undecided).toEqual([])
+test('every table and column of an account is in an archive, or in the list of what is not', () => {
+  const undecided = tables.filter(([name]) => (name === 'accounts' || isOfAccount(name)) && !left.has(name))
+    .flatMap(([name, columns]) =>
+      columns.filter((column) => !archived.get(name)?.includes(column)).map((column) => `${name}.${column}`)
+    )
+
+  expect(undecided.filter((path) => !left.has(path))).toEqual([])
 })
 
 test('what is not in an archive exists, and is in none', () => {
   const exists = new Map(tables)
+  const fields = new Map([archivedAccount, ...archivedByRecord.values()].map((one) => [one.table, one.fields]))
   const wrong = [...left].filter((path) => {
     const [table, column] = path.split('.')
-    if (column === undefined) return !exists.has(table) || archivedByName.has(table)
-    return !exists.get(table)?.includes(column) || archivedByName.get(table)?.columns.includes(column)
+    if (column === undefined) return !exists.has(table) || archived.has(table)
+    return !exists.get(table)?.includes(column) || Object.values(fields.get(table) ?? {}).includes(column)
   })
 
   expect(wrong).toEqual([])

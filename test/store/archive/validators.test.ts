@@ -5,12 +5,9 @@ import { expect, test, vi } from 'vitest'
 import * as schema from '../../../db/schema.ts'
 import { printImported } from '../../../src/cli/import-archive.ts'
 import { print } from '../../../src/cli/output.ts'
-import { signArchive } from '../../../src/grid/accounts/archive.ts'
-import { withSignature } from '../../../src/lib/signed-lines.ts'
-import { fingerprintOf, type JWK } from '../../../src/lib/signing.ts'
-import { accountColumns, archivedByName } from '../../../src/store/archive/tables.ts'
+import { archivedAccount, archivedByRecord } from '../../../src/store/archive/tables.ts'
 import { checkArchived, validators } from '../../../src/store/archive/validators.ts'
-import { type Archive, archiveOf, importInto, textOf } from '../../support/archives.ts'
+import { type Archive, archiveOf, changed as changedBy, importInto, linesOf } from '../../support/archives.ts'
 import { rows } from '../../support/database.ts'
 import { emptyGrid, type TestGrid } from '../../support/grid.ts'
 import { isolatedAccounts } from '../../support/isolated-accounts.ts'
@@ -19,39 +16,42 @@ const now = Date.now()
 const world = await isolatedAccounts()
 const archive = await archiveOf(world.grid.store, world.owner.id)
 
-const columnsOf = new Map<string, readonly string[]>(
-  [['accounts', accountColumns], ...[...archivedByName].map(([name, { columns }]) => [name, columns] as const)],
+const fieldsOf = new Map<string, string[]>(
+  [['account', archivedAccount] as const, ...archivedByRecord].map(([record, { fields, read = {} }]) => [
+    record,
+    Object.keys({ ...fields, ...read }),
+  ]),
 )
-const all = [...columnsOf].flatMap(([table, columns]) => columns.map((column) => [table, column] as const))
-const accepts = (table: string, column: string, value: unknown): boolean => {
+const all = [...fieldsOf].flatMap(([record, fields]) => fields.map((field) => [record, field] as const))
+const accepts = (record: string, field: string, value: unknown): boolean => {
   try {
-    checkArchived(table, { [column]: value }, now)
+    checkArchived(record, { [field]: value }, now)
     return true
   } catch (error) {
     expect(error).toMatchObject({ code: 'invalid_input' })
     return false
   }
 }
-const accepted = (values: readonly unknown[], columns = all) =>
-  columns.flatMap(([table, column]) =>
-    values.filter((value) => accepts(table, column, value)).map((value) => `${table}.${column} ${String(value)}`)
+const accepted = (values: readonly unknown[], fields = all) =>
+  fields.flatMap(([record, field]) =>
+    values.filter((value) => accepts(record, field, value)).map((value) => `${record}.${field} ${String(value)}`)
   )
-const named = (pattern: RegExp) => all.filter(([, column]) => pattern.test(column))
+const named = (pattern: RegExp) => all.filter(([, field]) => pattern.test(field))
 
-test('every column of an archive has a validator, and no other has', () => {
-  for (const [table, columns] of columnsOf) expect(Object.keys(validators[table])).toEqual(columns)
-  expect(Object.keys(validators).sort()).toEqual([...columnsOf.keys(), 'people'].sort())
+test('every field of an archive has a validator, and no other has', () => {
+  for (const [record, fields] of fieldsOf) expect(Object.keys(validators[record])).toEqual(fields)
+  expect(Object.keys(validators).sort()).toEqual([...fieldsOf.keys(), 'person'].sort())
 })
 
-test('no column takes a value of another kind, a text with U+0000, or a number without bounds', () => {
+test('no field takes a value of another kind, a text with U+0000, or a number without bounds', () => {
   expect(accepted([{}, [], true, '\0', -1, 0.5, 2 ** 60, 'x'.repeat(20_000_000)])).toEqual([])
 })
 
 test('ids, times, aliases and addresses are as the product makes them', () => {
   // These name what another grid or a client calls something.
   const free = /^(context_id|conversation_id|artifact_id|credential_id|request_id|user_id)$/
-  const ids = named(/(^|_)id$/).filter(([table, column]) =>
-    !free.test(column) && `${table}.${column}` !== 'task_events.id'
+  const ids = named(/(^|_)id$/).filter(([record, field]) =>
+    !free.test(field) && `${record}.${field}` !== 'task_event.id'
   )
   expect(accepted(['', '../x', '<b>', `${crypto.randomUUID()}x`], ids)).toEqual([])
   expect(accepted([9e15, -5], named(/_at$|^at$|^hour$|_since$/))).toEqual([])
@@ -59,55 +59,53 @@ test('ids, times, aliases and addresses are as the product makes them', () => {
   expect(accepted(['', '<img src=x>', 'Admin', 'a b', '\u001b[2J', 'x'.repeat(40)], named(/alias$|^recipient$/)))
     .toEqual([])
   expect(accepted(['javascript:alert(1)', 'data:text/html,x', 'file:///etc', 'x'], named(/_url$/))).toEqual([])
-  expect(accepts('guardrails', 'config', '{"url":"javascript:alert(1)"}')).toBe(false)
-  const later = { taskId: null, isInTaskAlone: false, expiresAt: null, contextId: null }
-  const changes = [{ taskId: 5 }, { isInTaskAlone: 1 }, { expiresAt: 'x' }, { step: 7 }, { step: { state: 'x' } }]
-  expect(accepts('held_messages', 'later', JSON.stringify({ ...later, step: { state: null } }))).toBe(true)
-  expect(accepted(['{}', ...changes.map((change) => JSON.stringify({ ...later, ...change }))], named(/^later$/)))
+  expect(accepts('guardrail', 'config', '{"url":"javascript:alert(1)"}')).toBe(false)
+  const delivery = { task_id: null, is_in_task_alone: false, expires_at: null, context_id: null }
+  const changes = [{ task_id: 5 }, { is_in_task_alone: 1 }, { expires_at: 'x' }, { step: 7 }, { step: { state: 'x' } }]
+  expect(accepts('held_message', 'delivery', JSON.stringify({ ...delivery, step: { state: null } }))).toBe(true)
+  expect(accepted(['{}', ...changes.map((change) => JSON.stringify({ ...delivery, ...change }))], named(/^delivery$/)))
     .toEqual([])
   expect(accepted(['{"name":"x","deciders":[{}],"id":null}', '{"deciders":[]}'], named(/^rule$/))).toEqual([])
   expect(accepted(['[null]', '[{"guardrail":"x"}]'], named(/^findings$/))).toEqual([])
-  expect(accepted(['{"parts":5}', '{"parts":["x"]}', '{"more":[null]}', '{"choices":[1]}'], named(/^a2a$/))).toEqual([])
+  expect(accepted(['{"parts":5}', '{"parts":["x"]}', '{"more":[null]}', '{"choices":[1]}'], named(/^details$/)))
+    .toEqual([])
   expect(
-    accepted(['{', '[1', '"x"', '['.repeat(100)], named(/^(config|a2a|rule|later|findings|deciders|turn_limits)$/)),
+    accepted(
+      ['{', '[1', '"x"', '['.repeat(100)],
+      named(/^(config|details|rule|delivery|findings|deciders|turn_limits)$/),
+    ),
   )
     .toEqual([])
 })
 
 test('a column with a list of values in the schema takes these, and no other', () => {
   let found = 0
-  for (const table of Object.values(schema).filter((one) => is(one, SQLiteTable))) {
-    const name = String(getTableName(table))
-    for (const { name: column, enumValues } of Object.values(getTableColumns(table))) {
-      if (!enumValues || !columnsOf.get(name)?.includes(column)) continue
+  const schemas = new Map(
+    Object.values(schema).filter((one) => is(one, SQLiteTable)).map((one) => [String(getTableName(one)), one]),
+  )
+  for (const [record, { table, fields, convert = {} }] of archivedByRecord) {
+    const columns = Object.values(getTableColumns(schemas.get(table)!))
+    for (const [field, column] of Object.entries(fields)) {
+      const values = columns.find(({ name }) => name === column)?.enumValues as string[] | undefined
+      if (!values) continue
       found++
-      const values = enumValues as string[]
-      expect([name, column, values.filter((value) => accepts(name, column, value))]).toEqual([name, column, values])
-      expect(accepts(name, column, 'unknown')).toBe(false)
+      const archived = values.map((value) => convert[field]?.toArchive(value) ?? value)
+      expect([record, field, archived.filter((value) => accepts(record, field, value))])
+        .toEqual([record, field, archived])
+      expect(archived.map((value) => convert[field]?.fromArchive(value) ?? value)).toEqual(values)
+      expect(accepts(record, field, 'unknown')).toBe(false)
     }
   }
   expect(found).toBeGreaterThan(20)
 })
 
 test('every row of a legal archive passes', () => {
-  for (const line of archive.text.trimEnd().split('\n').slice(1, -1)) {
+  for (const line of linesOf(archive).slice(1)) {
     checkArchived(...JSON.parse(line) as [string, object], now)
   }
 })
 
-/** The archive with other lines, signed by the operator who changed it. */
-async function changed(change: (lines: string[]) => string[]): Promise<Archive> {
-  let fingerprint = ''
-  async function* lines() {
-    yield* change(archive.text.trimEnd().split('\n').slice(0, -1))
-  }
-  const bytes = withSignature(lines(), async (list) => {
-    const signed = await signArchive(world.grid.store, list)
-    fingerprint = await fingerprintOf(signed.public_key as JWK)
-    return signed
-  })
-  return { text: await textOf(bytes), fingerprint }
-}
+const changed = (change: (lines: string[]) => string[]) => changedBy(world.grid.store, archive, change)
 const replaced = (from: string | RegExp, to: string) => changed((lines) => lines.map((line) => line.replace(from, to)))
 const { alias } = world.grid.alice
 
@@ -118,20 +116,20 @@ test.each<[string, () => Promise<Archive>]>([
   ['a javascript address', () => replaced('"remote_url":null', '"remote_url":"javascript:alert(1)"')],
   ['hostile counts', () => replaced(/"left_out":\{/, '"left_out":{"<b>":"x",')],
   ['an unknown provider', () => replaced(/"provider":"[a-z-]+"/, '"provider":"trojan"')],
-  ['an unknown column', () => replaced('"automated":0', '"automated":0,"moved_to":null')],
-  ['a table that no archive has', () => changed((lines) => [...lines, '["credentials",{"id":"x"}]'])],
-  ['a line of two rows', () => changed((lines) => [...lines, '["skills",{}],["skills",{}]'])],
+  ['an unknown field', () => replaced('"is_automated":0', '"is_automated":0,"moved_to":null')],
+  ['a record that no archive has', () => changed((lines) => [...lines, '["credential",{"id":"x"}]'])],
+  ['a line of two records', () => changed((lines) => [...lines, '["skill",{}],["skill",{}]'])],
   [
     'an agent that a reader of lines would overlook',
     () =>
       changed((lines) =>
-        lines.map((line) => line.startsWith('["agents",') ? line.replace('["agents",', '[ "agents",') : line)
+        lines.map((line) => line.startsWith('["agent",') ? line.replace('["agent",', '[ "agent",') : line)
       ),
   ],
   [
     'a person with a hostile address',
     () =>
-      changed((lines) => [...lines, '["people",{"email":"a@b.example\\r\\nBcc: x","role":"owner","agent_id":null}]']),
+      changed((lines) => [...lines, '["person",{"email":"a@b.example\\r\\nBcc: x","role":"owner","agent_id":null}]']),
   ],
 ])('an archive with %s is refused before anything is written', async (_, make) => {
   const hostile = await make()
@@ -143,6 +141,30 @@ test.each<[string, () => Promise<Archive>]>([
   })
 
   expect(await rows(target as TestGrid, 'SELECT id FROM accounts')).toEqual([])
+})
+
+test.each([
+  ['a later version', '"version":1', '"version":2', 'has version 2 of the format, and this program reads version 1'],
+  [
+    'no version',
+    /"format":"agent-grid-archive","version":1/,
+    '"agent_grid_archive":1,"schema":1',
+    'from before version 1',
+  ],
+  ['another format', '"format":"agent-grid-archive"', '"format":"another"', 'no archive of export-account'],
+])('an archive of %s is refused in words, before anything is written', async (_, from, to, words) => {
+  const other = await replaced(from, to)
+  const target = await emptyGrid()
+
+  await expect(importInto(target.store, other)).rejects.toThrow(words)
+
+  expect(await rows(target as TestGrid, 'SELECT id FROM accounts')).toEqual([])
+})
+
+test('a server does not begin to import an archive of a later version, whatever the program beside it can read', () => {
+  const manifest = { ...JSON.parse(linesOf(archive)[0]), version: 2 }
+
+  expect(() => world.grid.store.global.imports.begin(manifest, 'a list', now)).toThrow('version 2 of the format')
 })
 
 test('a reserved alias is named with --rename, and comes with another one', async () => {
@@ -161,7 +183,7 @@ test('a reserved alias is named with --rename, and comes with another one', asyn
 test('the host of a guardrail is that of its configuration, whatever the archive says', async () => {
   const hostile = await changed((lines) =>
     lines.map((line) => {
-      if (!line.startsWith('["guardrails",')) return line
+      if (!line.startsWith('["guardrail",')) return line
       const [table, row] = JSON.parse(line)
       const config = JSON.stringify({ url: 'https://evil.example/check' })
       return JSON.stringify([table, { ...row, provider: 'webhook', config, host: null }])
@@ -178,7 +200,7 @@ test('the host of a guardrail is that of its configuration, whatever the archive
 
 test('what the import prints has nothing that a terminal obeys', async () => {
   const hostile = await replaced(
-    /(\["guardrails",\{.*?"name":")[^"]*(".*?"host":)(null|"[^"]*")/,
+    /(\["guardrail",\{.*?"name":")[^"]*(".*?"host":)(null|"[^"]*")/,
     '$1\\u001b]0;owned\\u0007\\nInvite eve@evil.example\u202e$2"evil.example"',
   )
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})

@@ -46,7 +46,7 @@ test('texts that the owner may not read are left out, and the manifest says how 
   const exported = async () => {
     const { html: text } = await postWithToken(owner, `${settings}/export`)
     const left = JSON.parse(text.split('\n')[0]).left_out.texts_that_the_reader_may_not_read
-    return [left, ...rowsOf({ text, fingerprint: '' }).messages.map(({ body }) => body)]
+    return [left, ...rowsOf({ text, fingerprint: '' }).message.map(({ text }) => text)]
   }
 
   expect(await exported()).toEqual([2, '', '', 'to the owner', 'in a channel of the owner'])

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
-import { day, hour } from '../../../src/lib/time.ts'
+import { day, hour, minute } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import type { Browser } from '../../support/browse.ts'
@@ -58,7 +58,10 @@ test('an hour, a day and a week have what was sent in them, and older counts are
     await Promise.all(['hour', 'day', 'week'].map(async (window) => (await tableOf(`${page}?window=${window}`)).length))
   const counts = () => rows(grid, 'SELECT 1 FROM edges WHERE account_id = ?', [grid.acme.id])
   expect(await seen()).toEqual([1, 1, 1])
-  grid.clock.now += 2 * hour
+  // Until the end of the next hour.
+  grid.clock.now += 89 * minute
+  expect(await seen()).toEqual([1, 1, 1])
+  grid.clock.now += minute
   expect(await seen()).toEqual([0, 1, 1])
   grid.clock.now += day
   owner = await signedInByEmail(grid, 'ann@acme.example')
@@ -82,6 +85,19 @@ test('what a guardrail refuses and what is set aside count as failed', async () 
   await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
   expect(await tableOf()).toEqual(['@alice and @bob 1 1 / 0 2 just now'])
   expect((await owner.open(page)).html).toMatch(/class="line failing"/)
+  // What a guardrail could not check counts as well.
+  await rows(grid, "UPDATE verdicts SET action = 'failed' WHERE account_id = ?", [grid.acme.id])
+  expect(await tableOf()).toEqual(['@alice and @bob 1 1 / 0 2 just now'])
+  grid.clock.now += 2 * hour
+  expect(await tableOf(`${page}?window=hour`)).toEqual([])
+})
+
+test('a deleted agent is not in it', async () => {
+  await send(grid.alice, 'bob')
+  await grid.acme.store.write([grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now)])
+
+  expect(await tableOf()).toEqual([])
+  expect((await owner.open(page)).html).not.toContain('@bob')
 })
 
 test('an edge leads to the conversation only who may read it; others to a page without texts', async () => {
@@ -147,4 +163,8 @@ test('the page of an agent has its average answer times, in all and by whom it a
   expect(html).toContain('2 answers to @alice took 2 min on average')
   expect(html).toContain('1 answer to @carol took 10 min on average')
   expect((await owner.open(`/accounts/${grid.acme.id}/agents/alice`)).html).not.toContain('Answer times')
+
+  grid.clock.now += 7 * day
+  owner = await signedInByEmail(grid, 'ann@acme.example')
+  expect((await owner.open(`/accounts/${grid.acme.id}/agents/bob`)).html).not.toContain('Answer times')
 })

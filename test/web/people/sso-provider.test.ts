@@ -128,6 +128,40 @@ test('the address of userinfo does not vouch for another one in the ID token', a
   expect(await latest()).toMatchObject({ outcome: 'not_verified', report: { email: 'boss@corp.example' } })
 })
 
+test.each([
+  ['of the same user adds what the ID token lacks, and changes nothing', 'u-1', { role: 'viewer', name: 'Una' }],
+  ['of another user says nothing', 'u-2', { role: 'viewer', name: '' }],
+])('the userinfo %s', async (_, sub, member) => {
+  const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
+  const signed = { email: 'una@corp.example', email_verified: true, groups: 'guests' }
+  server.serve([callback(id)], {
+    findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId, ...signed }) }),
+    conformIdTokenClaims: false,
+  })
+  server.state.userInfo = { sub, ...signed, groups: 'ops', name: 'Una' }
+  await come(id)
+
+  expect(await una()).toMatchObject(member)
+})
+
+test('a claim with an address counts only where the owner trusts the issuer, and in its domain', async () => {
+  Object.assign(server.claims, { upn: 'boss@corp.example' })
+  const id = await world.setUp({ emailClaim: 'upn' })
+  server.serve([callback(id)], { claims: { profile: ['name', 'upn'], email: ['email', 'email_verified'] } })
+  await come(id)
+  expect(await latest()).toMatchObject({ outcome: 'ok', report: { email: 'una@corp.example' } })
+
+  await postWithToken(await asOwner(), `${settings(grid.acme)}/sso`, {
+    ...world.given(),
+    emailClaim: 'upn',
+    isTrusted: 'on',
+  })
+  server.claims.sub = 'u-2'
+  grid.clock.now += minute
+  await come(id)
+  expect((await latest()).report).toMatchObject({ email: 'boss@corp.example', isVerified: true })
+})
+
 test('a sign-in that was cancelled at the provider is told as such', async () => {
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))

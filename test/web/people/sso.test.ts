@@ -287,9 +287,11 @@ test('a domain belongs to one account, and only while its record is there', asyn
   await checkDomains(grid.store)
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   expect((await attentionOf(account, undefined)).open).toMatchObject([{ kind: 'domain', level: 1 }])
+  grid.clock.now += 6 * day
+  await checkDomains(grid.store)
   expect(await beginAt(browser(grid), id)).toContain(server.issuer)
 
-  grid.clock.now += 7 * day
+  grid.clock.now += day
   await checkDomains(grid.store)
   expect((await attentionOf(account, undefined)).open).toMatchObject([{ kind: 'domain', level: 2 }])
   expect(await beginAt(browser(grid), id)).toMatch(/^404/)
@@ -300,6 +302,37 @@ test('a domain belongs to one account, and only while its record is there', asyn
   expect((await postWithToken(await signedIn(grid, ed), `${settings(grid.evil)}/sso/verify`)).text).toContain(
     'is verified',
   )
+})
+
+test('a record that is back begins a new week', async () => {
+  const id = await setUp()
+  const verified = records['corp.example']
+  for (const [there, days] of [[[], 1], [verified, 6], [[], 1], [[], 6]] as const) {
+    records['corp.example'] = [...there]
+    grid.clock.now += days * day
+    await checkDomains(grid.store)
+  }
+
+  expect(await beginAt(browser(grid), id)).toContain(server.issuer)
+})
+
+test.each([
+  ['another domain', () => ({ domain: 'other.example' }), false],
+  ['another issuer', () => ({ issuer: `${server.issuer}/other` }), false],
+  ['another name', () => ({ name: 'Corp Ltd' }), true],
+])('the sessions of a provider that gets %s go on: %s', async (_, change, goesOn) => {
+  const id = await setUp()
+  await requireIt()
+  const one = browser(grid)
+  await signInBy(server, one, id)
+  const changed = { ...given(), ...change() }
+  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso`, changed)
+
+  expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(goesOn ? 200 : 303)
+  // A new domain is to be verified, and the account is open to all until then.
+  const isAsBefore = changed.domain === 'corp.example'
+  const { verifiedAt, isRequired } = (await grid.acme.store.read.sso.get())!
+  expect([verifiedAt !== null, isRequired]).toEqual([isAsBefore, isAsBefore])
 })
 
 test('where it is required, members sign in with it, and an owner with a second factor and the operator get in without', async () => {
@@ -328,10 +361,32 @@ test('to require it takes an owner with a second factor, and a verified domain',
   const one = await signedIn(grid, owner)
   const refused = await postWithToken(one, `${acmeSettings()}/sso/required`, { required: 'yes' })
   expect(refused.text).toContain('second factor of your own')
+  await addTotp(grid, owner)
+  await rows(grid, 'UPDATE sso_providers SET verified_at = NULL WHERE account_id = ?', [grid.acme.id])
+  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/required`, { required: 'yes' })
+  expect((await grid.acme.store.read.sso.get())!.isRequired).toBe(false)
   for (const role of ['admin', 'member'] as const) {
     const other = await signedIn(grid, await person(grid, { role }))
     expect((await postWithToken(other, `${acmeSettings()}/sso`, given())).status).toBe(403)
   }
+})
+
+test('an address begins 30 sign-ins a minute', async () => {
+  const one = browser(grid)
+  for (let n = 0; n < 30; n++) expect(await beginAt(one, 'grid')).toContain(server.issuer)
+
+  expect(await beginAt(one, 'grid')).toMatch(/^429/)
+})
+
+test('to change, require or remove the provider takes a fresh confirmation', async () => {
+  await setUp()
+  await addTotp(grid, owner)
+  const one = await signedIn(grid, owner)
+  grid.clock.now += 11 * minute
+  const posts = [['', given('other.example')], ['/required', { required: 'yes' }], ['/remove', {}]] as const
+  for (const [path, fields] of posts) await postWithToken(one, `${acmeSettings()}/sso${path}`, { ...fields })
+
+  expect(await grid.acme.store.read.sso.get()).toMatchObject({ domain: 'corp.example', isRequired: false })
 })
 
 test('a claim decides about roles at each sign-in, and never about owners', async () => {
@@ -368,6 +423,43 @@ test('the provider proves again who the user is, and what is confirmed opens no 
   await signInBy(server, one, id, again)
   expect((await postWithToken(one, keys, { name: 'A key' })).text).toContain('grid_adm_')
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
+})
+
+test('a proof of a clock that is ahead lasts no longer than one of now', async () => {
+  const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
+  server.claims.groups = 'ops'
+  grid.clock.now = Date.now() - 4 * minute
+  const one = browser(grid)
+  await signInBy(server, one, id, '?fresh=1')
+  grid.clock.now += 11 * minute
+
+  expect((await postWithToken(one, `${acmeSettings()}/keys`, { name: 'A key' })).text).toContain('Sign in again with')
+})
+
+test('who has a second factor is asked for it after the provider of the grid, and not after that of an account', async () => {
+  const id = await setUp()
+  const una = await person(grid, { email: 'una@corp.example', role: 'member' })
+  for (const provider of ['grid', id]) await linked(await signedIn(grid, una), provider)
+  await addTotp(grid, una)
+
+  expect((await signInBy(server, browser(grid), 'grid')).at).toContain('/second-factor')
+  expect((await signInBy(server, browser(grid), id)).at).not.toContain('/second-factor')
+})
+
+test('a session of an account alone does not end what a whole session began', async () => {
+  const id = await setUp()
+  const una = await person(grid, { email: 'una@corp.example', role: 'member' })
+  const one = await signedIn(grid, una)
+  await linked(one, id)
+  Object.assign(server.claims, { sub: 'u-2', email: 'una@home.example' })
+  const back = await server.wayBack(linkOut(await beginLink(one, 'grid'))!)
+  const kept = [...one.cookies].find(([name]) => name.endsWith('sso'))!
+  Object.assign(server.claims, { sub: 'u-1', email: 'una@corp.example' })
+  await one.send(await signInBy(server, one, id), {}, `/sso/${id}/replace`).catch(() => {})
+  one.cookies.set(...kept)
+
+  expect((await one.open(back)).status).toBe(403)
+  expect(await grid.store.global.sso.identitiesOf(una.id)).toHaveLength(1)
 })
 
 test('the secret is neither shown nor recorded, and without the provider its sessions end', async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { RecentMap } from '../../src/lib/recent-map.ts'
+import { LruMap } from '../../src/lib/lru-map.ts'
 
 test('entries in use are kept, and no more than the map may have', () => {
-  const map = new RecentMap<string, number>(10)
+  const map = new LruMap<string, number>(10)
   map.set('busy', 1)
   for (let n = 0; n < 100; n++) {
     map.set(`key ${n}`, n)
@@ -14,7 +14,7 @@ test('entries in use are kept, and no more than the map may have', () => {
 })
 
 test('forgets what was not used for longest, until the rest is small enough', () => {
-  const map = new RecentMap<string, number>(100)
+  const map = new LruMap<string, number>(100)
   map.set('a', 1, 40)
   map.set('b', 2, 40)
   expect(map.get('a')).toBe(1)
@@ -26,7 +26,7 @@ test('forgets what was not used for longest, until the rest is small enough', ()
 })
 
 test('counts a replaced or deleted value no more, and keeps none that is too large', () => {
-  const map = new RecentMap<string, number>(100)
+  const map = new LruMap<string, number>(100)
   map.set('a', 1, 90)
   map.set('a', 2, 10)
   map.set('b', 3, 90)

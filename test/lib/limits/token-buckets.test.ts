@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TokenBuckets } from '../../../src/lib/limits/call-limits.ts'
+import { TokenBuckets } from '../../../src/lib/limits/token-buckets.ts'
 
 test.each([
   ['2 a second', 2, 3, 500],

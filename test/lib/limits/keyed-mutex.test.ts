@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KeyedMutex } from '../../../src/lib/limits/by-key.ts'
+import { KeyedMutex } from '../../../src/lib/limits/keyed-mutex.ts'
 import { turn } from '../../support/wait-for.ts'
 
 test('tasks of one key run one after the other, also after one that fails; those of other keys do not wait', async () => {

@@ -1,5 +1,5 @@
-/** A map of limited weight, which forgets what was not used for longest. An entry weighs 1, or what `set` says. */
-export class RecentMap<K, V> {
+/** A map of limited weight, which evicts the least recently used entries. An entry weighs 1, or what `set` says. */
+export class LruMap<K, V> {
   readonly #maxWeight: number
   /** The entry that was used last is at the end. */
   readonly #entries = new Map<K, { value: V; weight: number }>()

@@ -1,0 +1,31 @@
+/** The pages of the documents that `agent-grid help PAGE` prints. A package and a binary carry them. */
+import { readFileSync } from 'node:fs'
+import { isBinary, isPackage } from '../lib/version.ts'
+
+/** The name of each page, and its file. The build of the binary reads this list. */
+export const manual: Record<string, string> = {
+  operating: 'docs/operating.md',
+  clients: 'docs/clients.md',
+  runners: 'docs/runners.md',
+  delivery: 'docs/delivery.md',
+  security: 'docs/security.md',
+  protocol: 'docs/protocol/README.md',
+  messages: 'docs/protocol/messages.md',
+  signup: 'docs/protocol/signup.md',
+  mcp: 'docs/protocol/mcp.md',
+  a2a: 'docs/protocol/a2a.md',
+  rest: 'docs/protocol/rest.md',
+  webhooks: 'docs/protocol/webhooks.md',
+  archive: 'docs/protocol/archive.md',
+  guardrails: 'docs/protocol/guardrails.md',
+  oauth: 'docs/protocol/oauth.md',
+}
+
+/** A page as Markdown, without the marks for tests and for `npm run docs`. */
+export function readPage(name: string): string {
+  const file = manual[name]
+  // The files in a binary are in one folder. A package has the program in src/, a checkout in dist/src/ or src/cli/.
+  const path = isBinary ? `./${file.split('/').at(-1)}` : `${isPackage ? '..' : '../..'}/${file}`
+  const text = readFileSync(new URL(path, import.meta.url), 'utf8')
+  return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '').trimEnd()
+}

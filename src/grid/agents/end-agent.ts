@@ -1,0 +1,32 @@
+/** The end of an agent, whoever deletes it. See docs/delivery.md, "Parked messages". */
+import { newId } from '../../lib/id.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Statement } from '../../store/sql.ts'
+
+interface EndingAgent {
+  id: string
+  alias: string
+  isPerson?: boolean
+}
+
+/**
+ * Statements that soft-delete an agent. Its keys and memberships end, its unread messages are parked, and their senders are
+ * told. They fail the unit if the agent is deleted already, or another sender has written meanwhile.
+ */
+export async function endAgent(account: AccountStore, agent: EndingAgent, at: number): Promise<Statement[]> {
+  const { agents, channels, endings, keys, leases } = account.change
+  const { id, alias, isPerson = false } = agent
+  const end = isPerson ? 'left' : 'was deleted'
+  const notices = (await account.read.endings.unreadSenders(id)).map(({ agentId, messages, seq }) => {
+    const what = messages === 1 ? 'your message' : `your last ${messages.toLocaleString('en')} messages`
+    return { id: newId(), sender: agentId, seq, body: `@${alias} ${end} before reading ${what}.` }
+  })
+  return [
+    agents.requireLive([id]),
+    keys.revokeOfAgent(id, at),
+    channels.removeAgent(id),
+    ...endings.tellOfDeletion(id, notices, at),
+    leases.parkUnread(id, at),
+    agents.softDelete(id, at),
+  ]
+}

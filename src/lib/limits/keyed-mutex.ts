@@ -1,0 +1,16 @@
+/** Runs the tasks of one key one after the other, in the order of the calls. Those of other keys do not wait. */
+export class KeyedMutex {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  /** Settles as `task` does. */
+  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const running = (this.#last.get(key) ?? Promise.resolve()).then(task)
+    const ended = running.catch(() => {})
+    this.#last.set(key, ended)
+    try {
+      return await running
+    } finally {
+      if (this.#last.get(key) === ended) this.#last.delete(key)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { LruMap } from '../lru-map.ts'
+import { second } from '../time.ts'
+
+/** How fast a bucket refills, and how many tokens it holds. */
+interface Rate {
+  perSecond: number
+  burst: number
+}
+
+interface Bucket {
+  tokens: number
+  /** When `tokens` was right, in milliseconds since the epoch. */
+  at: number
+}
+
+/** Sums of fractions may lack this much of a whole token. */
+const rounding = 1e-9
+
+/** One bucket for each key. A bucket that was not used lately is forgotten, which makes it full again. */
+export class TokenBuckets {
+  readonly #rate: Rate
+  readonly #buckets: LruMap<string, Bucket>
+
+  constructor(rate: Rate, maxKept = 20_000) {
+    this.#rate = rate
+    this.#buckets = new LruMap(maxKept)
+  }
+
+  get count(): number {
+    return this.#buckets.size
+  }
+
+  /** Take one token and return 0. If there is none, take nothing and return the seconds until there is one. */
+  take(key: string, now: number): number {
+    const bucket = this.#filled(key, now)
+    const seconds = this.#secondsUntil(bucket)
+    if (seconds === 0) bucket.tokens--
+    return seconds
+  }
+
+  /** The seconds until there is a token, in whole ones; 0 if there is one. Takes nothing. */
+  secondsUntil(key: string, now: number): number {
+    return this.#secondsUntil(this.#filled(key, now))
+  }
+
+  #secondsUntil({ tokens }: Bucket): number {
+    return tokens < 1 - rounding ? Math.max(1, Math.ceil((1 - tokens) / this.#rate.perSecond - rounding)) : 0
+  }
+
+  /** The bucket of a key, with the tokens that it has now. */
+  #filled(key: string, now: number): Bucket {
+    const { perSecond, burst } = this.#rate
+    let bucket = this.#buckets.get(key)
+    if (!bucket) this.#buckets.set(key, bucket = { tokens: burst, at: now })
+    // A clock that was set back adds nothing.
+    if (now > bucket.at) bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perSecond / second)
+    bucket.at = now
+    return bucket
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The shell of a reader who tries a page: a folder like a checkout, where a grid runs, and bash, which gets the blocks as
+ * they are printed. Only the port is another one. Programs of ours stand before some on the path: see `standIns`.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { build } from '../../scripts/build.js'
+import { freePort } from '../../src/lib/free-port.ts'
+import type { ShellBlock } from './shell-blocks.ts'
+
+export interface PageResult {
+  /** 0 if every block ended well. */
+  status: number | null
+  /** Everything that was printed, with `# line NUMBER` before each block. */
+  output: string
+}
+
+/** The shell of a page. */
+export interface PageShell {
+  /** Run a script of the test and then the blocks, in one bash. */
+  run(blocks: readonly ShellBlock[], before?: string): Promise<PageResult>
+  /** Ends the grid and removes the folder. */
+  close(): void
+}
+
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+
+/**
+ * Longer than any page takes on a loaded machine: a block that waits for something that does not come ends its test with
+ * what it printed.
+ */
+const patienceMs = 60_000
+
+const standIns: Record<string, string> = {
+  // What is printed to run until Ctrl-C runs in the background, or until the test has seen what it does.
+  'agent-grid': `case "\${1-}" in
+  serve) exec in-background node "$PROGRAM" serve ;;
+  run) node "$PROGRAM" "$@" & until eval "$HAS_RUN"; do sleep 0.1; done; kill $!; wait $! ;;
+  *) exec node "$PROGRAM" "$@" ;;
+esac`,
+  // The packages are there, and this is one of the tests. Everything else is npm's.
+  npm: `case "$*" in
+  ci | test) ;;
+  start) in-background sh -c "$(node -p 'require("./package.json").scripts.start')" ;;
+  *) exec "$REAL_NPM" "$@" ;;
+esac`,
+  // A refusal fails, which curl alone does not do. An endless stream ends.
+  curl: `answer=$(mktemp) limit=() ; case " $* " in *' -sN '*) limit=(--max-time 2) ;; esac
+"$REAL_CURL" --fail-with-body "\${limit[@]}" "$@" > "$answer"; code=$?
+cat "$answer"
+case "$code \${limit[*]}" in '28 --max-time 2') code=0 ;; esac
+grep -qE '"(error|isError)": ?[{t]' "$answer" && code=22
+exit $code`,
+  'in-background': `cd "$GRID_FOLDER"; rm -f ended server.log
+( "$@" > server.log 2>&1 & echo $! > server.pid; wait $!; touch ended ) < /dev/null > /dev/null 2>&1 &
+until grep -q 'is running at' server.log 2> /dev/null; do
+  if [ -e ended ]; then cat server.log >&2; exit 1; fi
+  sleep 0.02
+done`,
+  'grid-runs': `[ -e server.pid ] && [ ! -e ended ] || agent-grid serve`,
+  'grid-stops': `[ -e server.pid ] && [ ! -e ended ] || exit 0
+kill "$@" "$(cat server.pid)"; until [ -e ended ]; do sleep 0.02; done; rm server.pid`,
+}
+
+/** A shell in a new folder. `data` is the data of its grid; without it there is none yet. */
+export async function pageShell(data?: string): Promise<PageShell> {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-grid-page-'))
+  const [bin, home] = [join(folder, 'bin'), join(folder, 'home')]
+  for (const made of [bin, home]) mkdirSync(made)
+  for (const [name, text] of Object.entries(standIns)) {
+    writeFileSync(join(bin, name), `#!/bin/bash\n${text}\n`, { mode: 0o755 })
+  }
+  for (const name of readdirSync(repository).filter((name) => !/^(data|dist|release|\.git)$/.test(name))) {
+    symlinkSync(join(repository, name), join(folder, name))
+  }
+  if (data !== undefined) cpSync(data, join(folder, 'data'), { recursive: true })
+  const env = {
+    PATH: [bin, dirname(process.execPath), '/usr/local/bin:/usr/bin:/bin'].join(':'),
+    HOME: home,
+    TMPDIR: home,
+    GRID_FOLDER: folder,
+    PROGRAM: await build('src/main.ts'),
+    REAL_CURL: pathOf('curl'),
+    REAL_NPM: pathOf('npm'),
+    PORT: String(await freePort()),
+    LOG_LEVEL: 'warn',
+    // Tests do not probe the internet.
+    OAUTH_CIMD: 'off',
+  }
+
+  return {
+    async run(blocks, before = '') {
+      const script = [
+        ...(before === '' ? [] : ['grid-runs', before]),
+        ...blocks.flatMap(({ line, text, isStopped }) => [
+          isStopped ? 'grid-stops' : 'grid-runs',
+          `echo '# line ${line}'`,
+          text,
+        ]),
+      ].join('\n').replaceAll('localhost:8787', `localhost:${env.PORT}`)
+      // A pipe of the shell, because nobody can open a socket of Node as /dev/stderr.
+      const words = ['-o', 'pipefail', '-c', 'bash -euo pipefail -c "$1" 2>&1 | cat', 'bash', script]
+      const child = spawn('bash', words, {
+        cwd: folder,
+        env,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let output = ''
+      child.stdout.setEncoding('utf8').on('data', (text) => output += text)
+      const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), patienceMs)
+      const status = await new Promise<number | null>((resolve) => child.once('close', resolve))
+      clearTimeout(timer)
+      return { status, output }
+    },
+    close() {
+      spawnSync('grid-stops', ['-9'], { cwd: folder, env })
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+function pathOf(program: string): string {
+  return spawnSync('which', [program], { encoding: 'utf8' }).stdout.trim()
+}

@@ -1,0 +1,68 @@
+/** Three processes behind the nginx of docs/operating.md, "Proxies". */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { hasNginx, proxiedUrl, type Proxy, startNginx } from '../support/nginx.ts'
+import { runtimes, type ServerProcess, startServe } from '../support/process.ts'
+import { type Sqld, startSqld } from '../support/sqld.ts'
+import { bearer, callTool } from './client.ts'
+
+describe.skipIf(!hasNginx)('behind nginx', () => {
+  let sqld: Sqld
+  let grid: TestGrid
+  let processes: ServerProcess[]
+  let proxy: Proxy
+  beforeAll(async () => {
+    sqld = await startSqld()
+    grid = await testGrid({ url: sqld.url })
+    const env = { DATABASE_URL: sqld.url, EXTRA_BASE_URLS: proxiedUrl, TRUSTED_PROXIES: '127.0.0.1', OAUTH_CIMD: 'off' }
+    processes = await Promise.all(runtimes.map((runtime) => startServe(runtime, env)))
+    proxy = await startNginx(processes.map(({ port }) => port))
+  })
+  afterAll(async () => {
+    await proxy?.stop()
+    await Promise.all(processes?.map((server) => server.stop()) ?? [])
+    await grid.close()
+    await sqld.stop()
+  })
+
+  test('300 sends without keys do not see the stop of a process, and 300 with keys not its death; none is sent twice', async () => {
+    const [first, second, third] = processes
+
+    const stopped = await sendAll('a', () => first.signal('SIGTERM'), () => ({}))
+    const killed = await sendAll('b', () => second.signal('SIGKILL'), (message) => ({ 'Idempotency-Key': message }))
+
+    const read: string[] = []
+    for (;;) {
+      const { messages } = await callTool(third.url, grid.bob.key, 'read_messages')
+      if (messages.length === 0) break
+      read.push(...messages.map(({ message }: { message: string }) => message))
+    }
+    expect([...stopped.failures, ...killed.failures]).toEqual([])
+    expect(read.sort()).toEqual([...stopped.texts, ...killed.texts].sort())
+  })
+
+  test('a body above the usual limits of nginx reaches the grid', async () => {
+    const path = `/api/v1/parts/${grid.bob.id}?offset=0`
+    const { status, text } = await proxy.request('PUT', path, bearer(grid.alice.key), new Uint8Array(17 * 2 ** 20))
+
+    expect([status, JSON.parse(text).error.code]).toEqual([404, 'part_not_found'])
+  })
+
+  /** 300 sends, ten at a time, and what happens after a quarter of them. */
+  async function sendAll(name: string, happen: () => void, headersOf: (message: string) => Record<string, string>) {
+    const texts = Array.from({ length: 300 }, (_, i) => `${name} ${i}`)
+    const next = texts.entries()
+    const failures: string[] = []
+    const sender = async () => {
+      for (const [i, message] of next) {
+        if (i === 75) happen()
+        const headers = { 'Content-Type': 'application/json', ...bearer(grid.alice.key), ...headersOf(message) }
+        const body = JSON.stringify({ to: '@bob', message })
+        const { status, text } = await proxy.request('POST', '/api/v1/messages', headers, body)
+        if (status !== 201) failures.push(`${status} ${text}`)
+      }
+    }
+    await Promise.all(Array.from({ length: 10 }, sender))
+    return { texts, failures }
+  }
+})

@@ -1,0 +1,57 @@
+/** Archives that earlier builds made are imported, and lose nothing. `npm run archive-fixture` makes one of each version. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { archiveVersion } from '../../../src/store/archive/validators.ts'
+import { readSealedFile } from '../../../src/store/backup/sealed-file.ts'
+import { type Fixture, fixturePhrase, fixturesFolder, summaryOf } from '../../support/archived-account.ts'
+import { type Archive, archiveOf, importInto, linesOf, textOf } from '../../support/archives.ts'
+import { emptyGrid, type TestGrid } from '../../support/grid.ts'
+import { acceptAs } from '../../support/people.ts'
+
+const pathOf = (version: string, kind: string) => fileURLToPath(new URL(`archive-${version}.${kind}`, fixturesFolder))
+const versions = readdirSync(fixturesFolder).flatMap((name) => /^archive-(\d+)\.json$/.exec(name)?.[1] ?? [])
+const fixtureOf = (version: string): Fixture => JSON.parse(readFileSync(pathOf(version, 'json'), 'utf8'))
+
+const readers = {
+  plain: (version: string) => Promise.resolve(readFileSync(pathOf(version, 'plain'), 'utf8')),
+  encrypted: (version: string) => textOf(readSealedFile(pathOf(version, 'sealed'), { passphrase: fixturePhrase })),
+}
+
+/** A grid with nothing but the account of an archive, at the time when it was made. */
+async function gridOf(archive: Archive) {
+  const grid = await emptyGrid()
+  grid.clock.now = Date.parse(JSON.parse(archive.text.split('\n')[0]).made_at)
+  return { grid: grid as TestGrid, imported: await importInto(grid.store, archive) }
+}
+
+test('every version of the format has an archive', () => {
+  expect(versions.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: archiveVersion }, (_, n) => n + 1))
+})
+
+test.for(versions.flatMap((version) => (['plain', 'encrypted'] as const).map((kind) => [version, kind] as const)))(
+  'agents, messages, tasks and files of an archive of version %s (%s) are what they were',
+  async ([version, kind]) => {
+    const { account, fingerprint, people, summary } = fixtureOf(version)
+    const { grid, imported } = await gridOf({ text: await readers[kind](version), fingerprint })
+
+    expect(imported.invitations.map(({ email, role }) => ({ email, role }))).toEqual(people)
+    await acceptAs(grid, imported.invitations.find(({ role }) => role === 'owner')!)
+    expect(await summaryOf(grid, account)).toEqual(summary)
+  },
+)
+
+test('an export of what was imported has the lines of the archive', async () => {
+  const version = String(archiveVersion)
+  const { account, fingerprint } = fixtureOf(version)
+  const archive = { text: await readers.plain(version), fingerprint }
+  const { grid } = await gridOf(archive)
+
+  const again = linesOf(await archiveOf(grid.store, account)).filter((line) => !line.includes('"import-account"'))
+
+  // The people are invited, and what other accounts took part in is not there any more.
+  const isKept = (line: string) => !/^(\{|\["person")/.test(line)
+  expect(again.filter(isKept)).toEqual(linesOf(archive).filter(isKept))
+  const [before, after] = [archive.text, again[0]].map((text) => JSON.parse(text.split('\n')[0]))
+  expect(after).toEqual({ ...before, program: after.program, made_at: after.made_at, left_out: after.left_out })
+})

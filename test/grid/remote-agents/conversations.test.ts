@@ -1,0 +1,200 @@
+/**
+ * Which task and context a message to a remote agent continues, and who gets the answer. See docs/protocol/a2a.md, "Remote
+ * agents".
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { eraseWords } from '../../../src/grid/accounts/erase-words.ts'
+import { Signal } from '../../../src/lib/notifier.ts'
+import { day, hour, minute, second } from '../../../src/lib/time.ts'
+import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { endpointOf, postA2a, send10 } from '../../support/a2a.ts'
+import { rows } from '../../support/database.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { type Answer, messageResult, type RemoteAgent, remoteAgent, taskResult } from '../../support/remote-agent.ts'
+import { callRest } from '../../support/rest.ts'
+import { askFor } from '../../support/tasks.ts'
+
+type Sent = NonNullable<RemoteAgent['calls'][number]['params']['message']>
+
+let grid: TestGrid
+let remote: RemoteAgent
+let lines: RemoteLines
+let robot: TestAgent
+let answer: (message: Sent) => Answer
+/** Of the task that the agent works on, when it is asked about it. */
+let look: Answer
+
+beforeEach(async () => {
+  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  answer = () => messageResult('ok')
+  look = taskResult('t1', 'WORKING', { isLook: true })
+  remote = await remoteAgent(({ method, params }) => method === 'SendMessage' ? answer(params.message!) : look)
+  robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: remote.url })
+  lines = new RemoteLines(grid.store)
+})
+afterEach(async () => {
+  await lines.stop()
+  await remote.close()
+  await grid.close()
+})
+
+type Sender = Pick<TestAgent, 'key'>
+async function send(message: string, { key }: Sender = grid.alice, more: object = {}): Promise<string> {
+  const { body } = await callRest(grid, key, 'POST /api/v1/messages', { to: '@robot', message, ...more })
+  return body.message_id
+}
+const read = async ({ key }: Sender = grid.alice) => (await callTool(grid, key, 'read_messages')).text
+const textsOf = (messages: { message: string }[]) => messages.map(({ message }) => message)
+/** What the agent got, oldest first. */
+const sent = () => remote.calls.flatMap(({ params }) => params.message ?? [])
+
+/** Everything that is due now is tried, each sender's messages one after the other. */
+async function step(ms = 0, times = 2): Promise<void> {
+  grid.clock.now += ms
+  for (let n = 0; n < times; n++) {
+    await lines.run()
+    await lines.settled()
+  }
+}
+
+test.each([[undefined, 'INPUT_REQUIRED'], ['dinner', 'AUTH_REQUIRED']])(
+  'two senders are asked back in the conversation %s by %s, and each answers its own question',
+  async (conversation_id, state) => {
+    answer = ({ taskId, parts: [{ text }] }) =>
+      taskId === undefined
+        ? taskResult(`task of ${text}`, state, { said: `Which day, ${text}?` })
+        : taskResult(taskId, 'COMPLETED', { said: `Booked for ${text}` })
+    const talk = { ...conversation_id && { conversation_id } }
+    await send('alice', grid.alice, talk)
+    await send('bob', grid.bob, talk)
+    await step()
+    await send('Friday', grid.alice, talk)
+    await send('Sunday', grid.bob, talk)
+    await step()
+
+    const tasks = Object.fromEntries(sent().map(({ parts: [{ text }], taskId }) => [text, taskId]))
+    expect(tasks).toEqual({ alice: undefined, bob: undefined, Friday: 'task of alice', Sunday: 'task of bob' })
+    expect(textsOf(await read(grid.alice))).toEqual(['Which day, alice?', 'Booked for Friday'])
+    expect(textsOf(await read(grid.bob))).toEqual(['Which day, bob?', 'Booked for Sunday'])
+  },
+)
+
+test('each conversation of a sender, and each channel, goes on in the context of its last answer', async () => {
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'robot'] })
+  answer = ({ parts: [{ text }] }) => messageResult('ok', `context of ${text}`)
+  for (const end of ['', ' again', ' and again']) {
+    await send(`plain${end}`)
+    await send(`eggs${end}`, grid.alice, { conversation_id: 'eggs' })
+    await send(`milk${end}`, grid.alice, { conversation_id: 'milk' })
+    await send(`post${end}`, grid.alice, { to: '#team' })
+    for (let n = 0; n < 4; n++) await step(second, 1)
+  }
+
+  const names = ['plain', 'eggs', 'milk', 'post']
+  expect(sent().map(({ contextId }) => contextId)).toEqual([
+    ...names.map(() => undefined),
+    ...names.map((name) => `context of ${name}`),
+    ...names.map((name) => `context of ${name} again`),
+  ])
+})
+
+test('the answer to a post is a post, and of a post that it refuses nobody is told', async () => {
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'robot'] })
+  const id = await send('question', grid.alice, { to: '#team' })
+  await step()
+  answer = () => ({ status: 403 })
+  await send('another', grid.alice, { to: '#team' })
+  await step()
+
+  const reply = { message: 'ok', user: '@robot', channel: '#team', reply_to_message_id: id }
+  expect(await read(grid.alice)).toMatchObject([reply])
+  expect((await read(grid.bob)).filter(({ user }: { user: string }) => user === '@robot')).toMatchObject([reply])
+  expect(remote.calls).toHaveLength(2)
+})
+
+test('a task that works for 7 days is given up, and looked at each minute until then', async () => {
+  answer = () => taskResult('t1', 'WORKING')
+  const id = await send('Build a house')
+  await step()
+  await step(day)
+  await step(hour)
+  const before = remote.calls.length
+  await step(minute)
+  expect(remote.calls.length).toBeGreaterThan(before)
+  await step(6 * day - hour - minute)
+  expect(await read()).toEqual([])
+  await step(minute)
+
+  expect(await read()).toMatchObject([{
+    type: 'system',
+    reply_to_message_id: id,
+    message: expect.stringContaining('It has not answered within 7 days.'),
+  }])
+  const last = remote.calls.length
+  await step(hour)
+  expect(remote.calls).toHaveLength(last)
+})
+
+test('a task of a client that follows it is looked at every 2 s, and its follower is woken when it is accepted', async () => {
+  answer = () => taskResult('t1', 'WORKING')
+  const { id } = await askFor(storeOf(grid, grid.alice), 'Build a house', { to: '@robot' })
+  const followed = new Signal()
+  const stop = grid.store.waiting.notifier.watch(id, followed)
+  await step()
+  await followed.raised()
+  await step(5 * minute)
+  const before = remote.calls.length
+  for (let n = 0; n < 4; n++) await step(2 * second)
+
+  expect(remote.calls).toHaveLength(before + 4)
+  stop()
+})
+
+test('what was erased is not asked about any more', async () => {
+  answer = () => taskResult('t1', 'WORKING')
+  await send('Build a house')
+  await step()
+  await eraseWords(grid.acme.store, 'alice')
+  await step(minute)
+
+  expect(remote.calls).toHaveLength(1)
+  expect(await rows(grid, 'SELECT state, due_at, held_by FROM remote_exchanges WHERE account_id = ?', [grid.acme.id]))
+    .toEqual([{ state: 'ended', due_at: null, held_by: null }])
+})
+
+test('an answer about another task is not taken', async () => {
+  answer = () => taskResult('t1', 'WORKING')
+  await send('Build a house')
+  await step()
+  look = taskResult('t2', 'COMPLETED', { isLook: true, said: 'the house of somebody else' })
+  await step(minute)
+  expect(await read()).toEqual([])
+  look = taskResult('t1', 'COMPLETED', { isLook: true, said: 'done' })
+  await step(minute)
+
+  expect(textsOf(await read())).toEqual(['done'])
+})
+
+test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [8, undefined]])(
+  'a message that says it has crossed %s grids goes on as %s',
+  async (crossings, expected) => {
+    const metadata = { ...crossings !== undefined && { crossings } }
+    const body = send10({ parts: [{ text: 'hi' }], metadata })
+    expect((await postA2a(grid, grid.alice.key, body, {}, endpointOf(robot))).status).toBe(200)
+    await step()
+
+    expect(sent().map(({ metadata }) => metadata)).toMatchObject(
+      expected === undefined ? [] : [{ crossings: expected, from: '@alice' }],
+    )
+  },
+)
+
+test('of a message that came from Slack the agent is told so', async () => {
+  await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'hi', via: 'slack' })
+  await step()
+
+  expect(sent().map(({ metadata }) => metadata)).toEqual([{ hops: 0, crossings: 1, from: '@alice', via: 'slack' }])
+})
