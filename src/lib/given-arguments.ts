@@ -45,18 +45,19 @@ const maxNameLength = 64
 /**
  * Null and empty texts are arguments that are not given, a text stands for what it says where the schema wants another
  * type, and a number above its maximum is the maximum. Fails with `invalid_input` for an argument that the call does not
- * have, if it resembles one or the rules are strict; others are ignored.
+ * have, if it resembles one, another one is missing, or the rules are strict; others are ignored.
  */
 export function readArguments(schema: ArgumentSchema, given: Arguments, rules: ArgumentRules): ReadArguments {
   const clipped: Record<string, number> = {}
   const ignored: string[] = []
-  const { properties = {} } = schema
+  const { properties = {}, required = [] } = schema
+  const missing = required.filter((name) => given[name] == null)
   const known: Arguments = {}
   for (const [name, value] of Object.entries(given)) {
     if (Object.hasOwn(properties, name)) known[name] = value
     else if (clientFillers.has(name)) continue
     else if (value === null) continue
-    else checkUnknown(name, Object.keys(properties), rules, ignored)
+    else checkUnknown(name, { known: Object.keys(properties), missing }, rules, ignored)
   }
   const args = readMembers(schema, known, '', clipped)
   return {
@@ -157,8 +158,14 @@ function exampleOf({ type, items, properties, required = [], anyOf }: ArgumentSc
   return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name])]))
 }
 
-function checkUnknown(name: string, known: string[], { call, isStrict }: ArgumentRules, ignored: string[]): void {
-  const meant = resembled(name, known)
+function checkUnknown(
+  name: string,
+  { known, missing }: { known: string[]; missing: string[] },
+  { call, isStrict }: ArgumentRules,
+  ignored: string[],
+): void {
+  // Without one that must be there, it does not matter what else the name resembles.
+  const meant = resembled(name, missing.length > 0 && !isStrict ? missing : known)
   const shown = name.slice(0, maxNameLength)
   if (meant !== undefined) {
     throw invalidInput(`${call} has no argument ${shown}. Did you mean ${meant}?`, name)
@@ -166,6 +173,9 @@ function checkUnknown(name: string, known: string[], { call, isStrict }: Argumen
   if (isStrict) {
     const takes = known.length === 0 ? 'It takes none' : `It takes ${known.join(', ')}`
     throw invalidInput(`${call} has no argument ${shown}. ${takes}.`, name)
+  }
+  if (missing.length > 0) {
+    throw invalidInput(`${call} has no argument ${shown}, and ${missing[0]} is missing.`, missing[0])
   }
   if (ignored.length < maxIgnored) ignored.push(shown)
 }
