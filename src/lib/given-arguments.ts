@@ -164,8 +164,7 @@ function checkUnknown(
   { call, isStrict }: ArgumentRules,
   ignored: string[],
 ): void {
-  // Without one that must be there, it does not matter what else the name resembles.
-  const meant = resembled(name, missing.length > 0 && !isStrict ? missing : known)
+  const meant = resembled(name, known)
   const shown = name.slice(0, maxNameLength)
   if (meant !== undefined) {
     throw invalidInput(`${call} has no argument ${shown}. Did you mean ${meant}?`, name)
@@ -184,7 +183,9 @@ function checkUnknown(
 function resembled(name: string, known: string[]): string | undefined {
   const letters = folded(name.slice(0, maxNameLength))
   const isBeginning = (other: string) => letters.length >= 4 && folded(other).startsWith(letters)
+  // A slip is rarely in the first letter: `text` does not mean `next`.
   const isNear = (other: string) =>
+    folded(other)[0] === letters[0] &&
     leven(letters, folded(other), { maxDistance: 3 }) <= Math.min(2, Math.floor(letters.length / 3))
   return known.find((other) => folded(other) === letters) ?? known.find(isBeginning) ?? known.find(isNear)
 }

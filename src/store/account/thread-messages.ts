@@ -166,7 +166,7 @@ const receiptColumns = `messages.seq, deliveries.agent_id,
   (SELECT min(reply.created_at) FROM messages AS reply
     CROSS JOIN thread_messages AS place ON place.account_id = :account AND place.seq = reply.seq
     WHERE reply.reply_to_message_id = messages.id AND +reply.account_id = deliveries.account_id
-      AND reply.from_agent_id = deliveries.agent_id) AS replied_at`
+      AND reply.from_agent_id = deliveries.agent_id AND reply.type <> 'system') AS replied_at`
 const fromListed = `FROM ${listed} CROSS JOIN messages CROSS JOIN deliveries CROSS JOIN agents`
 const direct = query<Receipt>(`
   SELECT ${receiptColumns} ${fromListed}
