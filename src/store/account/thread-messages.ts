@@ -274,7 +274,7 @@ const replies = query<{ alias: string; createdAt: number }>(`
   SELECT messages.from_alias AS alias, messages.created_at FROM messages
   JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
     AND deliveries.account_id = :account AND deliveries.agent_id = :agent
-  WHERE messages.reply_to_message_id = :id
+  WHERE messages.reply_to_message_id = :id AND messages.type <> 'system'
   ORDER BY deliveries.seq DESC LIMIT :limit`)
 
 export const messageStatus = {
