@@ -3,7 +3,7 @@ import { listParts } from '../grid/conversations/open-message.ts'
 import { isStorageFull } from '../errors.ts'
 import { isShortened } from '../grid/messaging/long-text.ts'
 import { namedAliases } from '../lib/names.ts'
-import { Repeated } from '../lib/repeated.ts'
+import { Debounced } from '../lib/debounced.ts'
 import { searchWords } from '../lib/search-words.ts'
 import { second } from '../lib/time.ts'
 import { ownLink, ownWord } from '../store/account/search.ts'
@@ -77,7 +77,7 @@ function ownWords(texts: ChangedText[]): string[] {
 /** Runs soon after each message that this process stores or hears of; `run` finds those of killed processes. */
 export class LogFollower {
   readonly #store: Store
-  readonly #repeated: Repeated
+  readonly #debounced: Debounced
   readonly #unsubscribe: () => void
   #running: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -86,19 +86,19 @@ export class LogFollower {
 
   constructor(store: Store) {
     this.#store = store
-    this.#repeated = new Repeated(() => this.#step(), delayMs)
-    this.#unsubscribe = store.waiting.notifier.onEach(() => this.#repeated.schedule())
+    this.#debounced = new Debounced(() => this.#step(), delayMs)
+    this.#unsubscribe = store.waiting.notifier.onEach(() => this.#debounced.schedule())
   }
 
   run(): Promise<void> {
-    this.#repeated.schedule()
+    this.#debounced.schedule()
     return Promise.resolve()
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unsubscribe()
-    this.#repeated.close()
+    this.#debounced.close()
     await this.#running
   }
 
