@@ -73,6 +73,7 @@ test('a message, its reading and the answer are one trace, with the request, the
     ].join('\n').replaceAll('/mcp/v1/grid', gridPath),
   )
   expect(spans.every((span) => span.traceId === traceId)).toBe(true)
+  expect(spans.flatMap(({ links }) => links ?? [])).toEqual([])
   const { acme, alice, bob } = grid
   for (const word of ['canary', 'alice', 'bob', acme.id, alice.id, bob.id, question]) {
     expect(collector.text()).not.toContain(word)
