@@ -54,6 +54,7 @@ test('no table has a word of the agent, others keep theirs, and the counts say w
   })
   const hits = await rows(grid, `SELECT rowid FROM message_search WHERE message_search MATCH '"${word}"'`)
   expect(hits).toEqual([])
+  expect(await rows(grid, 'SELECT 1 FROM verdicts WHERE account_id = ?', [acme.id])).toEqual([])
   expect(await dump(grid, acme)).toContain('an answer that stays')
   // Nothing is left for a second time.
   expect(await eraseWords(acme.store, 'alice')).toEqual({ alias: 'alice', rows: {} })
