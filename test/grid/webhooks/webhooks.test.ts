@@ -324,6 +324,7 @@ test('the text of a post is sent, but neither one that a guardrail masked nor wh
   await send('a post', '#team')
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   await send(`the ${secret}`, '#team')
+  grid.clock.now += second
   await readSince(grid.clock.now)
   await grid.evil.agent('mallory', { visibility: 'public' }).then(async ({ key }) => {
     await send('to outside', '@mallory')
