@@ -62,6 +62,7 @@ export const errorKinds = {
   message_not_found: 'not_found',
   not_found: 'not_found',
   part_not_found: 'not_found',
+  lease_not_found: 'not_found',
   recipient_not_found: 'not_found',
   skill_not_found: 'not_found',
   task_not_found: 'not_found',

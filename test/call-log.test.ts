@@ -73,7 +73,7 @@ test('a refused call of each door leaves one line, with ids and without any word
     [() => grid.post(`/api/v1/inbox/leases/${canary}/ack`, {}, bearer(alice.key)), {
       door: 'rest',
       route: '/api/v1/inbox/leases/:lease/ack',
-      code: 'stale_lease',
+      code: 'lease_not_found',
     }],
     [() => grid.post('/oauth/token', canary, { 'Content-Type': 'application/x-www-form-urlencoded' }), {
       door: 'oauth',

@@ -8,8 +8,8 @@ import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
 import { resetSecondFactor } from '../grid/people/second-factor.ts'
 import { readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
-import { ownCommand } from '../lib/version.ts'
 import { storeCommand, usageError } from './command.ts'
+import { ownCommandLine } from './own-command.ts'
 import { accountCommand, accountOption, emailOption } from './store-command.ts'
 import { printList, table } from './tables.ts'
 
@@ -49,7 +49,7 @@ export const createAccountCommand = storeCommand({
       ['Sign in', account.sign_in_url],
     ]) + '\nThe key is not shown again.' +
     (account.works_once ? ' The link works once, within 24 hours; create-link makes another.' : '') +
-    `\nNext: ${ownCommand} create-agent --account ${account.account_id} --alias my-agent`,
+    `\nNext: ${ownCommandLine(`create-agent --account ${account.account_id} --alias my-agent`)}`,
 })
 
 /** One page of accounts: far below the size that a terminal or a script handles at once. */

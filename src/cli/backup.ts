@@ -4,7 +4,6 @@ import { dirname, resolve } from 'node:path'
 import process from 'node:process'
 import { type Config, readConfig } from '../config.ts'
 import { minute } from '../lib/time.ts'
-import { ownCommand } from '../lib/version.ts'
 import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
 import type { Manifest } from '../store/backup/local-copy.ts'
 import { restoreFile, restoreRemote, verifyBackup } from '../store/backup/restore.ts'
@@ -23,6 +22,7 @@ import {
   usageError,
 } from './command.ts'
 import { copyDatabaseCommand, folderOf, noteBackupCommand } from './copy-database.ts'
+import { ownCommandLine } from './own-command.ts'
 import { table } from './tables.ts'
 
 const keyOption = {
@@ -203,7 +203,7 @@ function printRestored(result: { restored: string; made_at: string; messages: nu
     `What was sent after ${result.made_at} is not in it. An agent that reads with an older cursor gets cursor_expired,`,
     'and reads again with since: "24h".',
     ...(result.kept.length > 0 ? ['The old files are kept; remove them when you do not need them.'] : []),
-    `Next: ${ownCommand} serve`,
+    `Next: ${ownCommandLine('serve')}`,
   ].join('\n')
 }
 

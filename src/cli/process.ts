@@ -25,8 +25,8 @@ import { CommandError } from './command.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
-/** Ctrl-C under npm sends the signal twice: by the terminal and by npm. A second one this soon is ignored. */
-const duplicateSignalMs = 500
+/** npm repeats a signal that a terminal or systemd has sent to the whole group. Under npm a second one this soon is ignored. */
+const duplicateSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 500
 /** EX_SOFTWARE of sysexits.h. */
 const internalErrorExitCode = 70
 

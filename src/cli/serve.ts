@@ -5,7 +5,6 @@ import { findLockedOutUser } from '../grid/people/operator.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
 import { clientCommand, connectCommand } from '../lib/client-snippets.ts'
 import { openTelemetry } from '../lib/telemetry.ts'
-import { ownCommand } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
@@ -21,6 +20,7 @@ import {
   stopServer,
 } from './process.ts'
 import { print } from './output.ts'
+import { ownCommandLine } from './own-command.ts'
 import { serverCommands } from './store-commands.ts'
 import { table } from './tables.ts'
 
@@ -114,7 +114,7 @@ function greeting({ store, setUpUrl, lockedOutUser }: Start): string {
       '',
       'No user can sign in on the web: none has a password or a passkey, and no email server is set. This prints a link',
       'for choosing a password:',
-      `  ${ownCommand} create-link --kind password --email ${lockedOutUser}`,
+      `  ${ownCommandLine(`create-link --kind password --email ${lockedOutUser}`, config.databaseUrl)}`,
     )
   }
   return lines.join('\n')

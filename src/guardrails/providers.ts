@@ -1,7 +1,7 @@
 /** The guardrail providers. See docs/protocol/guardrails.md, "Providers". */
 import * as z from 'zod'
 import { JobTooLong } from '../lib/run-on-thread.ts'
-import { SharedThread } from '../lib/shared-thread.ts'
+import { SharedThread, type SharedThreadOptions } from '../lib/shared-thread.ts'
 import { second } from '../lib/time.ts'
 import { LocalChecks, type LocalConfig, localProviders } from './local-checks.ts'
 import {
@@ -53,9 +53,10 @@ export class GuardrailChecks {
   readonly timeoutMs: number
   readonly #providers: ReadonlyMap<string, Provider>
   readonly #local: LocalChecks
-  readonly #thread = new SharedThread(thread)
+  readonly #thread: SharedThread
 
-  constructor(known: readonly Provider[] = providers, timeoutMs = 3 * second) {
+  constructor(known: readonly Provider[] = providers, timeoutMs = 3 * second, build?: SharedThreadOptions['build']) {
+    this.#thread = new SharedThread({ ...thread, build })
     this.#providers = new Map(known.map((provider) => [provider.id, provider]))
     this.#local = new LocalChecks(known)
     this.timeoutMs = timeoutMs

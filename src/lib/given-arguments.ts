@@ -45,18 +45,19 @@ const maxNameLength = 64
 /**
  * Null and empty texts are arguments that are not given, a text stands for what it says where the schema wants another
  * type, and a number above its maximum is the maximum. Fails with `invalid_input` for an argument that the call does not
- * have, if it resembles one or the rules are strict; others are ignored.
+ * have, if it resembles one, another one is missing, or the rules are strict; others are ignored.
  */
 export function readArguments(schema: ArgumentSchema, given: Arguments, rules: ArgumentRules): ReadArguments {
   const clipped: Record<string, number> = {}
   const ignored: string[] = []
-  const { properties = {} } = schema
+  const { properties = {}, required = [] } = schema
+  const missing = required.filter((name) => given[name] == null)
   const known: Arguments = {}
   for (const [name, value] of Object.entries(given)) {
     if (Object.hasOwn(properties, name)) known[name] = value
     else if (clientFillers.has(name)) continue
     else if (value === null) continue
-    else checkUnknown(name, Object.keys(properties), rules, ignored)
+    else checkUnknown(name, { known: Object.keys(properties), missing }, rules, ignored)
   }
   const args = readMembers(schema, known, '', clipped)
   return {
@@ -157,7 +158,12 @@ function exampleOf({ type, items, properties, required = [], anyOf }: ArgumentSc
   return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name])]))
 }
 
-function checkUnknown(name: string, known: string[], { call, isStrict }: ArgumentRules, ignored: string[]): void {
+function checkUnknown(
+  name: string,
+  { known, missing }: { known: string[]; missing: string[] },
+  { call, isStrict }: ArgumentRules,
+  ignored: string[],
+): void {
   const meant = resembled(name, known)
   const shown = name.slice(0, maxNameLength)
   if (meant !== undefined) {
@@ -167,6 +173,9 @@ function checkUnknown(name: string, known: string[], { call, isStrict }: Argumen
     const takes = known.length === 0 ? 'It takes none' : `It takes ${known.join(', ')}`
     throw invalidInput(`${call} has no argument ${shown}. ${takes}.`, name)
   }
+  if (missing.length > 0) {
+    throw invalidInput(`${call} has no argument ${shown}, and ${missing[0]} is missing.`, missing[0])
+  }
   if (ignored.length < maxIgnored) ignored.push(shown)
 }
 
@@ -174,7 +183,9 @@ function checkUnknown(name: string, known: string[], { call, isStrict }: Argumen
 function resembled(name: string, known: string[]): string | undefined {
   const letters = folded(name.slice(0, maxNameLength))
   const isBeginning = (other: string) => letters.length >= 4 && folded(other).startsWith(letters)
+  // A slip is rarely in the first letter: `text` does not mean `next`.
   const isNear = (other: string) =>
+    folded(other)[0] === letters[0] &&
     leven(letters, folded(other), { maxDistance: 3 }) <= Math.min(2, Math.floor(letters.length / 3))
   return known.find((other) => folded(other) === letters) ?? known.find(isBeginning) ?? known.find(isNear)
 }

@@ -1,4 +1,4 @@
-import { v7, validate } from 'uuid'
+import { v7, validate, version } from 'uuid'
 
 /** A new UUIDv7. Ids sort roughly by creation. They do not determine the order of messages; `seq` does. */
 export function newId(): string {
@@ -8,4 +8,9 @@ export function newId(): string {
 /** Whether a text has the form of an id, in either case. */
 export function isId(text: string): boolean {
   return validate(text)
+}
+
+/** Whether `newId` may have made it. */
+export function isOwnId(text: string): boolean {
+  return validate(text) && version(text) === 7
 }

@@ -40,6 +40,8 @@ export interface SharedThreadOptions {
   maxMegabytes: number
   /** How long a job waits for its turn at most. */
   maxWaitMs: number
+  /** Builds the program, where Node runs sources and would have no thread (tests). */
+  build?: () => Promise<URL>
 }
 
 /**
@@ -79,7 +81,7 @@ export class SharedThread {
     input: Input,
     { size, maxMs }: { size: number; maxMs: number },
   ): Promise<Result> {
-    if (!hasThreads) return work(input)
+    if (!hasThreads && !this.#options.build) return work(input)
     return new Promise((resolve, reject) => {
       const lane = this.#laneOf(owner)
       const refuse = () => {
@@ -184,13 +186,16 @@ export class SharedThread {
   }
 
   #startNext(): Promise<Thread> {
-    const { program, maxMegabytes } = this.#options
-    this.#nextThread ??= Thread.start(program, maxMegabytes).then((thread) => {
-      thread.keepAlive(false)
-      return thread
-    })
+    this.#nextThread ??= this.#start()
     // It fails for the job that needs it.
     this.#nextThread.catch(() => {})
     return this.#nextThread
+  }
+
+  async #start(): Promise<Thread> {
+    const { program, maxMegabytes, build } = this.#options
+    const thread = await Thread.start(program, maxMegabytes, await build?.())
+    thread.keepAlive(false)
+    return thread
   }
 }

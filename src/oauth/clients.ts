@@ -1,5 +1,6 @@
 /** Clients: lookup by id, and client authentication. */
 import { GridError } from '../errors.ts'
+import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
 import { hashForLookup, isSameSecret } from '../lib/secrets.ts'
 import { day } from '../lib/time.ts'
 import type { AuthMethod, StoredClient } from '../store/global/oauth-clients.ts'
@@ -13,9 +14,8 @@ export const usedClientMs = 90 * day
 
 /** The number of stored documents that were never used for a login. */
 const maxUnusedDocuments = 1_000
-/** The number of documents that are fetched at the same time, and of those that one user asks for. */
-const maxConcurrentFetches = 8
-const maxFetchesOfUser = 2
+/** Documents that are fetched at the same time. */
+const fetchLimits = { perKey: 2, perGroup: 2, total: 8 }
 
 export interface Client {
   id: string
@@ -41,7 +41,8 @@ export interface OAuthParts {
 /** The clients of this grid: registered ones, and those with a metadata document. */
 export function createClients({ global, write, deps }: Store) {
   const { config, log, now, safeFetch } = deps
-  const fetches = new Map<string, { user: string; fetched: Promise<Client | undefined> }>()
+  const places = new ConcurrencyLimit(fetchLimits)
+  const fetches = new Map<string, Promise<Client | undefined>>()
 
   /**
    * The client with this id, or undefined. To authorize, a stored copy of its document must be fresh; otherwise it is
@@ -65,11 +66,14 @@ export function createClients({ global, write, deps }: Store) {
   /** Concurrent lookups of the same document share one fetch. A user whose documents are slow takes no place of others. */
   function fetchOnce(url: string, user: string): Promise<Client | undefined> {
     const running = fetches.get(url)
-    if (running) return running.fetched
-    const own = [...fetches.values()].filter((fetch) => fetch.user === user)
-    if (fetches.size >= maxConcurrentFetches || own.length >= maxFetchesOfUser) return Promise.resolve(undefined)
-    const fetched = fetchAndKeep(url).finally(() => fetches.delete(url))
-    fetches.set(url, { user, fetched })
+    if (running) return running
+    const release = places.acquire(user, user)
+    if (!release) return Promise.resolve(undefined)
+    const fetched = fetchAndKeep(url).finally(() => {
+      release()
+      fetches.delete(url)
+    })
+    fetches.set(url, fetched)
     return fetched
   }
 

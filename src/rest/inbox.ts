@@ -141,7 +141,7 @@ export const inboxRoutes: Route[] = [
     body: newLease,
     isBodyOptional: true,
     answers: { 200: { description: 'The lease, or null if nothing is unread', json: leased } },
-    errors: ['invalid_input', 'lease_limit_reached', 'stale_lease', 'storage_full'],
+    errors: ['invalid_input', 'lease_limit_reached', 'lease_not_found', 'stale_lease', 'storage_full'],
     async serve(call) {
       const { account, body } = call
       const lease = await waitForLease(account, asLeaseInput(body), waitOf(call, body), asLeasePart(body.acks))
@@ -156,7 +156,7 @@ export const inboxRoutes: Route[] = [
     summary: 'Extend a lease',
     body: extension,
     answers: { 200: { description: 'Done', json: extended } },
-    errors: ['invalid_input', 'stale_lease', 'storage_full'],
+    errors: ['invalid_input', 'lease_not_found', 'stale_lease', 'storage_full'],
     serve: async ({ account, params, body: { seconds } }) => ({
       expires_at: isoTime(await extendLease(account, leaseIdOf(params), seconds)),
     }),
@@ -171,7 +171,7 @@ export const inboxRoutes: Route[] = [
     isStrict: true,
     isBodyOptional: true,
     answers: { 200: { description: 'Done', json: acked } },
-    errors: ['invalid_input', 'stale_lease', 'storage_full'],
+    errors: ['invalid_input', 'lease_not_found', 'stale_lease', 'storage_full'],
     serve: async ({ account, params, body }) => ({
       acked: await ackMessages(account, { leaseId: leaseIdOf(params), messageIds: body.message_ids }),
     }),
@@ -186,7 +186,7 @@ export const inboxRoutes: Route[] = [
     isStrict: true,
     isBodyOptional: true,
     answers: { 200: { description: 'Done', json: released } },
-    errors: ['invalid_input', 'stale_lease', 'storage_full'],
+    errors: ['invalid_input', 'lease_not_found', 'stale_lease', 'storage_full'],
     serve: async ({ account, params, body }) => ({
       released: await releaseMessages(account, { leaseId: leaseIdOf(params), messageIds: body.message_ids }),
     }),

@@ -97,6 +97,7 @@ export const messageRoutes: Route[] = [
       'not_channel_member',
       'message_not_found',
       'idempotency_conflict',
+      'lease_not_found',
       'stale_lease',
       'trial_expired',
       'quota_exceeded',

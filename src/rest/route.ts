@@ -52,7 +52,10 @@ export interface Operation {
   /** Of a body, if not those of every call. */
   limits?: BodyLimits
   isBodyOptional?: boolean
-  /** Other arguments are refused: without the one that was meant, the call does more. */
+  /**
+   * Other arguments are refused: without the one that was meant, the call does more. The default for a route whose answer
+   * cannot name what was ignored.
+   */
   isStrict?: boolean
   /** By status. The first one is the status of an answer in JSON. */
   answers: Record<number, Answer>
@@ -147,7 +150,7 @@ export function handlerOf(
 
 /** Reads what agents give as it is meant. What admins give is taken to the letter: null and empty texts may clear a value. */
 function readerOf(
-  { caller, method, path, isStrict = false }: Route,
+  { caller, method, path, answers, isStrict = !Object.values(answers)[0].json }: Route,
   schema?: z.ZodType,
 ): (given: Arguments | undefined) => ReadArguments {
   const published = once(() => z.toJSONSchema(schema!, { io: 'input', unrepresentable: 'any' }) as ArgumentSchema)

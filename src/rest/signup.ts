@@ -42,8 +42,7 @@ export const signupRoute: Route = {
         const result = await signUp(store, { ...input, ownerEmail: input.owner_email }, addressOf(c, store.deps.config))
         return Response.json(result, { status: 201 })
       } catch (error) {
-        // This endpoint has one code for all errors of the body.
-        if (error instanceof GridError && (error.code === 'invalid_input' || error.code === 'malformed_json')) {
+        if (error instanceof GridError && error.code === 'invalid_input') {
           throw new GridError('invalid_request', error.message, error.details)
         }
         throw error

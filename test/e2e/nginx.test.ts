@@ -1,4 +1,5 @@
 /** Three processes behind the nginx of docs/operating.md, "Proxies". */
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { hasNginx, proxiedUrl, type Proxy, startNginx } from '../support/nginx.ts'
@@ -26,19 +27,43 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
   })
 
   test('300 sends without keys do not see the stop of a process, and 300 with keys not its death; none is sent twice', async () => {
-    const [first, second, third] = processes
+    const [first, second] = processes
 
     const stopped = await sendAll('a', () => first.signal('SIGTERM'), () => ({}))
     const killed = await sendAll('b', () => second.signal('SIGKILL'), (message) => ({ 'Idempotency-Key': message }))
 
-    const read: string[] = []
-    for (;;) {
-      const { messages } = await callTool(third.url, grid.bob.key, 'read_messages')
-      if (messages.length === 0) break
-      read.push(...messages.map(({ message }: { message: string }) => message))
-    }
+    const read = await readAll()
     expect([...stopped.failures, ...killed.failures]).toEqual([])
     expect(read.sort()).toEqual([...stopped.texts, ...killed.texts].sort())
+  })
+
+  test('a send that a process took and did not answer is repeated if it has a key, and otherwise not', async () => {
+    let taken = 0
+    const dying = createServer((socket) => {
+      socket.on('error', () => {}).once('data', () => {
+        taken++
+        socket.destroy()
+      })
+    })
+    await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve))
+    const [{ port: dyingPort }, { port }] = [dying.address() as AddressInfo, processes[2]]
+    const behind = await startNginx([dyingPort, port, port])
+    taken = 0
+    const statuses: number[] = []
+    for (let i = 0; i < 6; i++) statuses.push((await send(behind, `without ${i}`)).status)
+    const unanswered = taken
+    for (let i = 0; i < 6; i++) {
+      statuses.push((await send(behind, `with ${i}`, { 'Idempotency-Key': `with ${i}` })).status)
+    }
+    const read = await readAll()
+    await behind.stop()
+    dying.close()
+
+    expect(unanswered).toBeGreaterThan(0)
+    expect(taken).toBeGreaterThan(unanswered)
+    expect(statuses.filter((status) => status !== 201)).toEqual(Array.from({ length: unanswered }, () => 502))
+    expect(read).toHaveLength(statuses.length - unanswered)
+    expect(new Set(read).size).toBe(read.length)
   })
 
   test('a body above the usual limits of nginx reaches the grid', async () => {
@@ -56,13 +81,26 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     const sender = async () => {
       for (const [i, message] of next) {
         if (i === 75) happen()
-        const headers = { 'Content-Type': 'application/json', ...bearer(grid.alice.key), ...headersOf(message) }
-        const body = JSON.stringify({ to: '@bob', message })
-        const { status, text } = await proxy.request('POST', '/api/v1/messages', headers, body)
+        const { status, text } = await send(proxy, message, headersOf(message))
         if (status !== 201) failures.push(`${status} ${text}`)
       }
     }
     await Promise.all(Array.from({ length: 10 }, sender))
     return { texts, failures }
+  }
+
+  function send(to: Proxy, message: string, headers: Record<string, string> = {}) {
+    const all = { 'Content-Type': 'application/json', ...bearer(grid.alice.key), ...headers }
+    return to.request('POST', '/api/v1/messages', all, JSON.stringify({ to: '@bob', message }))
+  }
+
+  /** The texts of all unread messages of @bob, at the process that still runs. */
+  async function readAll(): Promise<string[]> {
+    const texts: string[] = []
+    for (;;) {
+      const { messages } = await callTool(processes[2].url, grid.bob.key, 'read_messages')
+      if (messages.length === 0) return texts
+      texts.push(...messages.map(({ message }: { message: string }) => message))
+    }
   }
 })

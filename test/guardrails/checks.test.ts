@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { LocalChecks } from '../../src/guardrails/local-checks.ts'
 import { type GuardrailCheck, provider, type ProviderTools, runCheck } from '../../src/guardrails/provider.ts'
 import { patterns } from '../../src/guardrails/local/patterns.ts'
+import { testGrid } from '../support/grid.ts'
 
 const guarded = { text: 'a text', direction: 'inbound', sender: '@a', recipient: '@b' } as const
 const megabyte = 1024 * 1024
@@ -70,4 +71,28 @@ test.each([
 
   expect(bytes / megabyte).toBeGreaterThan(least)
   expect(bytes / megabyte).toBeLessThan(most)
+})
+
+test('a check of a grid runs on a thread: one that takes too long is ended, and the next one is answered', async () => {
+  const { deps: { guardrailChecks } } = await testGrid()
+  const text = Array.from({ length: 250_000 }, (_, n) => Math.imul(n + 1, 0x9e3779b1) >>> 31 ? 'a' : 'b').join('')
+  const check = (patterns: string[], text: string) =>
+    guardrailChecks.check(
+      'an account',
+      { provider: 'patterns', config: JSON.stringify({ patterns }) },
+      { ...guarded, text },
+      () => Promise.reject(new Error('It is local')),
+    )
+  // Each place of the text is another state of the automaton of these expressions.
+  const slow = [1, 2, 3, 4].map((n) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + n}}\\d`)
+  let ticks = 0
+  const timer = setInterval(() => ticks++, 10)
+
+  await expect(check(slow, text)).rejects.toMatchObject({
+    reason: 'too_slow',
+  })
+  clearInterval(timer)
+
+  expect(ticks).toBeGreaterThan(20)
+  expect(await check(['swordfish'], 'a swordfish')).toMatchObject({ kinds: [expect.any(String)] })
 })

@@ -89,10 +89,14 @@ test.each([
 })
 
 test('what resembles nothing is ignored and told', () => {
-  expect(read({ cc: '@carol', toString: 1, subject: '', id: null })).toEqual({
-    args: {},
+  expect(read({ to: '@bob', cc: '@carol', toString: 1, subject: '', id: null })).toEqual({
+    args: { to: '@bob' },
     remarks: { ignored: ['cc', 'toString', 'subject'] },
   })
+})
+
+test('what resembles nothing is refused where an argument is missing', () => {
+  expect(() => read({ cc: '@carol' })).toThrow('call has no argument cc, and to is missing.')
 })
 
 test('strict rules refuse what resembles nothing, and drop what clients add', () => {

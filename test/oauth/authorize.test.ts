@@ -37,6 +37,13 @@ test.each<[string, Record<string, string | undefined>]>([
   expect(html).not.toMatch(/(?:href|action|src|content)="[^"]*evil\.example/)
 })
 
+test('an unknown client is told with what the person does about it', async () => {
+  const { html } = await openConsentPage(grid, grid.ann, { client_id: 'unknown' })
+
+  expect(html).toContain('This client is unknown')
+  expect(html).toContain('In the program, sign out of this server, or remove it and add it again.')
+})
+
 test('a parameter sent twice leads to an error page', async () => {
   const query = authorizeQuery(grid)
   query.append('redirect_uri', callback)

@@ -2,6 +2,7 @@
 import { type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
 import { day, minute } from '../../src/lib/time.ts'
 import { documentProbe, isDocumentUrl } from '../../src/oauth/client-document.ts'
+import { createClients } from '../../src/oauth/clients.ts'
 import { rows } from '../support/database.ts'
 import {
   advanceClock,
@@ -183,6 +184,32 @@ test('one user whose documents are slow does not keep others from signing in', a
   fail()
   await Promise.all(slowPages)
 })
+
+test('eight documents are fetched at a time, two of them for one user, and a fetch that ends makes room', async () => {
+  const { fakeFetch, asked } = unanswered()
+  grid = await oauthGrid({ safeFetch: fakeFetch, env: { OAUTH_CIMD: 'on' } })
+  const clients = createClients(grid.store)
+  const find = (name: string, user: string) => clients.find(`https://slow.example/${name}`, 'authorize', user)
+  const found = ['a', 'b', 'c', 'd', 'e'].flatMap((user) => [1, 2, 3].map((n) => find(user + n, user)))
+  await waitFor('eight requests', () => asked.length === 8)
+
+  // All others were refused: they wait for nothing.
+  expect(await Promise.all([found[2], found[14]])).toEqual([undefined, undefined])
+  for (const { fail } of asked) fail()
+  await Promise.all(found)
+  const later = find('later', 'a')
+  await waitFor('another request', () => asked.length === 9)
+  asked[8].fail()
+  await later
+})
+
+/** A web that answers when told. */
+function unanswered() {
+  const asked: { fail(): void }[] = []
+  const fakeFetch: SafeFetch = () =>
+    new Promise((_, reject) => asked.push({ fail: () => reject(new Error('unanswered')) }))
+  return { fakeFetch, asked }
+}
 
 test.each([
   ['OAUTH_CIMD=off', { OAUTH_CIMD: 'off' }],

@@ -139,6 +139,23 @@ test('a lease and a next wait for a message, and the answer is delivered before 
   expect([textsOf(first.messages), textsOf(early), textsOf(body.next.messages)]).toEqual([['one'], ['answer'], ['two']])
 })
 
+test.each(['rest', 'mcp'])('an answer that the caller of %s took is not leased to it any more', async (door) => {
+  grid = await testGrid()
+  const idle = followIdle(grid.store)
+  await read(grid.alice.key)
+  const question = { to: '@alice', message: 'how many?', wait_seconds: 20 }
+  const asking = door === 'rest'
+    ? post(grid, grid.bob.key, question)
+    : callTool(grid, grid.bob.key, 'send_message', question)
+  await idle(1)
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'three' })
+  const asked = await asking
+  expect(textsOf('body' in asked ? asked.body.answer.messages : asked.text.answer)).toEqual(['three'])
+  await grid.store.drained()
+
+  expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
+})
+
 test('a wait ends when its credential ends', async () => {
   grid = await testGrid()
   const idle = followIdle(grid.store)

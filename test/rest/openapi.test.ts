@@ -2,6 +2,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
+import { newId } from '../../src/lib/id.ts'
 import { openApiDocument } from '../../src/rest/openapi.ts'
 import { restRoutes } from '../../src/rest/routes.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -53,6 +54,7 @@ test('what each kind of call answers is as the document says', async () => {
     await send({ ...message, to: '@alice' }),
     await send({ ...message, to: '#closed' }),
     await send({ ...message, message: `a ${secret}` }),
+    await send({ ...message, acks: { lease_id: newId() } }),
     await send({ ...message, acks: { lease_id: 'x' } }),
     await callRest(grid, bob.key, 'GET /api/v1/inbox', { summary: 'true' }),
     await callRest(grid, bob.key, 'GET /api/v1/inbox', { limit: 0 }),
@@ -72,6 +74,7 @@ test('what each kind of call answers is as the document says', async () => {
     'not_channel_member',
     'guardrail_blocked',
     'stale_lease',
+    'lease_not_found',
     200,
     'invalid_input',
     200,

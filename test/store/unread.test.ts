@@ -43,7 +43,8 @@ onEachDatabase((open) => {
 
     await sendMessage(as(grid.bob), { to: 'alice', text: 'hi' })
     await deleteAgent(store, 'bob')
-    expect(await counts()).toEqual([1, 0])
+    // The second one says that @bob was deleted.
+    expect(await counts()).toEqual([2, 0])
     grid.clock.now += 91 * day
     await sweep(grid.store)
     expect(await counts()).toEqual([0, 0])

@@ -3,6 +3,7 @@ import type { Client } from '@libsql/client'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { createApp } from '../../src/app.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { readConfig } from '../../src/config.ts'
@@ -15,6 +16,7 @@ import { CallerHints } from '../../src/lib/http/client-address.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { Overload } from '../../src/lib/limits/overload.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
+import { hasThreads } from '../../src/lib/run-on-thread.ts'
 import { createSafeStream } from '../../src/lib/outbound/safe-stream.ts'
 import { openTelemetry } from '../../src/lib/telemetry.ts'
 import { createLog } from '../../src/log.ts'
@@ -95,6 +97,16 @@ export async function emptyGrid(options: Omit<TestGridOptions, 'cast'> = {}) {
   return await openGrid(options, template?.file)
 }
 
+/** Of all grids of a process, because a thread takes a moment to start. It runs the thread of the product, built. */
+const realChecks = new GuardrailChecks(
+  undefined,
+  undefined,
+  hasThreads ? undefined : async () => {
+    const { build } = await import('../../scripts/build.js')
+    return pathToFileURL(await build('src/thread.ts'))
+  },
+)
+
 // Opening a grid takes most of its time for the migrations and the cast, which are the same each time.
 let empty: Promise<Template<object>> | undefined
 let withCast: Promise<Template<Cast>> | undefined
@@ -150,7 +162,7 @@ async function openGrid(
     ownPorts,
     bodies: new Bodies(),
     callerHints: new CallerHints(config),
-    guardrailChecks: guardrailChecks ?? new GuardrailChecks(),
+    guardrailChecks: guardrailChecks ?? realChecks,
     readClientPackage: () => Promise.resolve(undefined),
     overload: new Overload(log),
     ...await openTelemetry({ config, log, now: () => clock.now }),

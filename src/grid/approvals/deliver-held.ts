@@ -41,7 +41,8 @@ export async function deliverHeld(
   const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow, program: held.programId ?? undefined }
   const recipient = await resolve(from, sender, content.recipient)
   if (recipient.id !== held.toId) {
-    throw new GridError('recipient_not_found', `${content.recipient} is another agent now.`)
+    const kind = content.recipient.startsWith('#') ? 'channel' : 'agent'
+    throw new GridError('recipient_not_found', `${content.recipient} is another ${kind} now.`)
   }
   const outgoing = outgoingOf({ account: from, sender, recipient }, content, decided, text)
   await refusePaused(from, sender, recipient, outgoing.message)

@@ -51,7 +51,7 @@ const maxAttempts = 3
  * channel. When this returns, the message is on disk, and what it `acks` is acked in the same unit. A repeat under the
  * same idempotency key stores nothing and returns the first result. See docs/delivery.md, "Sending".
  *
- * Fails with `stale_lease`, `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`,
+ * Fails with `lease_not_found`, `stale_lease`, `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`,
  * `not_channel_member`, `message_not_found` (the one it replies to), `part_not_found`, `idempotency_conflict`, `trial_expired`,
  * `unavailable`, `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable` or
  * `conversation_paused`.

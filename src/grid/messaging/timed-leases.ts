@@ -1,7 +1,7 @@
 /** Leases of a program that works on messages for a while. See docs/delivery.md, "Leases of runners". */
 import { type Actor, callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { newId } from '../../lib/id.ts'
+import { isOwnId, newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import type { LeaseSelection } from '../../store/account/leases.ts'
@@ -111,13 +111,13 @@ function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection
   return conversationId === undefined ? undefined : { conversation: conversationId }
 }
 
-/** Let a lease expire `seconds` from now. Resolves to that time. Fails with `stale_lease`. */
+/** Let a lease expire `seconds` from now. Resolves to that time. Fails with `stale_lease` or `lease_not_found`. */
 export async function extendLease(account: AccountStore, leaseId: string, seconds: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
   const expiresAt = at + seconds * second
   const [extended] = await account.write([account.change.timedLeases.extend(agentId, leaseId, at, expiresAt)])
-  if (extended.length === 0) throw staleLease()
+  if (extended.length === 0) throw await noLease(account, leaseId)
   account.waiting.presence.leased(agentId, expiresAt)
   return expiresAt
 }
@@ -183,7 +183,7 @@ export async function ackAgain(account: AccountStore, part: LeasePart): Promise<
   await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), account.deps.now()))
 }
 
-/** Fails with `stale_lease` unless the lease is open and has these messages. */
+/** Fails with `stale_lease` or `lease_not_found` unless the lease is open and has these messages. */
 export async function requireHeld(account: AccountStore, { leaseId, messageIds }: LeasePart): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { deps, read: { timedLeases } } = account
@@ -191,7 +191,9 @@ export async function requireHeld(account: AccountStore, { leaseId, messageIds }
   const isHeld = messageIds
     ? isSubset(messageIds, await timedLeases.messageIds(agentId, leaseId, at))
     : await timedLeases.isOpen(agentId, leaseId, at)
-  if (!isHeld) throw staleLease(messageIds && 'This lease has ended, or it does not have these messages.')
+  if (!isHeld) {
+    throw await noLease(account, leaseId, messageIds && 'This lease has ended, or it does not have these messages.')
+  }
 }
 
 function isSubset(ids: readonly string[], of: readonly string[]): boolean {
@@ -210,10 +212,20 @@ function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
 /** A count of 0 is an answer only for a lease that is open. */
 async function countOr(account: AccountStore, leaseId: string, at: number, n: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
-  if (n === 0 && !await account.read.timedLeases.isOpen(agentId, leaseId, at)) throw staleLease()
+  if (n === 0 && !await account.read.timedLeases.isOpen(agentId, leaseId, at)) throw await noLease(account, leaseId)
   return n
 }
 
-function staleLease(message = 'This lease has ended: it expired, or it was acknowledged or released.'): GridError {
+/** `stale_lease`, or `lease_not_found` for what cannot be the id of a lease. A lease of another agent looks like one that has ended. */
+async function noLease(
+  { actor, read }: AccountStore,
+  leaseId: string,
+  message = 'This lease has ended: it expired, or it was acknowledged or released.',
+): Promise<GridError> {
+  const use = 'Use the lease_id of the answer that leased the messages.'
+  if (!isOwnId(leaseId)) return new GridError('lease_not_found', `There never was a lease with this id. ${use}`)
+  if (await read.inbox.received(callingAgent(actor).agentId, leaseId.toLowerCase())) {
+    return new GridError('lease_not_found', `This is the id of a message and not of a lease. ${use}`)
+  }
   return new GridError('stale_lease', `${message} Its messages may be with another reader now, so nothing was done.`)
 }

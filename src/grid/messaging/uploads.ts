@@ -61,12 +61,19 @@ export async function beginUpload(
     )
   }
   const ofTrial = await read.uploads.trialBytes(agentId)
-  const [quota, limit] = ofTrial !== undefined && ofTrial + bytes > trialUploadBytes
+  const [quota, limit] = ofTrial && ofTrial.bytes + bytes > trialUploadBytes
     ? ['trial_upload_bytes', trialUploadBytes]
     : ['megabytes_per_day', (await limitsOf(account)).megabytesPerDay]
   const message = `This file would exceed a limit: ${limit} ${quota.replaceAll('_', ' ')}.`
-  const reached = { name: quota.replaceAll('_', '-'), quota: limit }
-  throw limitReached('quota_exceeded', message, reached, hour / second, { info: { quota, limit: String(limit) } })
+  const details = {
+    limit: { name: quota.replaceAll('_', '-'), quota: limit },
+    info: { quota, limit: String(limit) },
+  }
+  // Only what no message has named makes room again.
+  if (ofTrial && ofTrial.sent + bytes > trialUploadBytes) {
+    throw new GridError('quota_exceeded', `${message} It will not fit later either.`, details)
+  }
+  throw limitReached('quota_exceeded', message, details.limit, hour / second, details)
 }
 
 /** The state of an upload of the caller that no message has named. Fails with `part_not_found`. */

@@ -80,7 +80,7 @@ function readEvent(body: string): SlackEvent {
   try {
     return Object(JSON.parse(body)) as SlackEvent
   } catch {
-    throw new GridError('invalid_request', 'The body is not JSON.')
+    throw new GridError('malformed_json', 'The body is not valid JSON.')
   }
 }
 

@@ -82,7 +82,8 @@ const unreadSenders = query<UnreadSender>(`
   GROUP BY sender.account_id, sender.id`)
 const requireAllTold = precondition(`NOT EXISTS (
   SELECT 1 ${unreadOfSenders} AND sender.id NOT IN (SELECT value FROM json_each(:senders)))`)
-const joinLast = `JOIN deliveries AS last ON last.account_id = :account AND last.seq = notice.seq
+const joinLast =
+  `JOIN deliveries AS last ON last.account_id = :account AND last.agent_id = :agent AND last.seq = notice.seq
   JOIN messages ON messages.account_id = last.sender_account_id AND messages.id = last.message_id
   JOIN agents AS sender ON ${isSender}`
 const notices = `(SELECT value ->> '$.id' AS id, value ->> '$.seq' AS seq, value ->> '$.body' AS body

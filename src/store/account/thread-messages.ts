@@ -166,7 +166,7 @@ const receiptColumns = `messages.seq, deliveries.agent_id,
   (SELECT min(reply.created_at) FROM messages AS reply
     CROSS JOIN thread_messages AS place ON place.account_id = :account AND place.seq = reply.seq
     WHERE reply.reply_to_message_id = messages.id AND +reply.account_id = deliveries.account_id
-      AND reply.from_agent_id = deliveries.agent_id) AS replied_at`
+      AND reply.from_agent_id = deliveries.agent_id AND reply.type <> 'system') AS replied_at`
 const fromListed = `FROM ${listed} CROSS JOIN messages CROSS JOIN deliveries CROSS JOIN agents`
 const direct = query<Receipt>(`
   SELECT ${receiptColumns} ${fromListed}
@@ -274,7 +274,7 @@ const replies = query<{ alias: string; createdAt: number }>(`
   SELECT messages.from_alias AS alias, messages.created_at FROM messages
   JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
     AND deliveries.account_id = :account AND deliveries.agent_id = :agent
-  WHERE messages.reply_to_message_id = :id
+  WHERE messages.reply_to_message_id = :id AND messages.type <> 'system'
   ORDER BY deliveries.seq DESC LIMIT :limit`)
 
 export const messageStatus = {

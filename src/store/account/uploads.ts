@@ -54,8 +54,9 @@ const received = ofMessage(`deliveries
 const sent = ofMessage(`messages
   JOIN uploads ON messages.account_id = :account AND messages.from_agent_id = :agent AND messages.id = :message
     AND uploads.account_id = messages.account_id`)
-const trialBytes = query<{ bytes: number }>(`
-  SELECT coalesce(sum(uploads.bytes), 0) AS bytes FROM trials
+const trialBytes = query<{ bytes: number; sent: number }>(`
+  SELECT coalesce(sum(uploads.bytes), 0) AS bytes,
+    coalesce(sum(iif(uploads.message_id IS NULL, 0, uploads.bytes)), 0) AS sent FROM trials
   LEFT JOIN uploads ON uploads.account_id = trials.account_id AND uploads.agent_id = trials.agent_id
   WHERE trials.account_id = :account AND trials.agent_id = :agent
   GROUP BY trials.agent_id`)
@@ -106,8 +107,8 @@ export const uploads = {
     rowOfMessage: async (agent: string, message: string, id: string, n: number) =>
       (await account.one(received, { agent, message, id, n }) ?? await account.one(sent, { agent, message, id, n }))
         ?.content,
-    /** The bytes of all uploads of an agent on trial; undefined without a trial. */
-    trialBytes: async (agent: string) => (await account.one(trialBytes, { agent }))?.bytes,
+    /** The bytes of all uploads of an agent on trial, and of those that were sent; undefined without a trial. */
+    trialBytes: (agent: string) => account.one(trialBytes, { agent }),
   }),
   changes: (account: AccountDb) => ({
     /** Begin an upload, unless a limit is reached. */

@@ -25,6 +25,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { GridError } from '../../errors.ts'
 import { newKeyRing } from '../../lib/key-ring.ts'
+import { shellWord } from '../../lib/shell-word.ts'
 import { isFull } from './database-errors.ts'
 
 /** As many as Linux follows. */
@@ -227,7 +228,7 @@ export function giveTo(file: string, like: string): void {
 export function howToGive(...files: [string, ...string[]]): string {
   const uid = process.getuid?.()
   // Not the whole folder: it may have files of others.
-  const paths = files.map((path) => /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+  const paths = files.map(shellWord)
   if (uid === undefined) return `Give ${paths.join(' and ')} to the user of this process.`
   const make = existsSync(files[0]) ? '' : `sudo mkdir -p ${paths[0]} && `
   return `Let the user of this process, uid ${uid}, write: run "${make}sudo chown ${uid} ${paths.join(' ')}".`

@@ -117,6 +117,10 @@ test('what was deleted or revoked before the account stays so when it comes back
   await deleteAccount(acme.store, { name: 'Acme' })
   await expect(deleteAccount(acme.store, { name: 'Acme' })).rejects.toMatchObject({ code: 'write_conflict' })
   grid.clock.now += minute
+  const setState = (state: string) => rows(grid, 'UPDATE accounts SET state = ? WHERE id = ?', [state, acme.id])
+  await setState('removing')
+  await expect(restoreAccount(acme.store)).rejects.toMatchObject({ code: 'not_found' })
+  await setState('claimed')
   await restoreAccount(acme.store)
 
   expect([await status(alice.key), await status(carol.key)]).toEqual([200, 401])

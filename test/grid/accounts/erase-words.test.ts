@@ -19,6 +19,7 @@ const word = 'zwiebelkuchen'
 test('no table has a word of the agent, others keep theirs, and the counts say what went', async () => {
   const grid = await testGrid(testProviders())
   const { alice, bob, acme } = grid
+  await acme.store.write([acme.store.change.profile.showContents(true)])
   await guard(acme, 'alice', { direction: 'outbound' })
   const sender = storeOf(grid, alice)
   const asked = await askFor(storeOf(grid, bob), 'bring me a cake', { to: '@alice' })
@@ -53,6 +54,7 @@ test('no table has a word of the agent, others keep theirs, and the counts say w
   })
   const hits = await rows(grid, `SELECT rowid FROM message_search WHERE message_search MATCH '"${word}"'`)
   expect(hits).toEqual([])
+  expect(await rows(grid, 'SELECT 1 FROM verdicts WHERE account_id = ?', [acme.id])).toEqual([])
   expect(await dump(grid, acme)).toContain('an answer that stays')
   // Nothing is left for a second time.
   expect(await eraseWords(acme.store, 'alice')).toEqual({ alias: 'alice', rows: {} })
@@ -65,13 +67,14 @@ test('in the accounts of others its messages, its results and what their guardra
   const desk = await evil.agent('desk', { visibility: 'public' })
   await evil.store.write([evil.store.change.profile.showContents(true)])
   await guard(evil, 'desk', { direction: 'inbound' })
+  await guard(evil, 'desk', { name: 'spices', direction: 'inbound', action: 'redact', config: { phrases: ['nutmeg'] } })
   const { id } = await askFor(storeOf(grid, desk, evil), 'bring me a cake', { to: '@baker' })
   await callTool(grid, baker.key, 'read_messages', {})
   const artifact = { id: 'cake', name: `a ${word}` }
   const done = await callTool(grid, baker.key, 'update_task', { task_id: id, state: 'completed', text: word, artifact })
   expect(done).toMatchObject({ text: { state: 'completed' } })
   const send = (message: string) => callTool(grid, baker.key, 'send_message', { to: 'desk', message })
-  expect((await send(`a ${word}`)).code).toBeUndefined()
+  expect((await send(`a ${word} with nutmeg`)).code).toBeUndefined()
   expect((await send(`${word} ${secret}`)).code).toBe('guardrail_blocked')
   await grid.store.drained()
   expect(await tablesWith(grid, word)).toEqual(expect.arrayContaining(['artifacts', 'messages', 'verdicts']))
@@ -79,7 +82,10 @@ test('in the accounts of others its messages, its results and what their guardra
   const { rows: counts } = await eraseWords(acme.store, 'baker')
 
   expect(await tablesWith(grid, word)).toEqual([])
-  expect(counts).toMatchObject({ messages: 2, artifacts: 1, 'verdicts of others': 1 })
+  expect(counts).toMatchObject({ messages: 2, artifacts: 1, verdicts: 1, 'verdicts of others': 1 })
+  // The case of what was blocked stays without its text: it belongs to the other account.
+  expect(await rows(grid, 'SELECT action, content FROM verdicts WHERE account_id = ?', [evil.id]))
+    .toEqual([{ action: 'blocked', content: null }])
   expect((await callTool(grid, desk.key, 'read_messages')).text).toEqual([])
 })
 

@@ -34,6 +34,7 @@ test('an account may have more messages a day than the settings say, or fewer, a
 })
 
 test('what is not named stays, and 0 is no limit', async () => {
+  grid = await testGrid()
   const { store } = grid.acme
   await setLimits(store, { messagesPerDay: 0, megabytesPerDay: 7, agents: 5, retentionDays: 3 })
   expect(await setLimits(store, { megabytesPerDay: 0, agents: 0 }))

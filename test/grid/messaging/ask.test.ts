@@ -281,8 +281,7 @@ test('a repeat waits on when the first call gives up beside it', async () => {
 test('a call returns at once when no one can read its message any more', async () => {
   const asking = asked({ text: 'how many?' }, { seconds: 50, lookEveryMs: 20 })
   await idle(1)
-  const { deleteAgent } = await import('../../../src/grid/agents/agents.ts')
-  await deleteAgent(grid.acme.store, 'bob')
+  await bob.write([bob.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
 
   expect((await asking).answer!.note).toContain('@bob cannot read it any more.')
 })

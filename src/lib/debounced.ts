@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from 'node:timers'
 
 /** Work that runs a while after it was asked for, once for all who asked until then. Runs follow each other. */
-export class Repeated {
+export class Debounced {
   readonly #work: () => Promise<boolean>
   readonly #afterMs: number
   #timer: ReturnType<typeof setTimeout> | undefined

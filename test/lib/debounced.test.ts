@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Repeated } from '../../src/lib/repeated.ts'
+import { Debounced } from '../../src/lib/debounced.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 /** Work that counts its runs and ends when told. */
@@ -17,12 +17,12 @@ function slowWork() {
 
 test('runs do not overlap, and what is asked during one leads to another', async () => {
   const { state, work } = slowWork()
-  const repeated = new Repeated(work, 1)
-  repeated.schedule()
-  repeated.schedule()
+  const debounced = new Debounced(work, 1)
+  debounced.schedule()
+  debounced.schedule()
   await waitFor('run 1', () => state.runs === 1)
-  repeated.schedule()
-  const asked = repeated.run()
+  debounced.schedule()
+  const asked = debounced.run()
   state.end()
   await waitFor('run 2', () => state.runs === 2)
   state.end()
@@ -31,19 +31,19 @@ test('runs do not overlap, and what is asked during one leads to another', async
   state.end()
 
   expect(state.most).toBe(1)
-  repeated.close()
+  debounced.close()
 })
 
 test('it runs again as long as the work says so, and not once it is closed', async () => {
   let runs = 0
-  const repeated = new Repeated(() => Promise.resolve(++runs < 3), 1)
-  repeated.schedule()
+  const debounced = new Debounced(() => Promise.resolve(++runs < 3), 1)
+  debounced.schedule()
   await waitFor('run 3', () => runs === 3)
 
-  await repeated.run()
+  await debounced.run()
   expect(runs).toBe(4)
-  repeated.close()
-  repeated.schedule()
-  await repeated.run()
+  debounced.close()
+  debounced.schedule()
+  await debounced.run()
   expect(runs).toBe(5)
 })
