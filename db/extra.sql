@@ -20,10 +20,6 @@ CREATE TRIGGER key_is_removed AFTER DELETE ON credentials
 WHEN OLD.agent_id IS NOT NULL
 BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', OLD.agent_id, OLD.account_id); END;
 
-CREATE TRIGGER agent_is_deleted AFTER UPDATE OF deleted_at ON agents
-WHEN NEW.deleted_at IS NOT NULL
-BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.id, NEW.account_id); END;
-
 CREATE TRIGGER grant_is_revoked AFTER UPDATE OF revoked_at ON oauth_grants
 WHEN NEW.revoked_at IS NOT NULL AND NEW.agent_id IS NOT NULL
 BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.agent_id, NEW.account_id); END;
@@ -36,9 +32,6 @@ BEGIN
 END;
 
 CREATE VIRTUAL TABLE agent_search USING fts5(trigrams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');
-
-CREATE TRIGGER agent_is_numbered AFTER INSERT ON agents
-BEGIN INSERT INTO agent_numbers (account_id, agent_id) VALUES (NEW.account_id, NEW.id); END;
 
 CREATE TRIGGER agent_is_searchable AFTER INSERT ON agent_numbers
 BEGIN
@@ -68,38 +61,9 @@ BEGIN
     WHERE place.key <= length(texts.text) - 3;
 END;
 
--- Without the consent of a person, a guardrail that sends texts to a service is not attached to their alias.
-CREATE TRIGGER agent_is_guarded AFTER INSERT ON agents
-BEGIN
-  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
-    SELECT account_id, NEW.id, id, all_agents FROM guardrails
-    WHERE account_id = NEW.account_id AND all_agents IS NOT NULL AND (host IS NULL OR NEW.type <> 'human')
-    ON CONFLICT DO NOTHING;
-END;
-
-CREATE TRIGGER person_is_guarded AFTER INSERT ON guardrail_consents
-BEGIN
-  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
-    SELECT account_id, NEW.agent_id, id, all_agents FROM guardrails
-    WHERE account_id = NEW.account_id AND all_agents IS NOT NULL AND provider = NEW.provider AND host = NEW.host
-    ON CONFLICT DO NOTHING;
-END;
-
 CREATE TRIGGER delivery_is_added AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
 BEGIN UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox; END;
-
-CREATE TRIGGER remote_agent_is_added AFTER INSERT ON agents
-WHEN NEW.remote_url IS NOT NULL
-BEGIN INSERT INTO remote_agents (account_id, agent_id) VALUES (NEW.account_id, NEW.id); END;
-
-CREATE TRIGGER remote_agent_is_elsewhere AFTER UPDATE OF remote_url ON agents
-WHEN NEW.remote_url IS NOT OLD.remote_url
-BEGIN
-  UPDATE remote_agents SET card = NULL, card_at = NULL WHERE account_id = NEW.account_id AND agent_id = NEW.id;
-  UPDATE remote_exchanges SET state = 'ended', due_at = NULL, context_id = NULL
-    WHERE account_id = NEW.account_id AND agent_id = NEW.id;
-END;
 
 CREATE TRIGGER delivery_is_due AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
@@ -234,13 +198,6 @@ BEGIN
       + coalesce(octet_length(NEW.parts)
         + 40 * (2 * length(NEW.parts) - length(replace(NEW.parts, '{', '')) - length(replace(NEW.parts, '[', ''))), 0)
     WHERE account_id = NEW.account_id AND id = NEW.task_id;
-END;
-
-CREATE TRIGGER recipient_of_task_is_deleted AFTER UPDATE OF deleted_at ON agents
-WHEN NEW.deleted_at IS NOT NULL
-BEGIN
-  UPDATE tasks SET expires_at = 0
-    WHERE recipient_account_id = NEW.account_id AND recipient_agent_id = NEW.id AND expires_at IS NOT NULL;
 END;
 
 -- Its words are cut by the projection, so the tokenizer only separates them. `own` has the words of deliveries with a text of their own.

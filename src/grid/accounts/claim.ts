@@ -238,6 +238,6 @@ function discardStatements({ change }: AccountStore, ids: string[], at: number):
   return ids.flatMap((id) => [
     change.keys.revokeOfAgent(id, at),
     change.leases.parkUnread(id, at),
-    change.agents.softDelete(id, at),
+    ...change.agents.softDelete(id, at),
   ])
 }

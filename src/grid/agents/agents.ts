@@ -99,7 +99,7 @@ export async function createAgent(
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
       ...(messageReplies !== undefined || callersWait !== undefined
-        ? [account.change.agentSettings.update(agent.id, { ...agent, messageReplies, callersWait })]
+        ? account.change.agentSettings.update(agent.id, { ...agent, messageReplies, callersWait })
         : []),
       ...attachSkills(account, agent.id, skills),
       ...requireAgentLimit(account),
@@ -120,7 +120,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
       keys.revokeOfAgent(id, at),
       channels.removeAgent(id),
       leases.parkUnread(id, at),
-      agents.softDelete(id, at),
+      ...agents.softDelete(id, at),
     ])
     // Waiting readers authenticate again, and find that their key was revoked.
     account.waiting.notifier.notify([id])
@@ -132,7 +132,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const { agents, keys } = account.change
   return [
-    agents.add(agent),
+    ...agents.add(agent),
     keys.add(keyRow(agent.id, key, account.actor), agent.createdAt),
   ]
 }

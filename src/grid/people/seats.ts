@@ -111,7 +111,7 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
     await account.write([
       ...precondition,
       seats.requireNoOther(userId, undefined),
-      agents.add({
+      ...agents.add({
         id: newAgent,
         alias,
         type: 'human',
@@ -163,7 +163,7 @@ export async function endSeat(account: AccountStore, userId: UserActor['userId']
     agents.requireLive([agentId]),
     channels.removeAgent(agentId),
     leases.parkUnread(agentId, at),
-    agents.softDelete(agentId, at),
+    ...agents.softDelete(agentId, at),
     ...notifications.endAll(userId),
     seats.remove(userId),
   ]

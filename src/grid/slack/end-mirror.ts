@@ -12,7 +12,7 @@ export async function endMirror({ read, change, deps }: AccountStore, channelId:
     agents.requireLive([slack.agentId]),
     channels.removeAgent(slack.agentId),
     leases.parkUnread(slack.agentId, at),
-    agents.softDelete(slack.agentId, at),
+    ...agents.softDelete(slack.agentId, at),
     ...change.slack.disconnect(channelId),
   ]
 }

@@ -161,6 +161,14 @@ const deliverNotice = statement(`
   FROM tasks WHERE ${taskEnds.client} AND tasks.id = :task AND ${isSent}
   ON CONFLICT DO NOTHING`)
 
+/** Makes tasks due whose recipients are agents of `account` that meet `which`: the worker fails them. Both are SQL. */
+export function failForDeleted(account: string, which: string): string {
+  return `
+  UPDATE tasks SET expires_at = 0
+  WHERE tasks.recipient_account_id = ${account} AND tasks.expires_at IS NOT NULL AND tasks.recipient_agent_id IN (
+    SELECT agents.id FROM agents WHERE agents.account_id = ${account} AND ${which})`
+}
+
 export function taskChanges(account: AccountDb) {
   const bound = (changer: TaskChanger): Values => changer.end === 'grid' ? {} : { agent: changer.agent }
   return {

@@ -2,7 +2,8 @@
 import type { InValue } from '@libsql/client'
 import { fromBase64 } from '../../lib/encoding.ts'
 import { inboxOf } from '../account/inbox-message.ts'
-import type { Statement } from '../sql.ts'
+import { completeAgent } from '../account/agent-rows.ts'
+import { type Db, type Statement, statement } from '../sql.ts'
 import { archivedByName } from './tables.ts'
 import { type ArchivedRow, checkArchived } from './validators.ts'
 
@@ -26,11 +27,15 @@ const inserts: Record<string, Insert> = {
 }
 const added: Record<string, string[]> = { deliveries: ['inbox'], leases: ['holder'] }
 
+// Its token is not there, and the grid that it came from may still send.
+const afterAgent = completeAgent('agents.account_id = :account AND agents.id = :id').concat(statement(`
+  UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :id`))
+
 /**
  * The statements of one row. A row that is there stays as it is, so an import that was interrupted is repeated.
  * Fails as `checkArchived`.
  */
-export function insertArchived(table: string, row: ArchivedRow, context: Context): Statement[] {
+export function insertArchived(db: Db, table: string, row: ArchivedRow, context: Context): Statement[] {
   const { account, at } = context
   checkArchived(table, row, at)
   const known = archivedByName.get(table)!
@@ -50,19 +55,13 @@ export function insertArchived(table: string, row: ArchivedRow, context: Context
       args: [...args, account, row.id],
     }
     : { sql: `${into} VALUES (${list}) ON CONFLICT DO NOTHING`, args }
-  return [insert, ...following(table, row, account, at)]
+  return [insert, ...following(db, table, row, context)]
 }
 
-function following(table: string, row: ArchivedRow, account: string, at: number): Statement[] {
+function following(db: Db, table: string, row: ArchivedRow, { account, at }: Context): Statement[] {
   if (table === 'messages' && row.held) {
     return [{ sql: 'UPDATE messages SET seq = -abs(seq) WHERE account_id = ? AND id = ?', args: [account, row.id] }]
   }
-  // Its token is not there, and the grid that it came from may still send.
-  if (table === 'agents' && row.remote_url !== null) {
-    return [{
-      sql: 'UPDATE remote_agents SET paused_at = coalesce(paused_at, ?) WHERE account_id = ? AND agent_id = ?',
-      args: [at, account, row.id],
-    }]
-  }
+  if (table === 'agents') return afterAgent.map((statement) => db.bind(statement, { account, id: row.id, at }))
   return []
 }

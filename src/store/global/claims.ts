@@ -1,6 +1,7 @@
 /** Claiming a provisional account, and moving agents from it into another account of the owner. */
 import type { Row } from '@libsql/client'
 import type { accounts } from '../../../db/schema.ts'
+import { addAgent, deleteAgents } from '../account/agent-rows.ts'
 import { inboxOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, type Db, precondition, type Query, query, type Statement, statement } from '../sql.ts'
 import { followed, placing } from './thread-projection.ts'
@@ -162,19 +163,17 @@ const moves = [
   ),
 ].map(statement).concat(
   placing('places of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${followed}`),
-  statement(`
-    UPDATE agents SET deleted_at = :at, moved_to = :to WHERE account_id = :from AND ${isMoved('id')}`),
+  deleteAgents(':from', isMoved('agents.id'), ', moved_to = :to'),
   statement(`UPDATE agents SET deleted_at = NULL WHERE account_id = :to AND ${isMoved('id')}`),
 )
 
 export const claims = (db: Db) => {
-  /** Copies rows of the account `:from` into `:to`, with all columns that the table has. */
-  const copy = async (table: string, condition: string, changed: Record<string, string> = {}) => {
+  /** What follows `INSERT INTO` of a table to copy rows of the account `:from` into `:to`, with all columns that the table has. */
+  const copied = async (table: string, condition: string, changed: Record<string, string> = {}) => {
     const names = (await db.all(columns, { table })).map(({ name }) => name)
     const values = names.map((name) => ({ account_id: ':to', ...changed })[name] ?? name)
-    return statement(`
-      INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${table}
-      WHERE account_id = :from AND ${condition} ON CONFLICT DO NOTHING`)
+    return `(${names.join(', ')}) SELECT ${values.join(', ')} FROM ${table}
+      WHERE account_id = :from AND ${condition} ON CONFLICT DO NOTHING`
   }
   let copies: Query<Row>[] | undefined
   return {
@@ -206,7 +205,13 @@ export const claims = (db: Db) => {
       { from, user, at }: Claim,
       { to, moved, keysSince }: { to: string; moved: string[]; keysSince: number },
     ): Promise<Statement[]> => {
-      copies ??= await Promise.all([copy('agents', isMoved('id'), changedColumns), copy('skills', isSkillOfMoved)])
+      copies ??= [
+        ...addAgent(
+          await copied('agents', isMoved('id'), changedColumns),
+          `agents.account_id = :to AND ${isMoved('agents.id')}`,
+        ),
+        statement(`INSERT INTO skills ${await copied('skills', isSkillOfMoved)}`),
+      ]
       const values = { from, to, moved: JSON.stringify(moved), keysSince, at }
       return [
         db.bind(requireOwner, { to, user }),

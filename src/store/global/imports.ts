@@ -68,7 +68,7 @@ export const imports = (db: Db) => ({
   requireBegun: (account: string, digest: string): Statement =>
     db.bind(requireBegun, { account, digest, key: keyOf(account) }),
   row: (account: string, table: string, row: ArchivedRow, at: number): Statement[] =>
-    insertArchived(table, row, { account, at }),
+    insertArchived(db, table, row, { account, at }),
   /** Show the account with these agents, of which some get another alias. A constraint error if an alias is taken. */
   end: (account: string, agents: string[], aliases: [id: string, alias: string][]): Statement[] => [
     ...aliases.map(([id, alias]) => db.bind(rename, { account, id, alias })),
