@@ -65,26 +65,20 @@ CREATE TRIGGER delivery_is_added AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
 BEGIN UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox; END;
 
-CREATE TRIGGER delivery_is_due AFTER INSERT ON deliveries
-WHEN NEW.state = 'unread'
-BEGIN
-  INSERT INTO remote_senders (account_id, agent_id, sender_id, due_at)
-    SELECT NEW.account_id, NEW.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), NEW.created_at
-    FROM remote_agents AS remote
-    JOIN messages ON messages.account_id = NEW.sender_account_id AND messages.id = NEW.message_id
-    WHERE remote.account_id = NEW.account_id AND remote.agent_id = NEW.agent_id
-    ON CONFLICT DO NOTHING;
-END;
-
--- Which waiting senders a delivery answers. See docs/delivery.md, "Asking".
+-- Which waiting senders a delivery answers. See docs/delivery.md, "Asking". In this order: few agents wait.
 CREATE VIEW awaited_answers AS
 SELECT leases.account_id, leases.agent_id, leases.id AS lease_id, deliveries.seq, deliveries.state,
+  deliveries.sender_account_id, deliveries.message_id,
   answer.reply_to_message_id IS asked.id AS is_reply
 FROM leases
-JOIN messages AS asked ON asked.account_id = leases.account_id AND asked.id = leases.id
-JOIN deliveries ON deliveries.account_id = leases.account_id AND deliveries.agent_id = leases.agent_id
-JOIN messages AS answer ON answer.account_id = deliveries.sender_account_id AND answer.id = deliveries.message_id
-WHERE leases.awaits_answer = 1 AND answer.seq > asked.seq AND (
+CROSS JOIN messages AS asked ON asked.account_id = leases.account_id AND asked.id = leases.id
+CROSS JOIN agent_numbers ON agent_numbers.account_id = leases.account_id AND agent_numbers.agent_id = leases.agent_id
+CROSS JOIN deliveries ON deliveries.account_id = leases.account_id AND deliveries.agent_id = leases.agent_id
+  AND deliveries.inbox = agent_numbers.n
+CROSS JOIN messages AS answer ON answer.account_id = deliveries.sender_account_id AND answer.id = deliveries.message_id
+WHERE leases.awaits_answer = 1 AND NOT EXISTS (SELECT 1 FROM deliveries AS taken
+    WHERE taken.account_id = leases.account_id AND taken.lease_id = leases.id AND taken.lease_id IS NOT NULL)
+  AND answer.seq > asked.seq AND (
   answer.reply_to_message_id = asked.id
   OR (answer.reply_to_message_id IS NULL AND answer.type <> 'system' AND answer.channel_id IS NULL
     AND asked.channel_id IS NULL AND deliveries.task_id IS NULL
@@ -93,39 +87,16 @@ WHERE leases.awaits_answer = 1 AND answer.seq > asked.seq AND (
       WHERE asking.message_id = asked.id AND asking.sender_account_id = asked.account_id
         AND asking.account_id = answer.account_id AND asking.agent_id = answer.from_agent_id)));
 
--- It goes to the oldest of them, and not to the inbox.
-CREATE TRIGGER delivery_is_awaited AFTER INSERT ON deliveries
-WHEN NEW.state = 'unread' AND EXISTS (SELECT 1 FROM leases
-  WHERE leases.account_id = NEW.account_id AND leases.agent_id = NEW.agent_id AND leases.awaits_answer = 1)
-BEGIN
-  UPDATE deliveries SET state = 'read', read_at = NEW.created_at, lease_id = awaited.lease_id
-    FROM (SELECT lease_id FROM awaited_answers WHERE seq = NEW.seq ORDER BY is_reply DESC, lease_id LIMIT 1) AS awaited
-    WHERE deliveries.seq = NEW.seq;
-  UPDATE leases SET awaits_answer = 0 WHERE account_id = NEW.account_id
-    AND id = (SELECT lease_id FROM deliveries WHERE seq = NEW.seq);
-END;
-
 CREATE TRIGGER delivery_is_changed AFTER UPDATE OF state, inbox ON deliveries
 WHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox
 BEGIN
   UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox AND OLD.state = 'unread';
   UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox AND NEW.state = 'unread';
-  INSERT INTO remote_senders (account_id, agent_id, sender_id, due_at)
-    SELECT NEW.account_id, NEW.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), NEW.created_at
-    FROM remote_agents AS remote
-    JOIN messages ON messages.account_id = NEW.sender_account_id AND messages.id = NEW.message_id
-    WHERE remote.account_id = NEW.account_id AND remote.agent_id = NEW.agent_id AND NEW.state = 'unread'
-    ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER delivery_is_removed AFTER DELETE ON deliveries
 WHEN OLD.state = 'unread'
 BEGIN UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox; END;
-
-CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries
-WHEN NEW.state = 'unread' AND NOT EXISTS
-  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)
-BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.agent_id, NEW.account_id); END;
 
 CREATE TRIGGER session_is_ended AFTER UPDATE OF ended_at ON sessions
 WHEN NEW.ended_at IS NOT NULL

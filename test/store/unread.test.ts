@@ -38,7 +38,7 @@ onEachDatabase((open) => {
     expect(await counts()).toEqual([0, 5])
     await store.write([leases.parkUnread(grid.bob.id, 1)])
     expect(await counts()).toEqual([0, 0])
-    await store.write([parked.requeue(grid.bob.id, null)])
+    await store.write(parked.requeue(grid.bob.id, null))
     expect(await counts()).toEqual([0, 5])
 
     await sendMessage(as(grid.bob), { to: 'alice', text: 'hi' })

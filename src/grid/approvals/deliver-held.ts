@@ -8,7 +8,7 @@ import type { A2aDetails, OutgoingMessage, Recipient, Sender, TaskStep } from '.
 import { asGiven, asStored } from '../messaging/long-text.ts'
 import { splitDetails } from '../messaging/parts.ts'
 import { quotasOf, refuseFullInbox } from '../messaging/quota.ts'
-import { resolve } from '../messaging/resolve.ts'
+import { answerPart, resolve } from '../messaging/resolve.ts'
 import { checkText } from '../messaging/send-message.ts'
 import { isFromA2a } from '../messaging/shown-parts.ts'
 import { refusePaused } from '../messaging/turns.ts'
@@ -151,7 +151,10 @@ async function commit(delivery: Delivery): Promise<Delivered> {
   ]
   const first = unit.length
   const deliveries = message.held ? [] : recipient.deliver(message)
-  unit.push(...deliveries, ...message.held || !step ? [] : step.statements(message))
+  unit.push(...deliveries)
+  if (!message.held) {
+    unit.push(...answerPart(from, recipient, message).statements ?? [], ...step?.statements(message) ?? [])
+  }
   const rows = await account.write(unit)
   if (message.held) return { state: 'held' }
   const { notifier } = account.waiting

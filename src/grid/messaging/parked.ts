@@ -34,7 +34,7 @@ export async function requeueMessages(
     const { precondition } = await authorize(account, 'manage')
     const { agents, parked } = account.change
     const before = [...precondition, agents.requireLive([id])]
-    const rows = await account.write([...before, parked.requeue(id, messageId)])
+    const rows = await account.write([...before, ...parked.requeue(id, messageId)])
     return rows[before.length]
   })
   if (requeued.length > 0) account.waiting.notifier.notify([id])

@@ -2,7 +2,7 @@
  * Changing tasks. Each change is one event, which is stored only while the task has not ended; what follows from it
  * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
  */
-import { inboxOf } from './inbox-message.ts'
+import { deliver, makeMessageDue } from './deliver.ts'
 import { type AccountDb, precondition, type Statement, statement, traffic, type Values } from '../sql.ts'
 import { addingKey, isNewKey, type NewMessage } from './new-message.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
@@ -152,14 +152,16 @@ const addNotice = statement(`
   WHERE ${taskEnds.client} AND tasks.id = :task AND ${isCanceled}
     AND EXISTS (SELECT 1 FROM deliveries WHERE ${isSentToRecipient} AND deliveries.state = 'read')
   ON CONFLICT DO NOTHING`)
-const deliverNotice = statement(`
-  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, stranger_id,
-    inbox, task_id)
-  SELECT tasks.recipient_account_id, tasks.recipient_agent_id, :account, :id, 'unread', :chars, :at,
-    iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id),
-    ${inboxOf('tasks.recipient_agent_id', 'tasks.recipient_account_id')}, tasks.id
-  FROM tasks WHERE ${taskEnds.client} AND tasks.id = :task AND ${isSent}
-  ON CONFLICT DO NOTHING`)
+// Nobody waits for it as an answer: it replies to a message of its own sender.
+const deliverNotice = statement(deliver(
+  { account: 'tasks.recipient_account_id', agent: 'tasks.recipient_agent_id' },
+  `tasks WHERE ${taskEnds.client} AND tasks.id = :task AND ${isSent}`,
+  {
+    stranger_id: 'iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id)',
+    task_id: 'tasks.id',
+  },
+))
+const makeDue = statement(makeMessageDue)
 
 /** Makes tasks due whose recipients are agents of `account` that meet `which`: the worker fails them. Both are SQL. */
 export function failForDeleted(account: string, which: string): string {
@@ -231,6 +233,7 @@ export function taskChanges(account: AccountDb) {
       account.bind(withdrawHeld, { agent, task, event, at: notice.at }),
       account.bind(addNotice, { agent, task, event, ...notice }),
       account.bind(deliverNotice, { agent, task, id: notice.id, at: notice.at, chars: notice.body.length }),
+      account.bind(makeDue, { id: notice.id }),
     ],
   }
 }

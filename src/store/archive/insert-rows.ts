@@ -1,6 +1,7 @@
 /** Statements that store the rows of an archive. See docs/protocol/archive.md. */
 import type { InValue } from '@libsql/client'
 import { fromBase64 } from '../../lib/encoding.ts'
+import { makeMessageDue } from '../account/deliver.ts'
 import { inboxOf } from '../account/inbox-message.ts'
 import { completeAgent } from '../account/agent-rows.ts'
 import { type Db, type Statement, statement } from '../sql.ts'
@@ -30,6 +31,8 @@ const added: Record<string, string[]> = { deliveries: ['inbox'], leases: ['holde
 // Its token is not there, and the grid that it came from may still send.
 const afterAgent = completeAgent('agents.account_id = :account AND agents.id = :id').concat(statement(`
   UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :id`))
+
+const makeDue = statement(makeMessageDue)
 
 /**
  * The statements of one row. A row that is there stays as it is, so an import that was interrupted is repeated.
@@ -62,6 +65,7 @@ function following(db: Db, table: string, row: ArchivedRow, { account, at }: Con
   if (table === 'messages' && row.held) {
     return [{ sql: 'UPDATE messages SET seq = -abs(seq) WHERE account_id = ? AND id = ?', args: [account, row.id] }]
   }
+  if (table === 'deliveries' && row.state === 'unread') return [db.bind(makeDue, { account, id: row.message_id })]
   if (table === 'agents') return afterAgent.map((statement) => db.bind(statement, { account, id: row.id, at }))
   return []
 }

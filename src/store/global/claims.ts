@@ -2,6 +2,7 @@
 import type { Row } from '@libsql/client'
 import type { accounts } from '../../../db/schema.ts'
 import { addAgent, deleteAgents } from '../account/agent-rows.ts'
+import { makeInboxDue } from '../account/deliver.ts'
 import { inboxOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, type Db, precondition, type Query, query, type Statement, statement } from '../sql.ts'
 import { followed, placing } from './thread-projection.ts'
@@ -155,6 +156,7 @@ const moves = [
   `UPDATE deliveries SET stranger_id = ${senderOf}
   WHERE account_id = :from AND sender_account_id = :from AND message_id IN (
     SELECT messages.id FROM messages WHERE messages.account_id = :from AND ${isMoved('messages.from_agent_id')})`,
+  makeInboxDue(`remote.account_id = :to AND ${isMoved('remote.agent_id')}`),
   `UPDATE tasks SET recipient_account_id = :to
   WHERE ${isOpenTask} AND recipient_account_id = :from AND ${isMoved('recipient_agent_id')}`,
   // The places of the messages are made again, in both accounts.
@@ -199,7 +201,7 @@ export const claims = (db: Db) => {
     /**
      * Move agents into the account `to`: alias, settings, skills, keys, what they have not read or said to each other, the
      * open tasks that they work on, and the idempotency keys since `keysSince`. The other open tasks are canceled. Fails
-     * the unit unless the user owns `to`. Triggers wake the agents and those who follow the tasks.
+     * the unit unless the user owns `to`. The log wakes the agents and those who follow the tasks.
      */
     move: async (
       { from, user, at }: Claim,
