@@ -119,32 +119,6 @@ BEGIN DELETE FROM push_subscriptions WHERE session_id = NEW.id; END;
 CREATE TRIGGER session_removal_stops_push AFTER DELETE ON sessions
 BEGIN DELETE FROM push_subscriptions WHERE session_id = OLD.id; END;
 
-CREATE TRIGGER message_of_task_is_read AFTER UPDATE OF state ON deliveries
-WHEN NEW.task_id IS NOT NULL AND OLD.state = 'unread' AND NEW.state = 'read'
-BEGIN
-  INSERT INTO task_events (account_id, task_id, n, id, at, state)
-    SELECT account_id, id, generation + 1, 'read', NEW.read_at, 'working' FROM tasks
-    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
-      AND state = 'submitted';
-  UPDATE tasks SET state = 'working', status_at = NEW.read_at, generation = generation + 1
-    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
-      AND state = 'submitted';
-END;
-
-CREATE TRIGGER message_of_task_ends AFTER UPDATE OF state ON deliveries
-WHEN NEW.task_id IS NOT NULL AND NEW.state IN ('expired', 'retracted')
-BEGIN
-  INSERT INTO task_events (account_id, task_id, n, id, at, state, reason)
-    SELECT account_id, id, generation + 1, NEW.state, NEW.read_at, iif(NEW.state = 'expired', 'failed', 'canceled'),
-      iif(NEW.state = 'expired', 'Its message expired before it was read.', 'Its message was retracted.') FROM tasks
-    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
-      AND expires_at IS NOT NULL;
-  UPDATE tasks SET state = iif(NEW.state = 'expired', 'failed', 'canceled'), status_at = NEW.read_at,
-      generation = generation + 1, expires_at = NULL
-    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
-      AND expires_at IS NOT NULL;
-END;
-
 CREATE TRIGGER event_of_task_is_pushed AFTER INSERT ON task_events
 BEGIN
   UPDATE task_push_configs SET due_at = NEW.at

@@ -1,4 +1,4 @@
-/** The rows of agents: how each is added and deleted, with all that belongs to it. `test/written-once.test.ts` is the law. */
+/** The rows of agents: how each is added and deleted, with all that belongs to it. `test/imports.test.ts` is the law. */
 import type { Row } from '@libsql/client'
 import { type Query, statement } from '../sql.ts'
 import { logAgents } from './log.ts'

@@ -1,4 +1,4 @@
-/** The rows of deliveries: how they are added, and what makes those to remote agents due. `test/written-once.test.ts` is the law. */
+/** The rows of deliveries: how they are added, and what makes those to remote agents due. `test/imports.test.ts` is the law. */
 import { inboxOf } from './inbox-message.ts'
 
 /**

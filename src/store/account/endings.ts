@@ -1,4 +1,6 @@
 /** Messages that end unread: they expire, or their sender retracts them. See docs/delivery.md, "Messages that end". */
+import { logAgents } from './log.ts'
+import { changeTask } from './task-changes.ts'
 import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 
@@ -51,6 +53,15 @@ const expire = statement(`
   UPDATE deliveries SET state = 'expired', read_at = :at, a2a = NULL
   WHERE sender_account_id = :account AND seq IN (SELECT value FROM json_each(:seqs))
     AND state = 'unread' AND expires_at <= :at AND NOT ${isSending}`)
+const failTasks = changeTask({
+  which: `tasks.account_id = :account AND (tasks.id, tasks.recipient_agent_id) IN (
+    SELECT deliveries.task_id, deliveries.agent_id FROM deliveries
+    WHERE deliveries.sender_account_id = :account AND deliveries.seq IN (SELECT value FROM json_each(:seqs))
+      AND deliveries.state = 'expired')`,
+  event: `'expired'`,
+  state: `'failed'`,
+  reason: `'Its message expired before it was read.'`,
+})
 // A parked message that is delivered again expires at once.
 const isOver = `messages.account_id = :account AND messages.id IN (SELECT value FROM json_each(:messages))
   AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
@@ -62,15 +73,16 @@ const removeExpiredUploads = releaseUploads(`SELECT messages.id FROM messages WH
 const eraseExpiredDetails = statement(`UPDATE messages SET a2a = NULL WHERE ${isOver} AND messages.a2a IS NOT NULL`)
 
 // Who waits in another process learns of it, too.
-const signal = statement(`
-  INSERT INTO log (kind, subject, home)
-  SELECT 'agent', id, account_id FROM agents WHERE account_id = :account AND id IN (SELECT value FROM json_each(:agents))`)
+const signal = statement(
+  logAgents('agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(:agents))'),
+)
 
 /** A delivery whose time is over, and the message with its sender. */
 export interface ExpiringDelivery {
   seq: number
   messageId: string
   fromAgentId: string
+  taskId: string | null
 }
 
 export const endings = {
@@ -81,7 +93,7 @@ export const endings = {
   changes: (account: AccountDb) => ({
     /**
      * Retract a message from all its recipients: `body` stands for what it said, and its files are removed. Fails the
-     * unit if a reader has it. A trigger cancels its task.
+     * unit if a reader has it. The caller cancels its task.
      */
     retract: (id: string, from: string, body: string, at: number): Statement[] => [
       account.bind(requireUnread, { id, from }),
@@ -91,12 +103,15 @@ export const endings = {
       account.bind(removeUploads, { id }),
       account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
-    /** Expire deliveries that are still unread. Files go with the last recipient. Triggers fail the tasks. */
+    /** Expire deliveries that are still unread. Files go with the last recipient. Their tasks fail. */
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
       const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])
       const agents = JSON.stringify([...new Set(found.map(({ fromAgentId }) => fromAgentId))])
+      const values = { seqs: JSON.stringify(found.map(({ seq }) => seq)), at }
+      const areOfTasks = found.some(({ taskId }) => taskId !== null)
       return [
-        { ...account.bind(expire, { seqs: JSON.stringify(found.map(({ seq }) => seq)), at }), rows: found.length },
+        { ...account.bind(expire, values), rows: found.length },
+        ...areOfTasks ? failTasks.map((statement) => account.bind(statement, values)) : [],
         account.bind(removeExpiredParts, { messages }),
         account.bind(removeExpiredUploads, { messages }),
         account.bind(eraseExpiredDetails, { messages }),

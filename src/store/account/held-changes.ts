@@ -22,6 +22,10 @@ const add = statement(`
     :sentAt, :at, :expiresAt
   FROM messages WHERE ${isMessage}
   ON CONFLICT DO NOTHING`)
+const log = statement(`
+  INSERT INTO log (kind, subject, home, at)
+  SELECT 'held', held.id, held.account_id, held.held_at FROM held_messages AS held
+  WHERE held.sender_account_id = :account AND held.message_id = :message AND held.id = :id`)
 // A browser is told after 5 seconds, and once a minute at most.
 const tell = statement(`
   INSERT INTO push_notices (account_id, subscription_id, thread_id, kind, first_seq, last_seq, due_at)
@@ -101,6 +105,7 @@ export function heldChanges(account: AccountDb) {
         ...{ rule: JSON.stringify(rule), findings: JSON.stringify(findings) },
       }),
       account.bind(setAside, { id, message }),
+      account.bind(log, { id, message }),
       account.bind(tell, { id, message }),
     ],
     /** Fails the unit unless the message is held, and the user may decide on it now. */

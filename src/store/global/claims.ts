@@ -4,6 +4,7 @@ import type { accounts } from '../../../db/schema.ts'
 import { addAgent, deleteAgents } from '../account/agent-rows.ts'
 import { makeInboxDue } from '../account/deliver.ts'
 import { inboxOf } from '../account/inbox-message.ts'
+import { changeTask, moveTasks } from '../account/task-changes.ts'
 import { crossAccountQuery, type Db, precondition, type Query, query, type Statement, statement } from '../sql.ts'
 import { followed, placing } from './thread-projection.ts'
 
@@ -108,7 +109,7 @@ const senderOf = `(SELECT messages.from_agent_id FROM messages
   WHERE messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id)`
 const isSkillOfMoved = `id IN (SELECT agent_skills.skill_id FROM agent_skills
   WHERE agent_skills.account_id = :from AND ${isMoved('agent_skills.agent_id')})`
-const isOpenTask = `account_id = :from AND expires_at IS NOT NULL`
+const isOpenTask = `tasks.account_id = :from AND tasks.expires_at IS NOT NULL`
 
 /**
  * Of the new row of an agent. Two live agents cannot share an alias, not even for a moment. A token was encrypted for the
@@ -137,11 +138,12 @@ const moves = [
   move('idempotency_keys', `${isMoved('agent_id')} AND created_at > :keysSince`),
   move('uploads', `${isMoved('agent_id')} AND message_id IS NULL`),
   move('blocked_sends', `${isMoved('agent_id')} AND created_at > :keysSince`),
-  `INSERT INTO task_events (account_id, task_id, n, id, at, state, reason)
-  SELECT account_id, id, generation + 1, 'moved', :at, 'canceled', 'The agent that asked was moved to another account.'
-  FROM tasks WHERE ${isOpenTask} AND ${isMoved('client_agent_id')}`,
-  `UPDATE tasks SET state = 'canceled', status_at = :at, generation = generation + 1, expires_at = NULL
-  WHERE ${isOpenTask} AND ${isMoved('client_agent_id')}`,
+  ...changeTask({
+    which: `${isOpenTask} AND ${isMoved('tasks.client_agent_id')}`,
+    event: `'moved'`,
+    state: `'canceled'`,
+    reason: `'The agent that asked was moved to another account.'`,
+  }),
   // The holder of a lease would ack it in the old account, so it is released: its messages are redelivered.
   `UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   WHERE account_id = :from AND lease_id IN (
@@ -157,13 +159,12 @@ const moves = [
   WHERE account_id = :from AND sender_account_id = :from AND message_id IN (
     SELECT messages.id FROM messages WHERE messages.account_id = :from AND ${isMoved('messages.from_agent_id')})`,
   makeInboxDue(`remote.account_id = :to AND ${isMoved('remote.agent_id')}`),
-  `UPDATE tasks SET recipient_account_id = :to
-  WHERE ${isOpenTask} AND recipient_account_id = :from AND ${isMoved('recipient_agent_id')}`,
+  moveTasks(`${isOpenTask} AND recipient_account_id = :from AND ${isMoved('recipient_agent_id')}`),
   // The places of the messages are made again, in both accounts.
   ...['edges', 'thread_agents', 'thread_messages', 'threads'].map((table) =>
     `DELETE FROM ${table} WHERE account_id = :from`
   ),
-].map(statement).concat(
+].map((made) => typeof made === 'string' ? statement(made) : made).concat(
   placing('places of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${followed}`),
   deleteAgents(':from', isMoved('agents.id'), ', moved_to = :to'),
   statement(`UPDATE agents SET deleted_at = NULL WHERE account_id = :to AND ${isMoved('id')}`),
