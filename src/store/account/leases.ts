@@ -113,7 +113,7 @@ const takeAnswer = (which: string) =>
       ORDER BY is_reply DESC, lease_id LIMIT 1) AS awaited
     WHERE deliveries.account_id = :toAccount AND deliveries.seq = awaited.seq`)
 const takeDirect = takeAnswer('agent_id = :to')
-const takePost = takeAnswer('lease_id = :replyTo')
+const takePost = takeAnswer('lease_id = :replyToMessageId')
 const isUnanswered = `NOT EXISTS (SELECT 1 FROM deliveries AS taken WHERE taken.account_id = leases.account_id
   AND taken.lease_id = leases.id AND taken.lease_id IS NOT NULL)`
 /** Whether the recipient of a message waits for an answer of its sender. */
@@ -242,7 +242,7 @@ export const leases = {
       ): Statement[] => {
         const values = { id, at, toAccount: to?.home ?? account.accountId }
         if (to) return [account.bind(takeDirect, { ...values, to: to.agentId })]
-        return replyToMessageId === null ? [] : [account.bind(takePost, { ...values, replyTo: replyToMessageId })]
+        return replyToMessageId === null ? [] : [account.bind(takePost, { ...values, replyToMessageId })]
       },
       /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
       release: released,
