@@ -20,10 +20,6 @@ CREATE TRIGGER key_is_removed AFTER DELETE ON credentials
 WHEN OLD.agent_id IS NOT NULL
 BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', OLD.agent_id, OLD.account_id); END;
 
-CREATE TRIGGER agent_is_deleted AFTER UPDATE OF deleted_at ON agents
-WHEN NEW.deleted_at IS NOT NULL
-BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.id, NEW.account_id); END;
-
 CREATE TRIGGER grant_is_revoked AFTER UPDATE OF revoked_at ON oauth_grants
 WHEN NEW.revoked_at IS NOT NULL AND NEW.agent_id IS NOT NULL
 BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.agent_id, NEW.account_id); END;
@@ -36,9 +32,6 @@ BEGIN
 END;
 
 CREATE VIRTUAL TABLE agent_search USING fts5(trigrams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');
-
-CREATE TRIGGER agent_is_numbered AFTER INSERT ON agents
-BEGIN INSERT INTO agent_numbers (account_id, agent_id) VALUES (NEW.account_id, NEW.id); END;
 
 CREATE TRIGGER agent_is_searchable AFTER INSERT ON agent_numbers
 BEGIN
@@ -68,59 +61,24 @@ BEGIN
     WHERE place.key <= length(texts.text) - 3;
 END;
 
--- Without the consent of a person, a guardrail that sends texts to a service is not attached to their alias.
-CREATE TRIGGER agent_is_guarded AFTER INSERT ON agents
-BEGIN
-  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
-    SELECT account_id, NEW.id, id, all_agents FROM guardrails
-    WHERE account_id = NEW.account_id AND all_agents IS NOT NULL AND (host IS NULL OR NEW.type <> 'human')
-    ON CONFLICT DO NOTHING;
-END;
-
-CREATE TRIGGER person_is_guarded AFTER INSERT ON guardrail_consents
-BEGIN
-  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
-    SELECT account_id, NEW.agent_id, id, all_agents FROM guardrails
-    WHERE account_id = NEW.account_id AND all_agents IS NOT NULL AND provider = NEW.provider AND host = NEW.host
-    ON CONFLICT DO NOTHING;
-END;
-
 CREATE TRIGGER delivery_is_added AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
 BEGIN UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox; END;
 
-CREATE TRIGGER remote_agent_is_added AFTER INSERT ON agents
-WHEN NEW.remote_url IS NOT NULL
-BEGIN INSERT INTO remote_agents (account_id, agent_id) VALUES (NEW.account_id, NEW.id); END;
-
-CREATE TRIGGER remote_agent_is_elsewhere AFTER UPDATE OF remote_url ON agents
-WHEN NEW.remote_url IS NOT OLD.remote_url
-BEGIN
-  UPDATE remote_agents SET card = NULL, card_at = NULL WHERE account_id = NEW.account_id AND agent_id = NEW.id;
-  UPDATE remote_exchanges SET state = 'ended', due_at = NULL, context_id = NULL
-    WHERE account_id = NEW.account_id AND agent_id = NEW.id;
-END;
-
-CREATE TRIGGER delivery_is_due AFTER INSERT ON deliveries
-WHEN NEW.state = 'unread'
-BEGIN
-  INSERT INTO remote_senders (account_id, agent_id, sender_id, due_at)
-    SELECT NEW.account_id, NEW.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), NEW.created_at
-    FROM remote_agents AS remote
-    JOIN messages ON messages.account_id = NEW.sender_account_id AND messages.id = NEW.message_id
-    WHERE remote.account_id = NEW.account_id AND remote.agent_id = NEW.agent_id
-    ON CONFLICT DO NOTHING;
-END;
-
--- Which waiting senders a delivery answers. See docs/delivery.md, "Asking".
+-- Which waiting senders a delivery answers. See docs/delivery.md, "Asking". In this order: few agents wait.
 CREATE VIEW awaited_answers AS
 SELECT leases.account_id, leases.agent_id, leases.id AS lease_id, deliveries.seq, deliveries.state,
+  deliveries.sender_account_id, deliveries.message_id,
   answer.reply_to_message_id IS asked.id AS is_reply
 FROM leases
-JOIN messages AS asked ON asked.account_id = leases.account_id AND asked.id = leases.id
-JOIN deliveries ON deliveries.account_id = leases.account_id AND deliveries.agent_id = leases.agent_id
-JOIN messages AS answer ON answer.account_id = deliveries.sender_account_id AND answer.id = deliveries.message_id
-WHERE leases.awaits_answer = 1 AND answer.seq > asked.seq AND (
+CROSS JOIN messages AS asked ON asked.account_id = leases.account_id AND asked.id = leases.id
+CROSS JOIN agent_numbers ON agent_numbers.account_id = leases.account_id AND agent_numbers.agent_id = leases.agent_id
+CROSS JOIN deliveries ON deliveries.account_id = leases.account_id AND deliveries.agent_id = leases.agent_id
+  AND deliveries.inbox = agent_numbers.n
+CROSS JOIN messages AS answer ON answer.account_id = deliveries.sender_account_id AND answer.id = deliveries.message_id
+WHERE leases.awaits_answer = 1 AND NOT EXISTS (SELECT 1 FROM deliveries AS taken
+    WHERE taken.account_id = leases.account_id AND taken.lease_id = leases.id AND taken.lease_id IS NOT NULL)
+  AND answer.seq > asked.seq AND (
   answer.reply_to_message_id = asked.id
   OR (answer.reply_to_message_id IS NULL AND answer.type <> 'system' AND answer.channel_id IS NULL
     AND asked.channel_id IS NULL AND deliveries.task_id IS NULL
@@ -129,39 +87,16 @@ WHERE leases.awaits_answer = 1 AND answer.seq > asked.seq AND (
       WHERE asking.message_id = asked.id AND asking.sender_account_id = asked.account_id
         AND asking.account_id = answer.account_id AND asking.agent_id = answer.from_agent_id)));
 
--- It goes to the oldest of them, and not to the inbox.
-CREATE TRIGGER delivery_is_awaited AFTER INSERT ON deliveries
-WHEN NEW.state = 'unread' AND EXISTS (SELECT 1 FROM leases
-  WHERE leases.account_id = NEW.account_id AND leases.agent_id = NEW.agent_id AND leases.awaits_answer = 1)
-BEGIN
-  UPDATE deliveries SET state = 'read', read_at = NEW.created_at, lease_id = awaited.lease_id
-    FROM (SELECT lease_id FROM awaited_answers WHERE seq = NEW.seq ORDER BY is_reply DESC, lease_id LIMIT 1) AS awaited
-    WHERE deliveries.seq = NEW.seq;
-  UPDATE leases SET awaits_answer = 0 WHERE account_id = NEW.account_id
-    AND id = (SELECT lease_id FROM deliveries WHERE seq = NEW.seq);
-END;
-
 CREATE TRIGGER delivery_is_changed AFTER UPDATE OF state, inbox ON deliveries
 WHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox
 BEGIN
   UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox AND OLD.state = 'unread';
   UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox AND NEW.state = 'unread';
-  INSERT INTO remote_senders (account_id, agent_id, sender_id, due_at)
-    SELECT NEW.account_id, NEW.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), NEW.created_at
-    FROM remote_agents AS remote
-    JOIN messages ON messages.account_id = NEW.sender_account_id AND messages.id = NEW.message_id
-    WHERE remote.account_id = NEW.account_id AND remote.agent_id = NEW.agent_id AND NEW.state = 'unread'
-    ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER delivery_is_removed AFTER DELETE ON deliveries
 WHEN OLD.state = 'unread'
 BEGIN UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox; END;
-
-CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries
-WHEN NEW.state = 'unread' AND NOT EXISTS
-  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)
-BEGIN INSERT INTO log (kind, subject, home) VALUES ('agent', NEW.agent_id, NEW.account_id); END;
 
 CREATE TRIGGER session_is_ended AFTER UPDATE OF ended_at ON sessions
 WHEN NEW.ended_at IS NOT NULL
@@ -176,32 +111,6 @@ BEGIN INSERT INTO log (kind, subject) VALUES ('person', NEW.user_id); END;
 
 CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships
 BEGIN INSERT INTO log (kind, subject) VALUES ('person', OLD.user_id); END;
-
-CREATE TRIGGER message_of_task_is_read AFTER UPDATE OF state ON deliveries
-WHEN NEW.task_id IS NOT NULL AND OLD.state = 'unread' AND NEW.state = 'read'
-BEGIN
-  INSERT INTO task_events (account_id, task_id, n, id, at, state)
-    SELECT account_id, id, generation + 1, 'read', NEW.read_at, 'working' FROM tasks
-    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
-      AND state = 'submitted';
-  UPDATE tasks SET state = 'working', status_at = NEW.read_at, generation = generation + 1
-    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
-      AND state = 'submitted';
-END;
-
-CREATE TRIGGER message_of_task_ends AFTER UPDATE OF state ON deliveries
-WHEN NEW.task_id IS NOT NULL AND NEW.state IN ('expired', 'retracted')
-BEGIN
-  INSERT INTO task_events (account_id, task_id, n, id, at, state, reason)
-    SELECT account_id, id, generation + 1, NEW.state, NEW.read_at, iif(NEW.state = 'expired', 'failed', 'canceled'),
-      iif(NEW.state = 'expired', 'Its message expired before it was read.', 'Its message was retracted.') FROM tasks
-    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
-      AND expires_at IS NOT NULL;
-  UPDATE tasks SET state = iif(NEW.state = 'expired', 'failed', 'canceled'), status_at = NEW.read_at,
-      generation = generation + 1, expires_at = NULL
-    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
-      AND expires_at IS NOT NULL;
-END;
 
 -- Parsed, an object or a list takes some 40 bytes more than its text.
 CREATE TRIGGER message_of_task_is_counted AFTER INSERT ON task_messages
@@ -221,13 +130,6 @@ BEGIN
       + coalesce(octet_length(NEW.parts)
         + 40 * (2 * length(NEW.parts) - length(replace(NEW.parts, '{', '')) - length(replace(NEW.parts, '[', ''))), 0)
     WHERE account_id = NEW.account_id AND id = NEW.task_id;
-END;
-
-CREATE TRIGGER recipient_of_task_is_deleted AFTER UPDATE OF deleted_at ON agents
-WHEN NEW.deleted_at IS NOT NULL
-BEGIN
-  UPDATE tasks SET expires_at = 0
-    WHERE recipient_account_id = NEW.account_id AND recipient_agent_id = NEW.id AND expires_at IS NOT NULL;
 END;
 
 -- Its words are cut by the projection, so the tokenizer only separates them. `own` has the words of deliveries with a text of their own.

@@ -266,7 +266,7 @@ export const agents = sqliteTable('agents', {
 
 /**
  * The number of each agent, which names its inbox and its row in `agent_search`, an FTS5 table that drizzle does not know.
- * Triggers write both.
+ * `addAgent` adds the number, and triggers keep the index.
  */
 export const agentNumbers = sqliteTable('agent_numbers', {
   n: integer('n').primaryKey({ autoIncrement: true }),
@@ -402,7 +402,7 @@ export const guardrails = sqliteTable('guardrails', {
   /** The service that gets the texts, as `host` of a URL; null for a local provider. */
   host: text('host'),
   ...optionalSealedToken(),
-  /** It is attached to every agent that is made. A trigger does that. */
+  /** It is attached to every agent that is added, by `addAgent`. */
   allAgents: text('all_agents', { enum: ['inbound', 'outbound', 'both'] }),
   /** Since when every check failed, and why the last one did, as tenants may know it; null while it works. */
   failingSince: integer('failing_since'),
@@ -719,7 +719,7 @@ export const deliveries = sqliteTable('deliveries', {
   flagged: flag('flagged').notNull().default(false),
   /** The number of the agent: it names the inbox in the indexes below, because it is short. */
   inbox: integer('inbox').notNull(),
-  /** The task that the message belongs to, of the account of its client. A trigger makes it `working` when it is read. */
+  /** The task that the message belongs to, of the account of its client. Reading the message makes it `working`. */
   taskId: text('task_id'),
   /** When it is not given to a reader any more, if it is unread then; null for never. */
   expiresAt: integer('expires_at'),
@@ -752,7 +752,7 @@ export const leases = sqliteTable('leases', {
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
-  /** Its id is that of a message whose sender waits for the answer. A trigger puts the answer into the lease. */
+  /** Its id is that of a message whose sender waits for the answer, which goes to this lease and not to the inbox. */
   awaitsAnswer: flag('awaits_answer').notNull().default(false),
   /** The idempotency key of the send that took it as `next`. */
   key: text('key'),
@@ -985,7 +985,7 @@ const line = () => ({
   heldBy: text('held_by'),
 })
 
-/** An agent with a `remote_url`. A trigger adds the row. */
+/** An agent with a `remote_url`. `addAgent` adds the row. */
 export const remoteAgents = sqliteTable('remote_agents', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -1005,7 +1005,7 @@ export const remoteAgents = sqliteTable('remote_agents', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
-/** The unread messages of one sender to a remote agent. A trigger adds the row. It goes with the last message. */
+/** The unread messages of one sender to a remote agent. The row comes with the first delivery and goes with the last. */
 export const remoteSenders = sqliteTable('remote_senders', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),

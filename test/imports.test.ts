@@ -218,6 +218,39 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     only: ['grid/approvals/'],
     why: 'only who decides on a held message acts in the account of its sender',
   },
+  {
+    word: /\bINTO\s+agents\b|\bUPDATE\s+agents\s+SET\s+deleted_at\s*=\s*:at\b/,
+    only: ['store/account/agent-rows.ts'],
+    why: 'addAgent and deleteAgents have all that belongs to an agent',
+  },
+  {
+    word: /\bINTO\s+(deliveries|remote_senders)\b/,
+    only: ['store/account/deliver.ts'],
+    why: 'a delivery to a remote agent is due, and one that is awaited goes to the agent that waits',
+  },
+  {
+    word: /\b(UPDATE|INTO)\s+tasks\b|\bINTO\s+task_events\b/,
+    only: ['store/account/task-changes.ts'],
+    why: 'changeTask adds the event and the row of the log',
+  },
+  {
+    word: /\bINTO\s+held_messages\b/,
+    only: ['store/account/held-changes.ts'],
+    why: 'the log has each message that is held',
+  },
+  {
+    word: /\b(UPDATE|INTO)\s+\$\{/,
+    only: [
+      // Imported agents and deliveries are followed by `completeAgent` and `makeMessageDue`.
+      'store/archive/insert-rows.ts',
+      // The other names are those of other tables, or all rows are copied as they are.
+      'store/global/claims.ts',
+      'store/global/sealed-tokens.ts',
+      'store/account/remote-agents.ts',
+      'store/backup/tables.ts',
+    ],
+    why: 'the rules above read names of tables',
+  },
   { word: /\bsql\.raw\(|\bsql\.identifier\(/, only: [], why: 'no text becomes SQL' },
   {
     word: /\bconsole\.|\bstdout\.write\(/,

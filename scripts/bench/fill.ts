@@ -36,6 +36,7 @@ export async function fill(
     agents,
     (first, end) => [{ sql: insertAgents, args: { account, from, first, end } }],
   )
+  await client.execute({ sql: numberAgents, args: { account } })
   await client.execute('CREATE TABLE bench_agents (n INTEGER PRIMARY KEY, id TEXT NOT NULL, alias TEXT NOT NULL)')
   await client.execute(insertBenchAgents)
   await withoutIndexes(client, ['messages', 'deliveries'], async () => {
@@ -94,6 +95,10 @@ const insertAgents = `${numbers}
 INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, description, created_at)
 SELECT :account, ${idOf('agent')}, 'filler-' || n, 'mcp', 'private', 'auto_approve', 'Filler number ' || n, :from
 FROM numbers`
+
+const numberAgents = `
+INSERT INTO agent_numbers (account_id, agent_id)
+SELECT account_id, id FROM agents WHERE account_id = :account ON CONFLICT DO NOTHING`
 
 const insertBenchAgents = `INSERT INTO bench_agents (n, id, alias)
 SELECT row_number() OVER (ORDER BY alias) - 1, id, alias FROM agents`

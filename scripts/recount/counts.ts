@@ -110,6 +110,12 @@ const bytesOfChunk =
   `${rowBytes} + octet_length(json_object('task', a.task_id, 'event', e.id, 'artifactId', a.artifact_id,
   'append', json(iif(a.append, 'true', 'false')), 'lastChunk', json(iif(a.last_chunk, 'true', 'false')),
   'name', a.name, 'parts', a.parts))`
+/** The unread messages of remote agents. */
+const sentOutside = `
+  SELECT d.account_id, d.agent_id, iif(remote.in_one_order, '', m.from_agent_id) AS sender_id FROM deliveries AS d
+  JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
+  JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
+  JOIN messages AS m ON m.account_id = d.sender_account_id AND m.id = d.message_id WHERE d.state = 'unread'`
 
 export const counts: readonly Count[] = [
   {
@@ -117,6 +123,20 @@ export const counts: readonly Count[] = [
     stored: `SELECT n AS what, unread AS value FROM agent_numbers`,
     counted: `SELECT n AS what, count(deliveries.seq) AS value FROM agent_numbers
       LEFT JOIN deliveries ON deliveries.inbox = n AND state = 'unread' GROUP BY n`,
+  },
+  {
+    name: 'numbers of agents',
+    stored: `SELECT account_id || ' ' || agent_id AS what, 'numbered' AS value FROM agent_numbers`,
+    counted: `SELECT account_id || ' ' || id AS what, 'numbered' AS value FROM agents`,
+  },
+  {
+    name: 'outboxes of remote agents',
+    stored: `SELECT sent.account_id || ' ' || sent.agent_id || ' ' || sent.sender_id AS what, 'due' AS value
+      FROM remote_senders AS sent WHERE due_at IS NOT NULL AND EXISTS (SELECT 1 FROM (${sentOutside}) AS waiting
+        WHERE waiting.account_id = sent.account_id AND waiting.agent_id = sent.agent_id
+          AND waiting.sender_id = sent.sender_id)`,
+    counted: `SELECT DISTINCT account_id || ' ' || agent_id || ' ' || sender_id AS what, 'due' AS value
+      FROM (${sentOutside})`,
   },
   {
     name: 'threads',

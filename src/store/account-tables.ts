@@ -20,7 +20,6 @@ import { held } from './account/held.ts'
 import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
 import { limits } from './account/limits.ts'
-import { log } from './account/log.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
@@ -70,7 +69,6 @@ const tables = {
   keys,
   leases,
   limits,
-  log,
   messageStatus,
   messages,
   names,

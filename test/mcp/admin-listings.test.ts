@@ -106,6 +106,11 @@ async function addAgents(count: number): Promise<void> {
         SELECT ?, value->>'id', value->>'alias', 'mcp', 'private', 'auto_approve', 'One of many', ? FROM json_each(?)`,
       args: [grid.acme.id, grid.clock.now, JSON.stringify(agents.slice(at, at + 1_000))],
       rows: 1_000,
+    }, {
+      sql: `INSERT INTO agent_numbers (account_id, agent_id)
+        SELECT account_id, id FROM agents WHERE account_id = ? ON CONFLICT DO NOTHING`,
+      args: [grid.acme.id],
+      rows: 1_000,
     }])
   }
 }

@@ -95,7 +95,10 @@ test('an alias that a deleted agent of another account had is refused by the wri
   })
   await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ?', [grid.acme.id])
 
-  expect(await grid.evil.store.write([add(agent('alice')), add(agent('fresh'))])).toMatchObject([[], [{}]])
+  await grid.evil.store.write([...add(agent('alice')), ...add(agent('fresh'))])
+
+  expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias <> 'eve'", [grid.evil.id]))
+    .toEqual([{ id: 'fresh' }])
 })
 
 test.each(['agents', 'channel_members', 'agent_skills', 'trials', 'credentials', 'messages', 'agent_access'])(

@@ -110,6 +110,8 @@ const reading = [
   /^SELECT email FROM users WHERE NOT EXISTS/,
   // For metrics, at most every 10 s.
   /^SELECT \(SELECT coalesce\(sum\(unread\), 0\) FROM agent_numbers\)/,
+  // SQLite looks for rows that refer to a new one only while a reference is broken.
+  /^INSERT INTO agent_numbers/,
   // Moving agents of a claimed account.
   /^(UPDATE deliveries SET account_id|DELETE FROM lease_releases WHERE account_id)/,
 ]
@@ -151,6 +153,7 @@ async function fill(client: Client): Promise<void> {
     } SELECT ${account}, 'signup ' || i, 'x', '10.0.0.' || (i % 100), 'token ' || i, i FROM n`,
     `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at) ${numbers(400)}
       SELECT ${account}, ${agent}, 'alias-' || i, 'mcp', iif(i % 50, 'private', 'public'), 'auto_approve', i FROM n`,
+    'INSERT INTO agent_numbers (account_id, agent_id) SELECT account_id, id FROM agents',
     `INSERT INTO credentials (account_id, id, kind, agent_id, hash, last4, created_at) ${numbers(800)}
       SELECT ${account}, 'key ' || i, 'agent_key', ${agent}, 'hash ' || i, 'last', i FROM n`,
     `INSERT INTO skills ${numbers(400)} SELECT ${account}, 'skill ' || i, 'skill ' || i, '', i FROM n`,

@@ -29,8 +29,8 @@ onEachDatabase((open) => {
     await leaseOf(as(grid.bob), lease!.id).release()
     expect(await counts()).toEqual([0, 6])
     const [first, second] = messages.map((message) => message.message_id)
-    await store.write([inbox.markRead(grid.bob.id, [first, second], 1)])
-    await store.write([inbox.markRead(grid.bob.id, [first], 2), inbox.markUnread(grid.bob.id, [second])])
+    await store.write(inbox.markRead(grid.bob.id, [first, second], 1))
+    await store.write([...inbox.markRead(grid.bob.id, [first], 2), inbox.markUnread(grid.bob.id, [second])])
     expect(await counts()).toEqual([0, 5])
 
     await expect(store.write([leases.parkUnread(grid.bob.id, 1), store.change.agents.requireAtMost(1)])).rejects
@@ -38,7 +38,7 @@ onEachDatabase((open) => {
     expect(await counts()).toEqual([0, 5])
     await store.write([leases.parkUnread(grid.bob.id, 1)])
     expect(await counts()).toEqual([0, 0])
-    await store.write([parked.requeue(grid.bob.id, null)])
+    await store.write(parked.requeue(grid.bob.id, null))
     expect(await counts()).toEqual([0, 5])
 
     await sendMessage(as(grid.bob), { to: 'alice', text: 'hi' })

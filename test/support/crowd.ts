@@ -17,6 +17,11 @@ export async function addCrowd(store: Store, accountId: string, count: { agents:
       args: [accountId, longest, now, JSON.stringify(agents)],
     },
     {
+      sql: `INSERT INTO agent_numbers (account_id, agent_id)
+        SELECT account_id, id FROM agents WHERE account_id = ? ON CONFLICT DO NOTHING`,
+      args: [accountId],
+    },
+    {
       sql: `INSERT INTO skills (account_id, id, name, description, created_at)
         SELECT ?, value->>'id', value->>'name', ?, ? FROM json_each(?)`,
       args: [accountId, longest, now, JSON.stringify(skills)],

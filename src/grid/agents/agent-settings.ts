@@ -68,7 +68,7 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
     await account.write([
       agents.requireLive([agent.id]),
       ...(isOtherServer ? [agentSettings.requireNoToken(agent.id)] : []),
-      agentSettings.update(agent.id, { ...agent, messageReplies, callersWait }),
+      ...agentSettings.update(agent.id, { ...agent, messageReplies, callersWait }),
       ...(accessList === undefined ? [] : [
         // A list that becomes another kind of list is a new one.
         agentSettings.keepAccess(agent.id, agent.accessPolicy === before.accessPolicy ? accessList : []),

@@ -100,7 +100,7 @@ export async function createAgent(
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
       ...(messageReplies !== undefined || callersWait !== undefined
-        ? [account.change.agentSettings.update(agent.id, { ...agent, messageReplies, callersWait })]
+        ? account.change.agentSettings.update(agent.id, { ...agent, messageReplies, callersWait })
         : []),
       ...attachSkills(account, agent.id, skills),
       ...requireAgentLimit(account),
@@ -123,7 +123,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const { agents, keys } = account.change
   return [
-    agents.add(agent),
+    ...agents.add(agent),
     keys.add(keyRow(agent.id, key, account.actor), agent.createdAt),
   ]
 }

@@ -27,6 +27,6 @@ export async function endAgent(account: AccountStore, agent: EndingAgent, at: nu
     channels.removeAgent(id),
     ...endings.tellOfDeletion(id, notices, at),
     leases.parkUnread(id, at),
-    agents.softDelete(id, at),
+    ...agents.softDelete(id, at),
   ]
 }

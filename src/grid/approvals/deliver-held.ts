@@ -8,7 +8,7 @@ import type { A2aDetails, OutgoingMessage, Recipient, Sender, TaskStep } from '.
 import { asGiven, asStored } from '../messaging/long-text.ts'
 import { splitDetails } from '../messaging/parts.ts'
 import { quotasOf, refuseFullInbox } from '../messaging/quota.ts'
-import { resolve } from '../messaging/resolve.ts'
+import { answerPart, resolve } from '../messaging/resolve.ts'
 import { checkText } from '../messaging/send-message.ts'
 import { isFromA2a } from '../messaging/shown-parts.ts'
 import { refusePaused } from '../messaging/turns.ts'
@@ -150,7 +150,13 @@ async function commit(delivery: Delivery): Promise<Delivered> {
     // What they found in the same text was recorded when it was held.
     ...message.guarded && (edited || !await hasVerdicts(from, id)) ? message.guarded.statements : [],
   ]
-  if (!message.held) unit.push(...recipient.deliver(message), ...step ? step.statements(message) : [])
+  if (!message.held) {
+    unit.push(
+      ...recipient.deliver(message),
+      ...answerPart(from, recipient, message).statements ?? [],
+      ...step?.statements(message) ?? [],
+    )
+  }
   await account.write(unit)
   return { state: message.held ? 'held' : 'approved' }
 }

@@ -23,6 +23,8 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
     ...change ? tasks.change({ end: 'grid' }, change) : [],
     // It takes the id of the row, so that it is sent once.
     ...from.change.held.notify(held.id, messageId, text, at),
+    // Its sender may wait for an answer.
+    ...from.change.leases.takeAnswer({ id: held.id, at, replyToMessageId: messageId }, { agentId: fromAgentId }),
   ])
 }
 

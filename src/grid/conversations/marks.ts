@@ -78,7 +78,7 @@ const maxInboxPage = 50
 export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {
   const { agentId } = await callingSeat(account)
   requireFew(messageIds)
-  const [rows] = await account.write([account.change.inbox.markRead(agentId, messageIds, account.deps.now())])
+  const [rows] = await account.write(account.change.inbox.markRead(agentId, messageIds, account.deps.now()))
   return { read: rows.map((row) => String(row.message_id)) }
 }
 

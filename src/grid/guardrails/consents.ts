@@ -30,7 +30,7 @@ export async function allowService(account: AccountStore, { provider, host }: Te
     await account.write([
       ...precondition,
       seats.requireSeat(userId, agentId),
-      guardrails.consent(agentId, { provider, host }, account.deps.now()),
+      ...guardrails.consent(agentId, { provider, host }, account.deps.now()),
     ])
     return { provider, host }
   })

@@ -32,9 +32,9 @@ export async function requeueMessages(
   }
   const requeued = await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
-    const { agents, log, parked } = account.change
+    const { agents, parked } = account.change
     const before = [...precondition, agents.requireLive([id])]
-    const rows = await account.write([...before, parked.requeue(id, messageId), log.wakeAgents([id])])
+    const rows = await account.write([...before, ...parked.requeue(id, messageId)])
     return rows[before.length]
   })
   return { alias, requeued: requeued.length, left: await account.read.parked.count(id) }

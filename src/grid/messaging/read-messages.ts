@@ -5,6 +5,7 @@ import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { newId } from '../../lib/id.ts'
 import { minute } from '../../lib/time.ts'
 import { type AccountStore, type UnitRows, writeParts } from '../../store/account.ts'
+import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { LeaseParts, LeaseSelection, NewLease } from '../../store/account/leases.ts'
 import {
   asGridMessage,
@@ -176,6 +177,21 @@ export async function planClaim(
   return { lease, parts: change.leases.take(lease, { ...budget, expected }, wokenAt ?? null, selection) }
 }
 
+/**
+ * The tasks of messages that were leased are worked on. In a unit of its own, so that a read without tasks costs nothing
+ * more. If the process dies before it, nobody has got the messages, and their redelivery does it.
+ */
+async function beginTasks(account: AccountStore, messages: readonly InboxMessage[]): Promise<void> {
+  const { actor, change, deps: { log, now } } = account
+  const statements = change.tasks.read(callingAgent(actor).agentId, messages.map(({ id }) => id), now())
+  try {
+    await account.write(statements)
+  } catch (error) {
+    log.warn('Tasks whose messages were read will be changed later', { error })
+    account.writeLater(statements)
+  }
+}
+
 /** What a lease has, by the rows of its part `messages`. */
 export async function claimed(
   account: AccountStore,
@@ -190,6 +206,8 @@ export async function claimed(
   const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
     return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
   })
+  const ofTasks = leased.messages.filter(({ awaitsAnswer }) => awaitsAnswer !== 0)
+  if (ofTasks.length > 0) await beginTasks(account, ofTasks)
   const turns = leased.longTurns && turnsOfRead(alias, leased.messages, leased.longTurns)
   if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
   if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)

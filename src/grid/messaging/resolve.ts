@@ -11,6 +11,11 @@ const activeMs = 10 * minute
 /** How many aliases are compared with one that is unknown. */
 const maxCompared = 1_000
 
+/** Gives an answer to who waits for it, behind its delivery. See docs/delivery.md, "Asking". */
+export function answerPart({ change }: AccountStore, { inbox }: Recipient, message: ReviewedMessage): SendPart {
+  return { statements: message.isInTaskAlone ? [] : change.leases.takeAnswer(message, inbox) }
+}
+
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
   return to.trim().startsWith('#')
     ? await channel(account, sender, normaliseChannelName(to))
@@ -47,12 +52,12 @@ function inboxOf(
     home?: string
     guards: number
     messageReplies: boolean
-    isRemote?: boolean
+    isRemote: boolean
     isPerson?: boolean
     spendsToken?: boolean
   },
 ): Recipient {
-  const inbox = home === undefined ? { agentId } : { agentId, home }
+  const inbox = { agentId, isRemote, ...(home !== undefined && { home }) }
   return {
     label,
     inbox,
@@ -63,7 +68,7 @@ function inboxOf(
     spendsToken,
     isPerson,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
-    deliver: (message) => [messages.deliver(message, inbox)],
+    deliver: (message) => messages.deliver(message, inbox),
     requireOpen: (message, quotas) => messages.requireRecipient(message, inbox, quotas),
     receipt: (message, quotas) =>
       home !== undefined

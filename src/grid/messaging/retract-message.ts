@@ -40,7 +40,6 @@ export async function retractMessage(
     await account.write([
       ...account.change.endings.retract(id, agentId, retractedText, at),
       account.change.held.retract(id, at),
-      // If its delivery has not canceled it.
       ...taskId === null ? [] : account.change.tasks.change({ end: 'client', agent: agentId }, {
         ...{ task: taskId, event: 'retracted', at, state: 'canceled' as const, reason: 'Its message was retracted.' },
       }),

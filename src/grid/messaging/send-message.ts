@@ -29,7 +29,7 @@ import {
 } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { quotaPart, quotasOf, refuseBeyondQuotas, spentTokenPart, trialPart } from './quota.ts'
-import { resolve } from './resolve.ts'
+import { answerPart, resolve } from './resolve.ts'
 import { findRepeat, keyLifetimeMs, keyOf, presenceAt, requestOf, withPresence } from './sent-message.ts'
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
 import { hopsOf, turnPart } from './turns.ts'
@@ -77,7 +77,9 @@ export async function sendMessage(
     const message = inTask(reviewed, step)
     const parts: SendPart[] = [
       quotaPart(account, recipient, message),
-      ...message.held ? [] : [{ statements: recipient.deliver(message) }],
+      ...message.held
+        ? []
+        : [{ statements: recipient.deliver(message) }, answerPart(account, recipient, message)],
       await turnPart(account, sender, recipient, message),
       trialPart(account, sender, message),
       ...recipient.spendsToken ? [spentTokenPart(account, recipient, message)] : [],

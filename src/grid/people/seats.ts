@@ -112,7 +112,7 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
     await account.write([
       ...precondition,
       seats.requireNoOther(userId, undefined),
-      agents.add({
+      ...agents.add({
         id: newAgent,
         alias,
         type: 'human',

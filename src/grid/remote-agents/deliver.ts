@@ -31,7 +31,10 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
   attempt.account.trace.spans?.follow(message)
   // Two remote agents would tell each other of their failures without end.
   if (message.type === 'system') {
-    await write([inbox.markRead(actor.agentId, [message.id], deps.now()), ...remoteAgents.accepted(line, deps.now())])
+    await write([
+      ...inbox.markRead(actor.agentId, [message.id], deps.now()),
+      ...remoteAgents.accepted(line, deps.now()),
+    ])
     return true
   }
   const slack = await read.slack.ofAgent(actor.agentId)
@@ -68,7 +71,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
     const at = deps.now()
     const accepted = { ...exchange, ...await passedOn(attempt, message, answer, at) }
     await write([
-      inbox.markRead(actor.agentId, [message.id], deps.now()),
+      ...inbox.markRead(actor.agentId, [message.id], deps.now()),
       ...remoteAgents.putExchange(actor.agentId, accepted, at),
       ...remoteAgents.accepted(line, deps.now()),
     ])

@@ -76,7 +76,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
     const at = deps.now()
     await account.write([
       change.channels.requireLive(channel.id),
-      change.agents.add({
+      ...change.agents.add({
         ...{ id: agentId, alias, type: 'a2a', visibility: 'private', accessPolicy: 'auto_approve', createdAt: at },
         ...{ description: `Mirrors #${channel.name} with Slack.`, remoteUrl: slackApi, signupId: null },
         ...token,

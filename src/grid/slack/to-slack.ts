@@ -19,7 +19,7 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
   const { account, line, signal } = attempt
   const { actor: { agentId }, read, write, change, deps } = account
   const done = () => [
-    change.inbox.markRead(agentId, [message.id], deps.now()),
+    ...change.inbox.markRead(agentId, [message.id], deps.now()),
     ...change.remoteAgents.accepted(line, deps.now()),
   ]
   if (message.recipient !== `#${slack.name}`) {

@@ -111,6 +111,15 @@ const update = statement(`
     remote_url = :remoteUrl, message_replies = coalesce(:messageReplies, message_replies),
     callers_wait = coalesce(:callersWait, callers_wait)
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
+// The server at another URL has another card, and knows nothing of the messages that this one accepted.
+const isElsewhere = `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :id
+  AND agents.deleted_at IS NULL AND agents.remote_url IS NOT :remoteUrl)`
+const leaveServer = [
+  `UPDATE remote_agents SET card = NULL, card_at = NULL
+  WHERE account_id = :account AND agent_id = :id AND ${isElsewhere}`,
+  `UPDATE remote_exchanges SET state = 'ended', due_at = NULL, context_id = NULL
+  WHERE account_id = :account AND agent_id = :id AND ${isElsewhere}`,
+].map(statement)
 const setToken = statement(`
   UPDATE agents SET ${updatedToken}
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
@@ -154,7 +163,8 @@ export const agentSettings = {
     update: (
       id: string,
       { visibility, accessPolicy, description, remoteUrl, messageReplies, callersWait }: AgentChange,
-    ) =>
+    ) => [
+      ...(remoteUrl === null ? [] : leaveServer.map((statement) => account.bind(statement, { id, remoteUrl }))),
       account.bind(update, {
         id,
         visibility,
@@ -164,6 +174,7 @@ export const agentSettings = {
         messageReplies: messageReplies ?? null,
         callersWait: callersWait ?? null,
       }),
+    ],
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
     /** Take all other aliases off the access list. */

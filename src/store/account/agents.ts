@@ -11,6 +11,7 @@ import {
   statement,
   traffic,
 } from '../sql.ts'
+import { addAgent, deleteAgents } from './agent-rows.ts'
 import { agentColumns, foundAgentColumns, isHeld, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
 
@@ -105,15 +106,16 @@ const endTrials = statement(`
   UPDATE trials SET ended_at = :at WHERE account_id = :account AND expires_at <= :until AND ended_at IS NULL`)
 
 // To a program, it refuses the alias that a person had.
-const add = statement(`
-  INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, description, remote_url,
-    ${sealedColumns}, signup_id, created_at)
+const add = addAgent(
+  `(account_id, id, alias, type, visibility, access_policy, description, remote_url, ${sealedColumns}, signup_id,
+    created_at)
   SELECT :account, :id, :alias, :type, :visibility, :accessPolicy, :description, :remoteUrl,
     ${insertedToken}, :signupId, :createdAt
   WHERE ${isNotTakenElsewhere} AND NOT EXISTS (
     SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.alias = :alias AND agents.type = 'human'
-      AND :type <> 'human')
-  RETURNING id`)
+      AND :type <> 'human')`,
+  'agents.account_id = :account AND agents.id = :id',
+)
 const addTrial = statement(`
   INSERT INTO trials (account_id, agent_id, used, max, expires_at) VALUES (:account, :agent, 0, :max, :expiresAt)`)
 // An alias stays reserved for the account that had it, so one whose agent was deleted is not pending.
@@ -126,7 +128,7 @@ const addAccess = crossAccountStatement(
   WHERE agents.account_id = :account AND agents.id = :id
   ON CONFLICT DO NOTHING`,
 )
-const softDelete = statement(`UPDATE agents SET deleted_at = :at WHERE ${isLive} AND agents.id = :id`)
+const softDelete = deleteAgents(':account', 'agents.id = :id')
 const requireLive = precondition(`
   (SELECT count(*) FROM agents WHERE ${isLive} AND agents.id IN (SELECT value FROM json_each(:ids)))
     = json_array_length(:ids)`)
@@ -162,14 +164,14 @@ export const agents = {
     trial: (agent: string) => account.one(trial, { agent }),
   }),
   changes: (account: AccountDb) => ({
-    /** No row if the alias is reserved for another account or a person. A constraint error if a live agent has it. */
-    add: (agent: NewAgentRow) => account.bind(add, { ...agent }),
+    /** Nothing if the alias is reserved for another account or a person. A constraint error if a live agent has it. */
+    add: (agent: NewAgentRow) => add.map((statement) => account.bind(statement, { ...agent })),
     /** Add aliases to an access list; those that nobody has are pending. Those that are on it stay as they are. */
     addAccess: (id: string, aliases: string[]) => ({
       ...account.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),
       rows: aliases.length,
     }),
-    softDelete: (id: string, at: number) => account.bind(softDelete, { id, at }),
+    softDelete: (id: string, at: number) => softDelete.map((statement) => account.bind(statement, { id, at })),
     requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
     /** `max`: of an account without a limit of its own; 0 for any number. */
     requireAtMost: (max: number) => account.bind(requireAtMost, { max }),

@@ -50,6 +50,7 @@ interface OtherRecipient {
   home: string
   guards: number
   messageReplies: boolean
+  isRemote: boolean
   /** It is a remote agent, and what is sent to it is sent with a token of its account. */
   spendsToken: boolean
 }
@@ -58,11 +59,11 @@ const recipient = crossAccountQuery<OtherRecipient>(
   'recipient in another account',
   `
   SELECT agents.id, agents.account_id AS home, ${guardsOfDirect(':callerId', true)} AS guards, agents.message_replies,
-    agents.encrypted_token IS NOT NULL AS spends_token
+    agents.remote_url IS NOT NULL AS is_remote, agents.encrypted_token IS NOT NULL AS spends_token
   FROM agents
   WHERE agents.alias = :alias AND agents.account_id <> :account
     AND ${acceptsMessagesOf('agents', { alias: ':caller', id: ':callerId' })}`,
-  { messageReplies: boolean, spendsToken: boolean },
+  { messageReplies: boolean, isRemote: boolean, spendsToken: boolean },
 )
 // Agents that the caller cannot reach count, too: looking at many of them also takes long.
 const bySearch = crossAccountQuery<SearchedAgent>(

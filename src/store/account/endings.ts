@@ -2,10 +2,12 @@
  * Messages that end unread: they expire, their sender retracts them, or their recipient is deleted. See docs/delivery.md,
  * "Messages that end" and "Parked messages".
  */
+import { deliver } from './deliver.ts'
 import { inboxOf } from './inbox-message.ts'
+import { logAgents } from './log.ts'
+import { changeTask } from './task-changes.ts'
 import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
-import { wakeAgents } from './log.ts'
 
 /** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`. */
 export const isSending = `EXISTS (SELECT 1 FROM remote_senders AS remote
@@ -56,6 +58,15 @@ const expire = statement(`
   UPDATE deliveries SET state = 'expired', read_at = :at, a2a = NULL
   WHERE sender_account_id = :account AND seq IN (SELECT value FROM json_each(:seqs))
     AND state = 'unread' AND expires_at <= :at AND NOT ${isSending}`)
+const failTasks = changeTask({
+  which: `tasks.account_id = :account AND (tasks.id, tasks.recipient_agent_id) IN (
+    SELECT deliveries.task_id, deliveries.agent_id FROM deliveries
+    WHERE deliveries.sender_account_id = :account AND deliveries.seq IN (SELECT value FROM json_each(:seqs))
+      AND deliveries.state = 'expired')`,
+  event: `'expired'`,
+  state: `'failed'`,
+  reason: `'Its message expired before it was read.'`,
+})
 // A parked message that is delivered again expires at once.
 const isOver = `messages.account_id = :account AND messages.id IN (SELECT value FROM json_each(:messages))
   AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
@@ -65,6 +76,11 @@ const removeExpiredParts = statement(`
     AND message_id IN (SELECT messages.id FROM messages WHERE ${isOver})`)
 const removeExpiredUploads = releaseUploads(`SELECT messages.id FROM messages WHERE ${isOver}`)
 const eraseExpiredDetails = statement(`UPDATE messages SET a2a = NULL WHERE ${isOver} AND messages.a2a IS NOT NULL`)
+
+// Who waits in another process learns of it, too.
+const signal = statement(
+  logAgents('agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(:agents))'),
+)
 
 // A remote agent has no use for a notice. The client of a task sees that it fails.
 const isSender = `sender.account_id = messages.account_id AND sender.id = messages.from_agent_id
@@ -95,12 +111,11 @@ const addNotices = statement(`
     messages.conversation_id, :at, notice.body
   FROM ${notices} ${joinLast} JOIN agents AS gone ON gone.account_id = :account AND gone.id = :agent
   ON CONFLICT DO NOTHING`)
-const deliverNotices = statement(`
-  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, stranger_id, inbox)
-  SELECT sender.account_id, sender.id, :account, told.id, 'unread', length(told.body), :at,
-    iif(sender.account_id = :account, NULL, :agent), ${inboxOf('sender.id', 'sender.account_id')}
-  FROM ${notices} ${joinLast} JOIN messages AS told ON told.account_id = :account AND told.id = notice.id
-  ON CONFLICT DO NOTHING`)
+const deliverNotices = statement(deliver(
+  { account: 'sender.account_id', agent: 'sender.id', message: 'told.id', chars: 'length(told.body)' },
+  `${notices} ${joinLast} JOIN messages AS told ON told.account_id = :account AND told.id = notice.id WHERE true`,
+  { stranger_id: 'iif(sender.account_id = :account, NULL, :agent)' },
+))
 
 /** An agent with unread messages at a recipient: how many, and the position of the last one. */
 interface UnreadSender {
@@ -122,6 +137,7 @@ export interface ExpiringDelivery {
   seq: number
   messageId: string
   fromAgentId: string
+  taskId: string | null
 }
 
 export const endings = {
@@ -134,7 +150,7 @@ export const endings = {
   changes: (account: AccountDb) => ({
     /**
      * Retract a message from all its recipients: `body` stands for what it said, and its files are removed. Fails the
-     * unit if a reader has it. A trigger cancels its task.
+     * unit if a reader has it. The caller cancels its task.
      */
     retract: (id: string, from: string, body: string, at: number): Statement[] => [
       account.bind(requireUnread, { id, from }),
@@ -142,7 +158,7 @@ export const endings = {
       account.bind(erase, { id, body }),
       account.bind(removeParts, { id }),
       account.bind(removeUploads, { id }),
-      account.bind(wakeAgents, { agents: JSON.stringify([from]) }),
+      account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
     /** Tell the senders of unread messages that the agent is deleted. Fails the unit if there are more of them. */
     tellOfDeletion: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
@@ -155,16 +171,19 @@ export const endings = {
         { ...account.bind(deliverNotices, told), rows },
       ]
     },
-    /** Expire deliveries that are still unread. Files go with the last recipient. Triggers fail the tasks. */
+    /** Expire deliveries that are still unread. Files go with the last recipient. Their tasks fail. */
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
       const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])
       const agents = JSON.stringify([...new Set(found.map(({ fromAgentId }) => fromAgentId))])
+      const values = { seqs: JSON.stringify(found.map(({ seq }) => seq)), at }
+      const areOfTasks = found.some(({ taskId }) => taskId !== null)
       return [
-        { ...account.bind(expire, { seqs: JSON.stringify(found.map(({ seq }) => seq)), at }), rows: found.length },
+        { ...account.bind(expire, values), rows: found.length },
+        ...areOfTasks ? failTasks.map((statement) => account.bind(statement, values)) : [],
         account.bind(removeExpiredParts, { messages }),
         account.bind(removeExpiredUploads, { messages }),
         account.bind(eraseExpiredDetails, { messages }),
-        account.bind(wakeAgents, { agents }),
+        account.bind(signal, { agents }),
       ]
     },
   }),

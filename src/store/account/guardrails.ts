@@ -141,7 +141,7 @@ const attach = statement(`
   VALUES (:account, :agent, :guardrailId, :direction, :action)`)
 
 const setAllAgents = statement(`UPDATE guardrails SET all_agents = :direction WHERE ${isGuardrail}`)
-// `:agents` are ids as JSON, or null for every live agent. Triggers attach it to agents that are made later.
+// `:agents` are ids as JSON, or null for every live agent. `addAgent` attaches it to agents that are made later.
 const attachTo = statement(`
   INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
   SELECT agents.account_id, agents.id, guardrails.id, :direction FROM guardrails
@@ -157,6 +157,15 @@ const ofPerson = 'account_id = :account AND agent_id = :agent AND provider = :pr
 const consent = statement(`
   INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at)
   VALUES (:account, :agent, :provider, :host, :at) ON CONFLICT DO NOTHING`)
+// Only with a new consent: they may have been detached since.
+const attachWithConsent = statement(`
+  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
+  SELECT account_id, :agent, id, all_agents FROM guardrails
+  WHERE account_id = :account AND all_agents IS NOT NULL AND provider = :provider AND host = :host
+    AND NOT EXISTS (SELECT 1 FROM guardrail_consents WHERE guardrail_consents.account_id = :account
+      AND guardrail_consents.agent_id = :agent AND guardrail_consents.provider = :provider
+      AND guardrail_consents.host = :host)
+  ON CONFLICT DO NOTHING`)
 const endConsent = statement(`DELETE FROM guardrail_consents WHERE ${ofPerson}`)
 
 export const guardrails = {
@@ -206,7 +215,11 @@ export const guardrails = {
       account.bind(attachTo, { id, direction, agents: agents && JSON.stringify(agents) }),
     /** For agents that are made later; null ends it. */
     setAllAgents: (id: string, direction: GuardrailDirection | null) => account.bind(setAllAgents, { id, direction }),
-    consent: (agent: string, service: TextService, at: number) => account.bind(consent, { agent, ...service, at }),
+    /** Guardrails for all agents that send texts to the service are attached to the person with it. */
+    consent: (agent: string, service: TextService, at: number) => [
+      account.bind(attachWithConsent, { agent, ...service }),
+      account.bind(consent, { agent, ...service, at }),
+    ],
     endConsent: (agent: string, service: TextService) => account.bind(endConsent, { agent, ...service }),
   }),
 }

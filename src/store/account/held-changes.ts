@@ -1,7 +1,7 @@
 /** The statements that hold a message, decide on it, and deliver it. See docs/protocol/messages.md, "Held messages". */
 import { type AccountDb, precondition, type Statement, statement } from '../sql.ts'
 import { isWhole, userMayDecide } from './deciders.ts'
-import { inboxOf } from './inbox-message.ts'
+import { deliver } from './deliver.ts'
 import type { NewHeld } from './new-held.ts'
 import type { TaskState } from './task-ends.ts'
 
@@ -72,12 +72,10 @@ const addNotice = statement(`
     AND agents.deleted_at IS NULL AND agents.remote_url IS NULL
   WHERE ${isMessage}
   ON CONFLICT DO NOTHING`)
-const deliverNotice = statement(`
-  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox)
-  SELECT messages.account_id, messages.from_agent_id, messages.account_id, messages.id, 'unread', :chars, :at,
-    ${inboxOf('messages.from_agent_id', 'messages.account_id')}
-  FROM messages WHERE messages.account_id = :account AND messages.id = :notice
-  ON CONFLICT DO NOTHING`)
+const deliverNotice = statement(deliver(
+  { account: 'messages.account_id', agent: 'messages.from_agent_id' },
+  'messages WHERE messages.account_id = :account AND messages.id = :id',
+))
 
 /** What of a message a decision may change. */
 export interface ChangedText {
@@ -122,7 +120,7 @@ export function heldChanges(account: AccountDb) {
     /** In the account of the sender: tell it what became of its message. */
     notify: (notice: string, message: string, text: string, at: number): Statement[] => [
       account.bind(addNotice, { notice, message, text, at }),
-      account.bind(deliverNotice, { notice, chars: text.length, at }),
+      account.bind(deliverNotice, { id: notice, chars: text.length, at }),
     ],
   }
 }

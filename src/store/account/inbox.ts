@@ -7,6 +7,7 @@ import {
   maxCountedUnread,
   selectInboxMessages,
 } from './inbox-message.ts'
+import { readTasks } from './task-changes.ts'
 import { type AccountDb, query, type Statement, statement, traffic } from '../sql.ts'
 import type { MessageType } from './new-message.ts'
 
@@ -161,11 +162,14 @@ export const inbox = {
     },
   }),
   changes: (account: AccountDb) => ({
-    /** Make unread messages read, without a lease. Returns the column `message_id` of each. */
-    markRead: (agent: string, messages: readonly string[], at: number): Statement => ({
-      ...account.bind(markRead, { agent, messages: JSON.stringify(messages), at }),
-      rows: messages.length,
-    }),
+    /** Make unread messages read, without a lease. The first statement returns the column `message_id` of each. */
+    markRead: (agent: string, messages: readonly string[], at: number): Statement[] => {
+      const values = { agent, messages: JSON.stringify(messages), at }
+      return [
+        { ...account.bind(markRead, values), rows: messages.length },
+        ...readTasks.map((statement) => account.bind(statement, values)),
+      ]
+    },
     /** Make read messages unread. Returns the column `message_id` of each. */
     markUnread: (agent: string, messages: readonly string[]): Statement => ({
       ...account.bind(markUnread, { agent, messages: JSON.stringify(messages) }),

@@ -2,6 +2,7 @@
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query, type Statement, statement, traffic, type Values } from '../sql.ts'
+import { makeInboxDue } from './deliver.ts'
 import {
   answerBytes,
   countedUnread,
@@ -11,6 +12,8 @@ import {
   isInTime,
   selectInboxMessages,
 } from './inbox-message.ts'
+import { logAgents } from './log.ts'
+import type { InboxAddress, NewMessage } from './new-message.ts'
 import { longTurns } from './turns.ts'
 
 export interface NewLease {
@@ -87,7 +90,7 @@ const leased = statement(
   `${selectInboxMessages(ofLease, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
 )
 
-// The answer to a message goes to the lease of the same id. See the trigger `delivery_is_awaited`.
+// The answer to a message goes to the lease of the same id: `takeAnswer` gives it.
 const awaitAnswer = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, awaits_answer)
   SELECT account_id, from_agent_id, id, :holder, :at, 1 FROM messages
@@ -101,16 +104,25 @@ const takeUnread = traffic(`
     SELECT seq FROM awaited_answers
     WHERE account_id = :account AND agent_id = :agent AND lease_id = :message AND state = 'unread'
     ORDER BY is_reply DESC, seq LIMIT 1)`)
-const isAnswered = traffic(`
-  UPDATE leases SET awaits_answer = 0 WHERE account_id = :account AND id = :message AND agent_id = :agent
-    AND EXISTS (SELECT 1 FROM deliveries
-      WHERE deliveries.account_id = :account AND deliveries.lease_id = :message AND deliveries.lease_id IS NOT NULL)`)
+// It goes to the oldest wait that it answers.
+const takeAnswer = (which: string) =>
+  traffic(`
+    UPDATE deliveries SET state = 'read', read_at = :at, lease_id = awaited.lease_id
+    FROM (SELECT seq, lease_id FROM awaited_answers
+      WHERE account_id = :toAccount AND sender_account_id = :account AND message_id = :id AND state = 'unread' AND ${which}
+      ORDER BY is_reply DESC, lease_id LIMIT 1) AS awaited
+    WHERE deliveries.account_id = :toAccount AND deliveries.seq = awaited.seq`)
+const takeDirect = takeAnswer('agent_id = :to')
+const takePost = takeAnswer('lease_id = :replyToMessageId')
+const isUnanswered = `NOT EXISTS (SELECT 1 FROM deliveries AS taken WHERE taken.account_id = leases.account_id
+  AND taken.lease_id = leases.id AND taken.lease_id IS NOT NULL)`
 /** Whether the recipient of a message waits for an answer of its sender. */
 const waitsFor = query<{ one: number }>(`
   SELECT 1 AS one FROM leases
   JOIN deliveries ON deliveries.message_id = leases.id AND deliveries.sender_account_id = leases.account_id
     AND deliveries.account_id = :account AND deliveries.agent_id = :from
-  WHERE leases.account_id = :account AND leases.agent_id = :agent AND leases.awaits_answer = 1 LIMIT 1`)
+  WHERE leases.account_id = :account AND leases.agent_id = :agent AND leases.awaits_answer = 1
+    AND ${isUnanswered} LIMIT 1`)
 
 const logRelease = traffic(`
   INSERT INTO lease_releases (account_id, agent_id, sender_account_id, message_id, n, leased_at, released_at)
@@ -127,6 +139,9 @@ const parkReturned = statement(`
 const release = traffic(`
   UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   WHERE account_id = :account AND agent_id = :agent AND ${ofLease} AND ${leaseExists}`)
+const logReleased = traffic(logAgents(`agents.account_id = :account AND agents.id = :agent AND ${leaseExists}
+  AND EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})`))
+const makeDue = traffic(makeInboxDue('remote.account_id = :account AND remote.agent_id = :agent'))
 // Only if the agent is still here, because it may have moved to another account.
 const giveUp = statement(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at)
@@ -180,8 +195,10 @@ export const leases = {
     const released = (agent: string, lease: string, at: number): Statement[] => [
       { ...account.bind(logRelease, { agent, lease, at }), rows: 50 },
       { ...account.bind(parkReturned, { agent, lease, at }), rows: 1 },
+      account.bind(logReleased, { agent, lease }),
       { ...account.bind(release, { agent, lease }), rows: 50 },
       { ...account.bind(parkOfDeletedAgent, { agent, at }), rows: 50 },
+      account.bind(makeDue, { agent }),
       account.bind(remove, { lease }),
     ]
     return {
@@ -214,8 +231,19 @@ export const leases = {
       awaitAgain: (agent: string, message: string, holder: string, at: number): Statement[] => [
         account.bind(awaitAnswer, { agent, message, holder, at }),
         account.bind(takeUnread, { agent, message, at }),
-        account.bind(isAnswered, { agent, message }),
       ],
+      /**
+       * A message that was just delivered to `to`, or to a channel, goes to who waits for it as an answer, and not to the
+       * inbox. Nobody waits for a post that is no reply. Costs a look where nobody waits.
+       */
+      takeAnswer: (
+        { id, at, replyToMessageId }: Pick<NewMessage, 'id' | 'at' | 'replyToMessageId'>,
+        to?: InboxAddress,
+      ): Statement[] => {
+        const values = { id, at, toAccount: to?.home ?? account.accountId }
+        if (to) return [account.bind(takeDirect, { ...values, to: to.agentId })]
+        return replyToMessageId === null ? [] : [account.bind(takePost, { ...values, replyToMessageId })]
+      },
       /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
       release: released,
       /** Release a lease that may have been made or not. A claim that comes late takes nothing. */
@@ -260,12 +288,13 @@ const list = query<ParkedMessage>(`
   WHERE ${isParked}
   ORDER BY deliveries.read_at DESC LIMIT :limit`)
 const ofAgent = query<{ n: number }>(`SELECT count(*) AS n FROM deliveries WHERE ${isParked} AND ${isOne}`)
-// Setting the count of releases wakes the readers of other processes.
 const requeue = statement(`
-  UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count
+  UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL
   WHERE account_id = :account AND seq IN (
     SELECT seq FROM deliveries WHERE ${isParked} AND ${isOne} ORDER BY seq LIMIT ${maxRequeued})
   RETURNING message_id`)
+
+const logRequeued = statement(logAgents('agents.account_id = :account AND agents.id = :agent'))
 
 export const parked = {
   reads: (account: AccountDb) => ({
@@ -276,9 +305,10 @@ export const parked = {
   }),
   changes: (account: AccountDb) => ({
     /** Make parked messages of an agent unread, or the one of this id; at most 500. Returns the column `message_id`. */
-    requeue: (agent: string, message: string | null): Statement => ({
-      ...account.bind(requeue, { agent, message }),
-      rows: maxRequeued,
-    }),
+    requeue: (agent: string, message: string | null): Statement[] => [
+      { ...account.bind(requeue, { agent, message }), rows: maxRequeued },
+      account.bind(logRequeued, { agent }),
+      account.bind(makeDue, { agent }),
+    ],
   }),
 }

@@ -12,7 +12,8 @@ import {
 } from '../sql.ts'
 import { remoteAsJson } from './agent-columns.ts'
 import { acceptsMessagesOf } from './directory.ts'
-import { countedUnread, type InboxMessage, inboxOf } from './inbox-message.ts'
+import { deliver, makeMessageDue } from './deliver.ts'
+import { countedUnread, type InboxMessage } from './inbox-message.ts'
 import {
   addingKey,
   type GuardedReceipt,
@@ -71,13 +72,14 @@ const countTrial = statement(`
   WHERE account_id = :account AND agent_id = :from AND EXISTS ${numberOfMessage}`)
 
 // A delivery that is in its task alone does not wait in the inbox.
-const deliver = traffic(`
-  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at,
-    stranger_id, inbox, task_id, expires_at)
-  SELECT :toAccount, :to, :account, :id, iif(:isInTaskAlone, 'task', 'unread'), :chars, :at, iif(:isInTaskAlone, :at, NULL),
-    :stranger, ${inboxOf(':to', ':toAccount')}, :task, :expiresAt
-  FROM messages WHERE ${isStored}
-  ON CONFLICT DO NOTHING`)
+const deliverDirect = traffic(deliver({ account: ':toAccount', agent: ':to' }, `messages WHERE ${isStored}`, {
+  state: `iif(:isInTaskAlone, 'task', 'unread')`,
+  read_at: 'iif(:isInTaskAlone, :at, NULL)',
+  stranger_id: ':stranger',
+  task_id: ':task',
+  expires_at: ':expiresAt',
+}))
+const makeDue = traffic(makeMessageDue)
 const addKey = traffic(addingKey(`messages WHERE ${isStored}`))
 
 interface SentRow {
@@ -148,41 +150,41 @@ export const messages = {
     requireMember: ({ from }: NewMessage, channel: string) => account.bind(requireMember, { from, channel }),
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
-    deliver: (message: NewMessage, { agentId, home }: InboxAddress) => {
+    deliver: (message: NewMessage, { agentId, home, isRemote }: InboxAddress): Statement[] => {
       const { id, at, from, taskId, isInTaskAlone, expiresAt } = message
-      return account.bind(deliver, {
-        id,
-        at,
-        isInTaskAlone,
-        toAccount: home ?? account.accountId,
-        to: agentId,
-        stranger: home === undefined ? null : from,
-        chars: lengthOf(message),
-        task: taskId,
-        expiresAt,
-      })
+      return [
+        account.bind(deliverDirect, {
+          id,
+          at,
+          isInTaskAlone,
+          toAccount: home ?? account.accountId,
+          to: agentId,
+          stranger: home === undefined ? null : from,
+          chars: lengthOf(message),
+          task: taskId,
+          expiresAt,
+        }),
+        ...isRemote && !isInTaskAlone ? [account.bind(makeDue, { id })] : [],
+      ]
     },
     addKey: ({ id, from, key, keysSince, at }: NewMessage, requestHash: string) =>
       account.bind(addKey, { id, from, key, keysSince, requestHash, at }),
   }),
 }
 
-const inbox = inboxOf('channel_members.agent_id', 'channel_members.account_id')
 const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_id
   AND agents.id = channel_members.agent_id`
 const isRecipient = `channel_members.account_id = :account AND channel_members.channel_id = :channel
   AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)`
 const toMembers = (condition = '') =>
-  traffic(`
-    INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox,
-      body, a2a, flagged, expires_at)
-    SELECT channel_members.account_id, channel_members.agent_id, :account, :id, 'unread', :chars, :at, ${inbox},
-      :body, :a2a, :flagged, :expiresAt
-    FROM channel_members ${joinAgents}
-    WHERE ${isRecipient} ${condition}
-    ON CONFLICT DO NOTHING
-    RETURNING agent_id`)
+  traffic(`${
+    deliver(
+      { account: 'channel_members.account_id', agent: 'channel_members.agent_id' },
+      `channel_members ${joinAgents} WHERE ${isRecipient} ${condition}`,
+      { body: ':body', a2a: ':a2a', flagged: ':flagged', expires_at: ':expiresAt' },
+    )
+  } RETURNING agent_id`)
 const toAll = toMembers()
 const toOthers = toMembers('AND channel_members.agent_id NOT IN (SELECT value FROM json_each(:agents))')
 const toThese = toMembers('AND channel_members.agent_id IN (SELECT value FROM json_each(:agents))')
@@ -205,7 +207,9 @@ export const fanOut = {
         flagged: false,
       }
       const changed = guarded?.deliveries ?? []
-      if (changed.length === 0) return [{ ...account.bind(toAll, values), rows: members }]
+      // An agent that joins meanwhile may be remote.
+      const due = account.bind(makeDue, { id })
+      if (changed.length === 0) return [{ ...account.bind(toAll, values), rows: members }, due]
       const agents = JSON.stringify(changed.flatMap(({ agentIds }) => agentIds))
       return [
         { ...account.bind(toOthers, { ...values, agents }), rows: members },
@@ -213,6 +217,7 @@ export const fanOut = {
           const bound = { ...values, ...copy, flagged: true, agents: JSON.stringify(agentIds) }
           return copy ? [{ ...account.bind(toThese, bound), rows: agentIds.length }] : []
         }),
+        due,
       ]
     },
   }),

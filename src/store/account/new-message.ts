@@ -99,6 +99,8 @@ export function addingKey(source: string): string {
 export interface InboxAddress {
   agentId: string
   home?: string
+  /** What is unread in it is sent to another server. */
+  isRemote?: boolean
 }
 
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */

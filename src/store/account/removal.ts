@@ -12,6 +12,7 @@ import {
   type Statement,
   statement,
 } from '../sql.ts'
+import { deleteAgents } from './agent-rows.ts'
 
 /** Tables that SQLite stores by their primary keys. */
 const keys: Readonly<Record<string, string>> = {
@@ -57,8 +58,9 @@ const requireRestorable = precondition(`EXISTS (
   SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at > :after AND accounts.state <> 'removing')`)
 
 // Deleted agents are reached by no door, and their aliases stay reserved for the account.
-const hideAgents = statement(`UPDATE agents SET deleted_at = :at WHERE account_id = :account AND deleted_at IS NULL`)
-const hide = statement(`UPDATE accounts SET deleted_at = :at WHERE id = :account AND deleted_at IS NULL`)
+const hide = deleteAgents(':account').concat(
+  statement(`UPDATE accounts SET deleted_at = :at WHERE id = :account AND deleted_at IS NULL`),
+)
 const showAgents = statement(`
   UPDATE agents SET deleted_at = NULL
   WHERE account_id = :account AND deleted_at = (SELECT accounts.deleted_at FROM accounts WHERE accounts.id = :account)`)
@@ -86,6 +88,8 @@ const importing = query<{ one: number }>(`SELECT 1 AS one FROM accounts WHERE id
 
 const deletion = query<{ deletedAt: number | null }>(`SELECT deleted_at FROM accounts WHERE id = :account`)
 
+const hidden = (account: AccountDb, at: number) => hide.map((statement) => account.bind(statement, { at }))
+
 export const removal = {
   reads: (account: AccountDb) => ({
     /** When the account was deleted, in milliseconds since the epoch; undefined if it was not. */
@@ -98,8 +102,7 @@ export const removal = {
     /** Delete the account at `at`: until it is removed, `restore` brings all of it back. */
     delete: (at: number): Statement[] => [
       account.bind(requireKept, {}),
-      account.bind(hideAgents, { at }),
-      account.bind(hide, { at }),
+      ...hidden(account, at),
     ],
     /** Fails the unit unless the account was deleted after `after`. */
     restore: (after: number): Statement[] => [
@@ -115,16 +118,14 @@ export const removal = {
      */
     beginUnclaimed: (until: number, at: number): Statement[] => [
       account.bind(requireUnclaimed, { until, at }),
-      account.bind(hideAgents, { at }),
-      account.bind(hide, { at }),
+      ...hidden(account, at),
       account.bind(begin, {}),
     ],
     /** Begin to remove an account whose import has not ended. */
     beginImporting: (at: number): Statement[] => [
       account.bind(requireImporting, {}),
       account.bind(forgetImport, {}),
-      account.bind(hideAgents, { at }),
-      account.bind(hide, { at }),
+      ...hidden(account, at),
       account.bind(begin, {}),
     ],
     /** For each table a statement that removes up to `limit` rows, and returns one for each. */

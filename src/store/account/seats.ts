@@ -1,6 +1,7 @@
 /** The aliases of people: each is an agent of type `human`. */
 import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
+import { addAgent } from './agent-rows.ts'
 import { isNotTakenElsewhere } from './agent-columns.ts'
 
 export interface Seat {
@@ -81,12 +82,13 @@ const remove = statement(`DELETE FROM seats WHERE ${ofUser}`)
 
 const isLiveAgent = `account_id = :account AND id = :agent AND deleted_at IS NULL`
 // A deleted agent, which keeps the alias from everybody else, as that of every deleted agent is kept.
-const keepAlias = statement(`
-  INSERT INTO agents
-    (account_id, id, alias, type, visibility, access_policy, created_at, deleted_at, last_seen_at)
+const keepAlias = addAgent(
+  `(account_id, id, alias, type, visibility, access_policy, created_at, deleted_at, last_seen_at)
   SELECT account_id, :keeper, alias, type, visibility, access_policy, created_at, :at, last_seen_at
   FROM agents WHERE ${isLiveAgent} AND alias <> :alias
-  ON CONFLICT DO NOTHING`)
+  ON CONFLICT DO NOTHING`,
+  'agents.account_id = :account AND agents.id = :keeper',
+)
 const rename = statement(`
   UPDATE agents SET alias = :alias, description = :description WHERE ${isLiveAgent} AND ${isNotTakenElsewhere}`)
 const requireAlias = precondition(`EXISTS (SELECT 1 FROM agents WHERE ${isLiveAgent} AND alias = :alias)`)
@@ -114,7 +116,7 @@ export const seats = {
       { agent, alias, description, keeper }: { agent: string; alias: string; description: string; keeper: string },
       at: number,
     ): Statement[] => [
-      account.bind(keepAlias, { agent, alias, keeper, at }),
+      ...keepAlias.map((statement) => account.bind(statement, { agent, alias, keeper, at })),
       account.bind(rename, { agent, alias, description }),
       account.bind(requireAlias, { agent, alias }),
     ],

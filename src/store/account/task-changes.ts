@@ -2,8 +2,9 @@
  * Changing tasks. Each change is one event, which is stored only while the task has not ended; what follows from it
  * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
  */
-import { inboxOf } from './inbox-message.ts'
-import { type AccountDb, precondition, type Statement, statement, traffic, type Values } from '../sql.ts'
+import { deliver, makeMessageDue } from './deliver.ts'
+import type { Row } from '@libsql/client'
+import { type AccountDb, precondition, type Query, type Statement, statement, traffic, type Values } from '../sql.ts'
 import { addingKey, isNewKey, type NewMessage } from './new-message.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
@@ -66,6 +67,56 @@ export const isQuiet = `tasks.state = 'working' AND NOT tasks.quiet AND tasks.mo
   AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND task_events.n = tasks.generation
     AND task_events.at > :quietSince)`
 
+interface ChangingTasks {
+  /** A condition on `tasks`. */
+  which: string
+  /** The id of the event, which a task has once. */
+  event: string
+  /** Null, if its state stays. */
+  state: string
+  message?: string
+  reason?: string
+  /** Whether the client is notified that nothing happens. */
+  quiet?: string
+}
+
+/**
+ * The statements that change open tasks at `:at`: the event, its row in the log, and the task. All values are SQL. An
+ * event whose number the task does not have yet is new, so a repeat changes nothing.
+ */
+export function changeTask({ which, event, state, message, reason = 'NULL', quiet = '0' }: ChangingTasks): Query<Row>[] {
+  const sent = message === undefined ? 'NULL, NULL' : `iif(${message} IS NULL, NULL, :account), ${message}`
+  const isNew = `${isOfTask} AND task_events.id = ${event} AND task_events.n = tasks.generation + 1`
+  return [
+    `INSERT INTO task_events (account_id, task_id, n, id, at, state, sender_account_id, message_id, reason)
+    SELECT tasks.account_id, tasks.id, tasks.generation + 1, ${event}, :at, ${state}, ${sent}, ${reason} FROM tasks
+    WHERE ${which} AND ${isOpen}
+      AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND task_events.id = ${event})`,
+    `INSERT INTO log (kind, subject, home, state, at)
+    SELECT 'task', tasks.id, tasks.account_id, task_events.state, task_events.at
+    FROM tasks JOIN task_events ON ${isNew} WHERE ${which}`,
+    `UPDATE tasks SET generation = generation + 1, state = coalesce(${state}, state),
+      status_at = iif(${state} IS NULL, status_at, :at), quiet = ${quiet},
+      expires_at = iif(${state} IS NULL OR ${state} IN (${openStates.map((state) => `'${state}'`)}), expires_at, NULL)
+    WHERE ${which} AND EXISTS (SELECT 1 FROM task_events WHERE ${isNew})`,
+  ].map(traffic)
+}
+
+/** Tasks begin to be worked on when the recipient `:agent` has read one of these `:messages`. */
+export const readTasks = changeTask({
+  which: `tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :agent AND tasks.state = 'submitted'
+    AND tasks.id IN (SELECT deliveries.task_id FROM deliveries
+      WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.state = 'read'
+        AND deliveries.message_id IN (SELECT value FROM json_each(:messages)) AND deliveries.task_id IS NOT NULL)`,
+  event: `'read'`,
+  state: `'working'`,
+})
+
+/** Tasks that meet `which`, a condition on `tasks`, go along with their recipient into the account `:to`. */
+export function moveTasks(which: string): string {
+  return `UPDATE tasks SET recipient_account_id = :to WHERE ${which}`
+}
+
 const keepContext = traffic(`
   INSERT INTO contexts (account_id, agent_id, context_id, recipient_agent_id, conversation_id, used_at)
   VALUES (:account, :from, :context, :to, :conversationId, :at)
@@ -79,6 +130,11 @@ const addTask = traffic(`
   ON CONFLICT DO NOTHING`)
 const setRepeatHash = traffic(`
   UPDATE tasks SET repeat_hash = :repeatHash WHERE ${taskEnds.client} AND tasks.id = :task AND ${isOpen} AND ${isSent}`)
+const logNew = traffic(`
+  INSERT INTO log (kind, subject, home, state, at)
+  SELECT 'task', tasks.id, tasks.account_id, tasks.state, tasks.status_at FROM tasks
+  WHERE tasks.account_id = :account AND tasks.id = :task
+    AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask})`)
 const addFirstEvent = traffic(`
   INSERT INTO task_events (account_id, task_id, n, id, at, state)
   SELECT account_id, id, 1, :id, :at, 'submitted' FROM tasks WHERE account_id = :account AND id = :task
@@ -100,20 +156,15 @@ const statementsAt = (end: string) => ({
     INSERT INTO task_messages (account_id, task_id, sender_account_id, message_id, role)
     SELECT tasks.account_id, tasks.id, :account, :id, :role FROM tasks WHERE ${end} AND tasks.id = :task AND ${isSent}
     ON CONFLICT DO NOTHING`),
-  addEvent: statement(`
-    INSERT INTO task_events (account_id, task_id, n, id, at, state, sender_account_id, message_id, reason)
-    SELECT tasks.account_id, tasks.id, tasks.generation + 1, :event, :at, :state,
-      iif(:message IS NULL, NULL, :account), :message, :reason
-    FROM tasks
-    WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.state IN (SELECT value FROM json_each(:states))
-      AND (:quietSince IS NULL OR ${isQuiet})
-      AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent})`),
-  apply: statement(`
-    UPDATE tasks SET generation = generation + 1, state = coalesce(:state, state),
-      status_at = iif(:state IS NULL, status_at, :at), expires_at = iif(:ends, NULL, expires_at),
-      quiet = :quietSince IS NOT NULL
-    WHERE ${end} AND tasks.id = :task AND EXISTS (
-      SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent} AND task_events.n = tasks.generation + 1)`),
+  change: changeTask({
+    which: `${end} AND tasks.id = :task AND tasks.state IN (SELECT value FROM json_each(:states))
+      AND (:quietSince IS NULL OR ${isQuiet})`,
+    event: ':event',
+    state: ':state',
+    message: ':message',
+    reason: ':reason',
+    quiet: ':quietSince IS NOT NULL',
+  }),
   show: statement(`
     UPDATE tasks SET mode = 'task' WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.mode = 'message'`),
   outcome: statement(`
@@ -161,14 +212,24 @@ const addNotice = statement(`
   WHERE ${taskEnds.client} AND tasks.id = :task AND ${isCanceled}
     AND EXISTS (SELECT 1 FROM deliveries WHERE ${isSentToRecipient} AND deliveries.state = 'read')
   ON CONFLICT DO NOTHING`)
-const deliverNotice = statement(`
-  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, stranger_id,
-    inbox, task_id)
-  SELECT tasks.recipient_account_id, tasks.recipient_agent_id, :account, :id, 'unread', :chars, :at,
-    iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id),
-    ${inboxOf('tasks.recipient_agent_id', 'tasks.recipient_account_id')}, tasks.id
-  FROM tasks WHERE ${taskEnds.client} AND tasks.id = :task AND ${isSent}
-  ON CONFLICT DO NOTHING`)
+// Nobody waits for it as an answer: it replies to a message of its own sender.
+const deliverNotice = statement(deliver(
+  { account: 'tasks.recipient_account_id', agent: 'tasks.recipient_agent_id' },
+  `tasks WHERE ${taskEnds.client} AND tasks.id = :task AND ${isSent}`,
+  {
+    stranger_id: 'iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id)',
+    task_id: 'tasks.id',
+  },
+))
+const makeDue = statement(makeMessageDue)
+
+/** Makes tasks due whose recipients are agents of `account` that meet `which`: the worker fails them. Both are SQL. */
+export function failForDeleted(account: string, which: string): string {
+  return `
+  UPDATE tasks SET expires_at = 0
+  WHERE tasks.recipient_account_id = ${account} AND tasks.expires_at IS NOT NULL AND tasks.recipient_agent_id IN (
+    SELECT agents.id FROM agents WHERE agents.account_id = ${account} AND ${which})`
+}
 
 export function taskChanges(account: AccountDb) {
   const bound = (changer: TaskChanger): Values => changer.end === 'grid' ? {} : { agent: changer.agent }
@@ -177,7 +238,7 @@ export function taskChanges(account: AccountDb) {
       account.bind(keepContext, {
         ...{ from: message.from, context: contextId, to: recipientAgentId, conversationId, at: message.at },
       }),
-    add: (task: NewTask): [Statement, Statement] => {
+    add: (task: NewTask): Statement[] => {
       const { id, message, home, recipientAgentId, recipientAlias, mode, expiresAt } = task
       return [
         account.bind(addTask, {
@@ -185,6 +246,7 @@ export function taskChanges(account: AccountDb) {
           ...{ alias: recipientAlias, conversationId: task.conversationId, context: task.contextId, mode },
           ...{ at: message.at, expiresAt, repeatHash: task.repeatHash },
         }),
+        account.bind(logNew, { task: id }),
         account.bind(addFirstEvent, { task: id, id: message.id, at: message.at }),
       ]
     },
@@ -196,16 +258,17 @@ export function taskChanges(account: AccountDb) {
     addMessage: (changer: TaskChanger, task: string, message: string, role: 'user' | 'agent' | 'result'): Statement =>
       account.bind(at[changer.end].addMessage, { ...bound(changer), task, id: message, role }),
     /** Store an event and what it changes, if the task has not ended and is in one of its first states. */
-    change: (changer: TaskChanger, change: TaskChange): [Statement, Statement] => {
+    change: (changer: TaskChanger, change: TaskChange): Statement[] => {
       const { task, event, at: time, state, from = openStates, message = null, reason = null, quiet } = change
-      const ends = state !== null && !openStates.includes(state) ? 1 : 0
-      const { addEvent, apply } = at[changer.end]
-      const values = { ...bound(changer), task, event, at: time, state, quietSince: quiet?.since ?? null }
-      return [
-        account.bind(addEvent, { ...values, message, reason, states: JSON.stringify(from) }),
-        account.bind(apply, { ...values, ends }),
-      ]
+      const values = {
+        ...{ ...bound(changer), task, event, at: time, state, message, reason, states: JSON.stringify(from) },
+        quietSince: quiet?.since ?? null,
+      }
+      return at[changer.end].change.map((statement) => account.bind(statement, values))
     },
+    /** The tasks of messages that the agent has read are worked on, if they were not. */
+    read: (agent: string, messages: readonly string[], at: number): Statement[] =>
+      readTasks.map((statement) => account.bind(statement, { agent, messages: JSON.stringify(messages), at })),
     /** The task is no longer one whose plain reply is the answer itself, if it has not ended. */
     show: (changer: TaskChanger, task: string): Statement =>
       account.bind(at[changer.end].show, { ...bound(changer), task }),
@@ -232,6 +295,7 @@ export function taskChanges(account: AccountDb) {
       account.bind(withdrawHeld, { agent, task, event, at: notice.at }),
       account.bind(addNotice, { agent, task, event, ...notice }),
       account.bind(deliverNotice, { agent, task, id: notice.id, at: notice.at, chars: notice.body.length }),
+      account.bind(makeDue, { id: notice.id }),
     ],
   }
 }

@@ -282,7 +282,7 @@ export const turns = {
       key: string,
       agents: string[],
       turn: Turn,
-      { agentId, home }: Required<InboxAddress>,
+      { agentId, home }: Required<Pick<InboxAddress, 'agentId' | 'home'>>,
     ): Statement =>
       account.bind(count, {
         ...turn,

@@ -5,14 +5,17 @@
  */
 import type { InValue } from '@libsql/client'
 import { fromBase64 } from '../../lib/encoding.ts'
+import { completeAgent } from '../account/agent-rows.ts'
+import { makeMessageDue } from '../account/deliver.ts'
 import { inboxOf } from '../account/inbox-message.ts'
-import type { Statement } from '../sql.ts'
+import { type Db, type Statement, statement } from '../sql.ts'
 import type { ArchivedRow } from './validators.ts'
 
 /** The account of an import by its public id, and the time of the import. */
 export interface ImportContext {
   account: string
   at: number
+  bind: Db['bind']
 }
 
 /** SQL of one value, and its arguments. */
@@ -165,6 +168,10 @@ const heldMessages: ArchivedTable = {
     }),
   },
 }
+// The token of a remote agent is not there, and the grid that it came from may still send.
+const afterAgent = completeAgent('agents.account_id = :account AND agents.id = :id').concat(statement(`
+  UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :id`))
+const makeDue = statement(makeMessageDue)
 const deliveries: ArchivedTable = {
   record: 'delivery',
   table: 'deliveries',
@@ -176,6 +183,8 @@ const deliveries: ArchivedTable = {
     details: `iif(message_id IN ${hidden}, NULL, a2a)`,
   },
   store: { inbox: ({ agent_id }, { account }) => [inboxOf('?', '?'), account, agent_id] },
+  then: ({ message_id, state }, { account, bind }) =>
+    state === 'unread' ? [bind(makeDue, { account, id: message_id as string })] : [],
 }
 const leaseReleases: ArchivedTable = {
   record: 'return',
@@ -218,12 +227,8 @@ export const archivedTables: readonly ArchivedTable[] = [
     read: { alias: 'iif(moved_to IS NULL, alias, id)' },
     // It shows with the last unit of the import.
     store: { deleted_at: ({ deleted_at }, { at }) => ['coalesce(?, ?)', deleted_at, at] },
-    // Its token is not there, and the grid that it came from may still send.
-    then: ({ id, remote_url }, { account, at }) =>
-      remote_url === null ? [] : [{
-        sql: 'UPDATE remote_agents SET paused_at = coalesce(paused_at, ?) WHERE account_id = ? AND agent_id = ?',
-        args: [at, account, id],
-      }],
+    then: ({ id }, { account, at, bind }) =>
+      afterAgent.map((statement) => bind(statement, { account, id: id as string, at })),
   },
   {
     record: 'access_entry',

@@ -1,7 +1,10 @@
 /** Claiming a provisional account, and moving agents from it into another account of the owner. */
 import type { Row } from '@libsql/client'
 import type { accounts } from '../../../db/schema.ts'
+import { addAgent, deleteAgents } from '../account/agent-rows.ts'
+import { makeInboxDue } from '../account/deliver.ts'
 import { inboxOf } from '../account/inbox-message.ts'
+import { changeTask, moveTasks } from '../account/task-changes.ts'
 import { crossAccountQuery, type Db, precondition, type Query, query, type Statement, statement } from '../sql.ts'
 import { placing, positionOf } from './conversations.ts'
 import { counting } from './traffic.ts'
@@ -107,7 +110,7 @@ const senderOf = `(SELECT messages.from_agent_id FROM messages
   WHERE messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id)`
 const isSkillOfMoved = `id IN (SELECT agent_skills.skill_id FROM agent_skills
   WHERE agent_skills.account_id = :from AND ${isMoved('agent_skills.agent_id')})`
-const isOpenTask = `account_id = :from AND expires_at IS NOT NULL`
+const isOpenTask = `tasks.account_id = :from AND tasks.expires_at IS NOT NULL`
 
 /**
  * Of the new row of an agent. Two live agents cannot share an alias, not even for a moment. A token was encrypted for the
@@ -136,11 +139,12 @@ const moves = [
   move('idempotency_keys', `${isMoved('agent_id')} AND created_at > :keysSince`),
   move('uploads', `${isMoved('agent_id')} AND message_id IS NULL`),
   move('blocked_sends', `${isMoved('agent_id')} AND created_at > :keysSince`),
-  `INSERT INTO task_events (account_id, task_id, n, id, at, state, reason)
-  SELECT account_id, id, generation + 1, 'moved', :at, 'canceled', 'The agent that asked was moved to another account.'
-  FROM tasks WHERE ${isOpenTask} AND ${isMoved('client_agent_id')}`,
-  `UPDATE tasks SET state = 'canceled', status_at = :at, generation = generation + 1, expires_at = NULL
-  WHERE ${isOpenTask} AND ${isMoved('client_agent_id')}`,
+  ...changeTask({
+    which: `${isOpenTask} AND ${isMoved('tasks.client_agent_id')}`,
+    event: `'moved'`,
+    state: `'canceled'`,
+    reason: `'The agent that asked was moved to another account.'`,
+  }),
   // The holder of a lease would ack it in the old account, so it is released: its messages are redelivered.
   `UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   WHERE account_id = :from AND lease_id IN (
@@ -155,31 +159,29 @@ const moves = [
   `UPDATE deliveries SET stranger_id = ${senderOf}
   WHERE account_id = :from AND sender_account_id = :from AND message_id IN (
     SELECT messages.id FROM messages WHERE messages.account_id = :from AND ${isMoved('messages.from_agent_id')})`,
-  `UPDATE tasks SET recipient_account_id = :to
-  WHERE ${isOpenTask} AND recipient_account_id = :from AND ${isMoved('recipient_agent_id')}`,
+  makeInboxDue(`remote.account_id = :to AND ${isMoved('remote.agent_id')}`),
+  moveTasks(`${isOpenTask} AND recipient_account_id = :from AND ${isMoved('recipient_agent_id')}`),
   // The places of the messages are made again, in both accounts.
   ...['edges', 'thread_agents', 'thread_messages', 'threads'].map((table) =>
     `DELETE FROM ${table} WHERE account_id = :from`
   ),
-].map(statement).concat(
+].map((made) => typeof made === 'string' ? statement(made) : made).concat(
   placing(
     'places of messages that move',
     `m.account_id = :from AND m.seq BETWEEN 1 AND ${positionOf('conversations')}`,
   ),
   counting('counts of messages that move', `m.account_id = :from AND m.seq BETWEEN 1 AND ${positionOf('traffic')}`),
-  statement(`
-    UPDATE agents SET deleted_at = :at, moved_to = :to WHERE account_id = :from AND ${isMoved('id')}`),
+  deleteAgents(':from', isMoved('agents.id'), ', moved_to = :to'),
   statement(`UPDATE agents SET deleted_at = NULL WHERE account_id = :to AND ${isMoved('id')}`),
 )
 
 export const claims = (db: Db) => {
-  /** Copies rows of the account `:from` into `:to`, with all columns that the table has. */
-  const copy = async (table: string, condition: string, changed: Record<string, string> = {}) => {
+  /** What follows `INSERT INTO` of a table to copy rows of the account `:from` into `:to`, with all columns that the table has. */
+  const copied = async (table: string, condition: string, changed: Record<string, string> = {}) => {
     const names = (await db.all(columns, { table })).map(({ name }) => name)
     const values = names.map((name) => ({ account_id: ':to', ...changed })[name] ?? name)
-    return statement(`
-      INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${table}
-      WHERE account_id = :from AND ${condition} ON CONFLICT DO NOTHING`)
+    return `(${names.join(', ')}) SELECT ${values.join(', ')} FROM ${table}
+      WHERE account_id = :from AND ${condition} ON CONFLICT DO NOTHING`
   }
   let copies: Query<Row>[] | undefined
   return {
@@ -205,13 +207,19 @@ export const claims = (db: Db) => {
     /**
      * Move agents into the account `to`: alias, settings, skills, keys, what they have not read or said to each other, the
      * open tasks that they work on, and the idempotency keys since `keysSince`. The other open tasks are canceled. Fails
-     * the unit unless the user owns `to`. Triggers wake the agents and those who follow the tasks.
+     * the unit unless the user owns `to`. The log wakes the agents and those who follow the tasks.
      */
     move: async (
       { from, user, at }: Claim,
       { to, moved, keysSince }: { to: string; moved: string[]; keysSince: number },
     ): Promise<Statement[]> => {
-      copies ??= await Promise.all([copy('agents', isMoved('id'), changedColumns), copy('skills', isSkillOfMoved)])
+      copies ??= [
+        ...addAgent(
+          await copied('agents', isMoved('id'), changedColumns),
+          `agents.account_id = :to AND ${isMoved('agents.id')}`,
+        ),
+        statement(`INSERT INTO skills ${await copied('skills', isSkillOfMoved)}`),
+      ]
       const values = { from, to, moved: JSON.stringify(moved), keysSince, at }
       return [
         db.bind(requireOwner, { to, user }),

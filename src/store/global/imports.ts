@@ -71,7 +71,7 @@ export const imports = (db: Db) => ({
   requireBegun: (account: string, digest: string): Statement =>
     db.bind(requireBegun, { account, digest, key: keyOf(account) }),
   row: (account: string, record: string, row: ArchivedRow, at: number): Statement[] =>
-    insertArchived(record, row, { account, at }),
+    insertArchived(record, row, { account, at, bind: (statement, values) => db.bind(statement, values) }),
   /** Show the account with these agents, of which some get another alias. A constraint error if an alias is taken. */
   end: (account: string, agents: string[], aliases: [id: string, alias: string][]): Statement[] => [
     ...aliases.map(([id, alias]) => db.bind(rename, { account, id, alias })),

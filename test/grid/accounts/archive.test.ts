@@ -33,6 +33,10 @@ await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example
 await sendMessage(as(grid.bob), { to: 'acme-robot', text: 'for the robot' })
 await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of eve' })
 await askFor(as(grid.bob), 'a task elsewhere', { to: '@mate' })
+// Taken off the agents that are there: an import attaches it to none.
+await owner.store.write(
+  (await owner.store.read.guardrails.list()).map(({ id }) => owner.store.change.guardrails.setAllAgents(id, 'both')),
+)
 await noteExport(grid.store, owner.id)
 await followLog(grid.store)
 const archive = await archiveOf(grid.store, owner.id)

@@ -267,7 +267,7 @@ onEachDatabase((open) => {
 
   test('an approved message whose recipient was deleted is refused with the reason', async () => {
     const { message_id } = await send()
-    await grid.acme.store.write([grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now)])
+    await grid.acme.store.write(grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now))
 
     expect(await approveOne(ann)).toMatchObject({ state: 'refused', reason: expect.stringContaining('not found') })
     expect(await status(message_id)).toMatchObject({ delivery: 'refused' })

@@ -117,6 +117,19 @@ test('both sides see on a message which host got its text, and nobody else needs
   expect(await status(plain.text.message_id)).not.toHaveProperty('shared_with')
   expect((await callTool(grid, grid.bob.key, 'read_messages', {})).text[0]).not.toHaveProperty('shared_with')
 })
+test('a guardrail for all agents comes with the first consent, and not again once it was taken off', async () => {
+  const { id } = await webhook()
+  const { read, change, write } = grid.acme.store
+  await write([change.guardrails.setAllAgents(id, 'both')])
+  const service = { provider: 'webhook', host }
+  await allowService(ann.account, service)
+  expect(await read.guardrails.agentsOf(id, 10, 0)).toMatchObject([{ alias: 'ann', direction: 'both' }])
+
+  await write([change.guardrails.detach(id)])
+  await allowService(ann.account, service)
+  expect(await read.guardrails.agentsOf(id, 10, 0)).toEqual([])
+})
+
 test('the host of every remote provider is known, and a local provider has none', () => {
   for (const provider of providers) {
     const { config } = remoteProviders[provider.id] ?? { config: () => ({}) }

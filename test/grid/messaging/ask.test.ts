@@ -13,6 +13,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { expireMessages } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { approveOne, hold } from '../../support/held.ts'
 import { followIdle } from '../../support/idle.ts'
 import { hold, refuseOne } from '../../support/held.ts'
 import { sendMessage } from '../../support/messaging.ts'
@@ -298,6 +299,17 @@ test.each(['expired', 'was retracted'])('a call returns at once when its message
   }
 
   expect((await asking).answer).toMatchObject({ messages: [], note: `It ${how} before @bob read it.` })
+})
+
+test('an answer that was held goes to the call once it is approved', async () => {
+  const ann = (await seated(grid, 'ann', { role: 'owner', name: 'Ann' })).account
+  const asking = asked({ text: 'may I?' })
+  await idle(1)
+  await hold(grid.acme.store, { fromKind: 'agent', fromId: grid.bob.id })
+  await sendMessage(bob, { to: '@alice', text: 'yes' })
+  await approveOne(ann)
+
+  expect(await answerOf(asking)).toEqual(['yes'])
 })
 
 function asked(input: Partial<SendInput>, options: WaitOptions = { seconds: 50 }): Promise<Asked> {

@@ -1,0 +1,48 @@
+/** The rows of agents: how each is added and deleted, with all that belongs to it. `test/imports.test.ts` is the law. */
+import type { Row } from '@libsql/client'
+import { type Query, statement } from '../sql.ts'
+import { logAgents } from './log.ts'
+import { failForDeleted } from './task-changes.ts'
+
+/**
+ * The statements that add agents: `insert` is what follows `INSERT INTO agents`. `which` is a condition on `agents` with
+ * the parameters of `insert` that finds the new rows.
+ */
+export function addAgent(insert: string, which: string): Query<Row>[] {
+  return [statement(`INSERT INTO agents ${insert}`), ...completeAgent(which)]
+}
+
+/**
+ * The statements that follow the row of an agent. A repeat changes nothing: an agent that has a number is not new.
+ * Without the consent of a person, a guardrail that sends texts to a service is not attached to their alias.
+ */
+export function completeAgent(which: string): Query<Row>[] {
+  return [
+    `INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
+    SELECT agents.account_id, agents.id, guardrails.id, guardrails.all_agents
+    FROM agents JOIN guardrails ON guardrails.account_id = agents.account_id
+    WHERE ${which} AND guardrails.all_agents IS NOT NULL AND (guardrails.host IS NULL OR agents.type <> 'human')
+      AND NOT EXISTS (SELECT 1 FROM agent_numbers
+        WHERE agent_numbers.account_id = agents.account_id AND agent_numbers.agent_id = agents.id)
+    ON CONFLICT DO NOTHING`,
+    `INSERT INTO remote_agents (account_id, agent_id)
+    SELECT agents.account_id, agents.id FROM agents WHERE ${which} AND agents.remote_url IS NOT NULL
+    ON CONFLICT DO NOTHING`,
+    `INSERT INTO agent_numbers (account_id, agent_id)
+    SELECT agents.account_id, agents.id FROM agents WHERE ${which} ON CONFLICT DO NOTHING`,
+  ].map(statement)
+}
+
+/**
+ * The statements that delete the live agents of `account` that meet `which`, at `:at`: both are SQL, as `more`, which sets
+ * further columns. Their readers end, and the worker fails the tasks that they were to answer.
+ */
+export function deleteAgents(account: string, which = '1', more = ''): Query<Row>[] {
+  const live = `${which} AND agents.deleted_at IS NULL`
+  const ofAccount = `agents.account_id = ${account} AND ${live}`
+  return [
+    logAgents(ofAccount),
+    failForDeleted(account, live),
+    `UPDATE agents SET deleted_at = :at${more} WHERE ${ofAccount}`,
+  ].map(statement)
+}
