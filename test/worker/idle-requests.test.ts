@@ -41,7 +41,9 @@ test('a process with nothing to do asks the database at most 75 times a minute',
 
 test('with ten agents that wait, at most 320 times', async () => {
   const agents = await Promise.all(Array.from({ length: 10 }, (_, n) => grid.acme.agent(`waits-${n}`)))
-  const waits = agents.map((agent) => waitForMessages(storeOf(grid, agent), {}, { seconds: seconds + 2, lookEveryMs: 100 * second }))
+  const waits = agents.map((agent) =>
+    waitForMessages(storeOf(grid, agent), {}, { seconds: seconds + 2, lookEveryMs: 100 * second })
+  )
   await pause(1)
   requests = 0
   await pause(seconds)

@@ -77,9 +77,7 @@ export async function sendMessage(
     const message = inTask(reviewed, step)
     const parts: SendPart[] = [
       quotaPart(account, recipient, message),
-      ...message.held
-        ? []
-        : [{ statements: recipient.deliver(message) }, answerPart(account, recipient, message)],
+      ...message.held ? [] : [{ statements: recipient.deliver(message) }, answerPart(account, recipient, message)],
       await turnPart(account, sender, recipient, message),
       trialPart(account, sender, message),
       ...recipient.spendsToken ? [spentTokenPart(account, recipient, message)] : [],

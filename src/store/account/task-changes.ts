@@ -84,7 +84,9 @@ interface ChangingTasks {
  * The statements that change open tasks at `:at`: the event, its row in the log, and the task. All values are SQL. An
  * event whose number the task does not have yet is new, so a repeat changes nothing.
  */
-export function changeTask({ which, event, state, message, reason = 'NULL', quiet = '0' }: ChangingTasks): Query<Row>[] {
+export function changeTask(
+  { which, event, state, message, reason = 'NULL', quiet = '0' }: ChangingTasks,
+): Query<Row>[] {
   const sent = message === undefined ? 'NULL, NULL' : `iif(${message} IS NULL, NULL, :account), ${message}`
   const isNew = `${isOfTask} AND task_events.id = ${event} AND task_events.n = tasks.generation + 1`
   return [
