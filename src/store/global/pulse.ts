@@ -1,6 +1,5 @@
 /** What the loop of a process asks the database: the ends of the log, how far each follower is, and what is due. */
 import { hour } from '../../lib/time.ts'
-import { isQuiet } from '../account/task-changes.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
 
 /** After this time without an event, the client of a task that is worked on is notified. */
@@ -35,8 +34,7 @@ const times: Record<StoredDuty, string> = {
   'held messages': `SELECT min(expires_at) FROM held_messages WHERE state = 'held'`,
   tasks: `SELECT min(at) FROM (
     SELECT min(expires_at) AS at FROM tasks WHERE expires_at IS NOT NULL
-    UNION ALL SELECT * FROM (
-      SELECT tasks.status_at + ${quietMs} FROM tasks WHERE ${isQuiet} ORDER BY tasks.status_at LIMIT 1))`,
+    UNION ALL SELECT min(status_at) + ${quietMs} FROM tasks WHERE state = 'working' AND NOT quiet AND mode = 'task')`,
   outboxes: `SELECT min(due_at) FROM (
     SELECT min(due_at) AS due_at FROM remote_senders WHERE due_at IS NOT NULL
     UNION ALL SELECT min(due_at) FROM remote_exchanges WHERE due_at IS NOT NULL
