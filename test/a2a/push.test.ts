@@ -9,20 +9,20 @@ import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { createSafeStream } from '../../src/lib/outbound/safe-stream.ts'
 import { sweep } from '../../src/worker/retention.ts'
-import { RemoteLines } from '../../src/worker/remote-lines.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { claimAgents, signUpAs } from '../support/signup.ts'
 import { noticeInShort, startWebhook, type Webhook, type WebhookAnswer } from '../support/webhook.ts'
+import { TestLines } from '../support/lines.ts'
 
 let grid: TestGrid
-let lines: RemoteLines
+let lines: TestLines
 let hooks: Webhook[]
 beforeEach(async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-  lines = new RemoteLines(grid.store, lineAttempts(grid.store))
+  lines = new TestLines(grid.store, lineAttempts(grid.store))
   hooks = []
 })
 afterEach(async () => {
@@ -491,7 +491,7 @@ test('checklist 15: a name that resolves to loopback at the attempt gets nothing
   const resolve = () => Promise.resolve(asked++ === 0 ? ['127.0.0.1'] : ['::1', '93.184.216.34'])
   const safeStream = createSafeStream({ config, log, ownPorts: new Set<number>(), resolve })
   Object.assign(grid.deps, { safeStream })
-  lines = new RemoteLines(grid.store, lineAttempts(grid.store))
+  lines = new TestLines(grid.store, lineAttempts(grid.store))
   const id = await newTask()
   await set10(id, { url: 'https://rebinding.example/hook' })
 

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AccountTrace, CallTrace } from '../../src/lib/call-trace.ts'
 import { minute, second } from '../../src/lib/time.ts'
 import { Traces } from '../../src/lib/traces.ts'
-import { RemoteLines } from '../../src/worker/remote-lines.ts'
 import { type CollectedSpan, type Collector, startCollector, treeOf } from '../support/collector.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -13,6 +12,7 @@ import { followIdle } from '../support/idle.ts'
 import { callTool, gridPath, wireRequest } from '../support/mcp.ts'
 import { messageResult, remoteAgent, taskResult } from '../support/remote-agent.ts'
 import { callRest } from '../support/rest.ts'
+import { TestLines } from '../support/lines.ts'
 
 const given = { trace: '0af7651916cd43dd8448eb211c80319c', parent: 'b7ad6b7169203331' }
 const traceparent = `00-${given.trace}-${given.parent}-01`
@@ -130,7 +130,7 @@ test('between accounts a message is linked: neither continues the trace of the o
 
 test('a remote agent of the account is told the trace, and its answer goes on with it', async () => {
   const remote = await remoteAgent(() => messageResult('42'))
-  const lines = new RemoteLines(grid.store)
+  const lines = new TestLines(grid.store)
   const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
   await send(grid.alice.key, 'robot', 'What is 6 times 7?')
@@ -297,7 +297,7 @@ test('asking a remote agent what became of a message goes on with its trace', as
   const remote = await remoteAgent(({ method }) =>
     method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: '42' })
   )
-  const lines = new RemoteLines(grid.store)
+  const lines = new TestLines(grid.store)
   const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
   await send(grid.alice.key, 'robot', 'What is 6 times 7?')

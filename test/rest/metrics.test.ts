@@ -4,7 +4,6 @@ import { afterEach, expect, test } from 'vitest'
 import { setPaused } from '../../src/grid/remote-agents/manage.ts'
 import { minute, second } from '../../src/lib/time.ts'
 import { metricsOnly, metricsText } from '../../src/rest/metrics.ts'
-import { RemoteLines } from '../../src/worker/remote-lines.ts'
 import { postA2a, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { guard, testProviders } from '../support/guarded.ts'
@@ -12,6 +11,7 @@ import { followIdle } from '../support/idle.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 import { type Answer, remoteAgent, taskResult } from '../support/remote-agent.ts'
 import { callRest } from '../support/rest.ts'
+import { TestLines } from '../support/lines.ts'
 
 const token = 'a token for metrics'
 let grid: TestGrid
@@ -126,7 +126,7 @@ test('leases, requests that are due, attempts and failed commits are counted', a
   await setPaused(grid.acme.store, 'robot', true)
   expect(await due()).toBe(0)
   await setPaused(grid.acme.store, 'robot', false)
-  const lines = new RemoteLines(grid.store)
+  const lines = new TestLines(grid.store)
   const step = async () => {
     grid.clock.now += minute
     await lines.run()

@@ -8,7 +8,7 @@ const expired = 'No one decided in time.'
 
 /** Record the decision, and tell the sender: with a message of the system, and in the task that it began or continued. */
 export async function endHeld(account: AccountStore, held: HeldToDecide, decided: Decided): Promise<void> {
-  const { home, messageId, recipient, later } = held
+  const { home, messageId, recipient, fromAgentId, later } = held
   const { at, reason, state } = decided
   const from = account.ofSender(held)
   // Who decides in another account is not told.

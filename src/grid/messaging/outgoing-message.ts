@@ -124,6 +124,8 @@ export interface Recipient {
   readonly spendsToken?: boolean
   /** Whether it is the alias of a person of the sender's account. */
   readonly isPerson?: boolean
+  /** Whether it waits for an answer. Absent for a channel, of which some member may. */
+  readonly isWaiting?: boolean
   /** About how many inboxes a message to it reaches. */
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */

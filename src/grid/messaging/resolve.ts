@@ -4,16 +4,25 @@ import { didYouMean } from '../../lib/did-you-mean.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/names.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Recipient, Sender } from './outgoing-message.ts'
+import type { ReviewedMessage } from '../../store/account/new-message.ts'
+import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */
 const activeMs = 10 * minute
 /** How many aliases are compared with one that is unknown. */
 const maxCompared = 1_000
 
-/** Gives an answer to who waits for it, behind its delivery. See docs/delivery.md, "Asking". */
-export function answerPart({ change }: AccountStore, { inbox }: Recipient, message: ReviewedMessage): SendPart {
-  return { statements: message.isInTaskAlone ? [] : change.leases.takeAnswer(message, inbox) }
+/**
+ * Gives an answer to who waits for it, behind its delivery. What was addressed before anyone waited is no answer, so
+ * only a recipient that was waiting by then is looked at. See docs/delivery.md, "Asking".
+ */
+export function answerPart(
+  { change }: AccountStore,
+  { inbox, isWaiting = true }: Recipient,
+  message: ReviewedMessage,
+): SendPart {
+  const isAnswer = isWaiting && !message.isInTaskAlone
+  return { statements: isAnswer ? change.leases.takeAnswer(message, inbox) : [] }
 }
 
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
@@ -47,12 +56,13 @@ async function notFound({ read }: AccountStore, label: string): Promise<GridErro
 function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, messageReplies, isRemote, isPerson, spendsToken }: {
+  { id: agentId, home, guards, messageReplies, isRemote, isPerson, isWaiting, spendsToken }: {
     id: string
     home?: string
     guards: number
     messageReplies: boolean
     isRemote: boolean
+    isWaiting: boolean
     isPerson?: boolean
     spendsToken?: boolean
   },
@@ -67,6 +77,7 @@ function inboxOf(
     messageReplies,
     spendsToken,
     isPerson,
+    isWaiting,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
     deliver: (message) => messages.deliver(message, inbox),
     requireOpen: (message, quotas) => messages.requireRecipient(message, inbox, quotas),

@@ -131,7 +131,7 @@ export function refuseIfFull({ bytes }: TaskRow): void {
 /** From now on the client gets the task, and not the plain reply of its recipient. */
 export async function showTask(account: AccountStore, id: string, end: TaskEnd): Promise<void> {
   const { agentId: agent } = callingAgent(account.actor)
-  await account.write([account.change.tasks.show({ end, agent }, id)])
+  await account.write(account.change.tasks.show({ end, agent }, id))
 }
 
 /** What the client of a task gets after a wait is the task, unless its plain reply has ended it (`bareReply`). */

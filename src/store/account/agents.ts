@@ -14,6 +14,7 @@ import {
 import { addAgent, deleteAgents } from './agent-rows.ts'
 import { agentColumns, foundAgentColumns, isHeld, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
+import { isWaitingForAnswer } from './leases.ts'
 
 export type AgentType = typeof table.$inferSelect.type
 export type ProgramType = Exclude<AgentType, 'human'>
@@ -64,6 +65,7 @@ interface Recipient {
   messageReplies: boolean
   isRemote: boolean
   isPerson: boolean
+  isWaiting: boolean
 }
 
 const isLive = 'agents.account_id = :account AND agents.deleted_at IS NULL'
@@ -71,9 +73,10 @@ const byAlias = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive}
 const recipient = query<Recipient>(
   `
   SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, agents.message_replies,
-    agents.remote_url IS NOT NULL AS is_remote, agents.type = 'human' AS is_person
+    agents.remote_url IS NOT NULL AS is_remote, agents.type = 'human' AS is_person,
+    ${isWaitingForAnswer} AS is_waiting
   FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`,
-  { messageReplies: boolean, isRemote: boolean, isPerson: boolean },
+  { messageReplies: boolean, isRemote: boolean, isPerson: boolean, isWaiting: boolean },
 )
 const byId = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.id = :id`)
 const searchIn = (alias: string, among = '1') =>

@@ -3,6 +3,7 @@ import { type AccountDb, boolean, crossAccountQuery } from '../sql.ts'
 import { foundAgentColumns, matchesSearch } from './agent-columns.ts'
 import type { SearchedAgent } from './agents.ts'
 import { guardsOfDirect } from './guarding.ts'
+import { isWaitingForAnswer } from './leases.ts'
 
 /**
  * The condition that the public agent of the row `agent` accepts a caller from another account, and so is found by it.
@@ -53,17 +54,19 @@ interface OtherRecipient {
   isRemote: boolean
   /** It is a remote agent, and what is sent to it is sent with a token of its account. */
   spendsToken: boolean
+  isWaiting: boolean
 }
 
 const recipient = crossAccountQuery<OtherRecipient>(
   'recipient in another account',
   `
   SELECT agents.id, agents.account_id AS home, ${guardsOfDirect(':callerId', true)} AS guards, agents.message_replies,
-    agents.remote_url IS NOT NULL AS is_remote, agents.encrypted_token IS NOT NULL AS spends_token
+    agents.remote_url IS NOT NULL AS is_remote, agents.encrypted_token IS NOT NULL AS spends_token,
+    ${isWaitingForAnswer} AS is_waiting
   FROM agents
   WHERE agents.alias = :alias AND agents.account_id <> :account
     AND ${acceptsMessagesOf('agents', { alias: ':caller', id: ':callerId' })}`,
-  { messageReplies: boolean, isRemote: boolean, spendsToken: boolean },
+  { messageReplies: boolean, isRemote: boolean, spendsToken: boolean, isWaiting: boolean },
 )
 // Agents that the caller cannot reach count, too: looking at many of them also takes long.
 const bySearch = crossAccountQuery<SearchedAgent>(

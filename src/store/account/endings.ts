@@ -117,6 +117,15 @@ const deliverNotices = statement(deliver(
   { stranger_id: 'iif(sender.account_id = :account, NULL, :agent)' },
 ))
 
+// A notice is the answer to a sender that waits for one.
+const takeNotices = statement(`
+  UPDATE deliveries SET state = 'read', read_at = :at, lease_id = awaited.lease_id
+  FROM (SELECT account_id, seq, lease_id, max(is_reply) FROM awaited_answers
+    WHERE sender_account_id = :account AND message_id IN (SELECT value ->> '$.id' FROM json_each(:notices))
+      AND state = 'unread'
+    GROUP BY account_id, seq) AS awaited
+  WHERE deliveries.account_id = awaited.account_id AND deliveries.seq = awaited.seq`)
+
 /** An agent with unread messages at a recipient: how many, and the position of the last one. */
 interface UnreadSender {
   agentId: string
@@ -169,6 +178,7 @@ export const endings = {
         account.bind(requireAllTold, { agent, senders }),
         { ...account.bind(addNotices, told), rows },
         { ...account.bind(deliverNotices, told), rows },
+        { ...account.bind(takeNotices, { at, notices: told.notices }), rows },
       ]
     },
     /** Expire deliveries that are still unread. Files go with the last recipient. Their tasks fail. */

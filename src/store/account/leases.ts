@@ -90,6 +90,10 @@ const leased = statement(
   `${selectInboxMessages(ofLease, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
 )
 
+/** Whether a row of `agents` waits for the answer to a message that it has sent. */
+export const isWaitingForAnswer = `EXISTS (SELECT 1 FROM leases
+    WHERE leases.account_id = agents.account_id AND leases.agent_id = agents.id AND leases.awaits_answer = 1)`
+
 // The answer to a message goes to the lease of the same id: `takeAnswer` gives it.
 const awaitAnswer = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, awaits_answer)

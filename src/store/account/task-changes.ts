@@ -95,7 +95,7 @@ export function changeTask(
     WHERE ${which} AND ${isOpen}
       AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND task_events.id = ${event})`,
     `INSERT INTO log (kind, subject, home, state, at)
-    SELECT 'task', tasks.id, tasks.account_id, task_events.state, task_events.at
+    SELECT 'task', tasks.id, tasks.account_id, nullif(task_events.state, tasks.state), task_events.at
     FROM tasks JOIN task_events ON ${isNew} WHERE ${which}`,
     `UPDATE tasks SET generation = generation + 1, state = coalesce(${state}, state),
       status_at = iif(${state} IS NULL, status_at, :at), quiet = ${quiet},
@@ -167,6 +167,10 @@ const statementsAt = (end: string) => ({
     reason: ':reason',
     quiet: ':quietSince IS NOT NULL',
   }),
+  // Its client may wait for it, and gets it from now on.
+  logShown: statement(`
+    INSERT INTO log (kind, subject, home) SELECT 'task', tasks.id, tasks.account_id FROM tasks
+    WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.mode = 'message'`),
   show: statement(`
     UPDATE tasks SET mode = 'task' WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.mode = 'message'`),
   outcome: statement(`
@@ -272,8 +276,8 @@ export function taskChanges(account: AccountDb) {
     read: (agent: string, messages: readonly string[], at: number): Statement[] =>
       readTasks.map((statement) => account.bind(statement, { agent, messages: JSON.stringify(messages), at })),
     /** The task is no longer one whose plain reply is the answer itself, if it has not ended. */
-    show: (changer: TaskChanger, task: string): Statement =>
-      account.bind(at[changer.end].show, { ...bound(changer), task }),
+    show: (changer: TaskChanger, task: string): Statement[] =>
+      [at[changer.end].logShown, at[changer.end].show].map((one) => account.bind(one, { ...bound(changer), task })),
     addChunk: (changer: TaskChanger, chunk: NewChunk): Statement => {
       const { task, event, artifactId, append, lastChunk, name, parts } = chunk
       return account.bind(at[changer.end].addChunk, {

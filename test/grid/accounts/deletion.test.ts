@@ -7,7 +7,6 @@ import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.t
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { createWebhook } from '../../../src/grid/webhooks/webhooks.ts'
 import { day, minute } from '../../../src/lib/time.ts'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { failTasks, sweep } from '../../../src/worker/retention.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { dump, rows } from '../../support/database.ts'
@@ -21,6 +20,7 @@ import { activityOf, postWithToken } from '../../support/roles.ts'
 import { askFor } from '../../support/tasks.ts'
 import { accountTables } from '../../support/tripwire.ts'
 import { startWebhook } from '../../support/webhook.ts'
+import { TestLines } from '../../support/lines.ts'
 
 let grid: TestGrid
 let owner: Person
@@ -174,7 +174,7 @@ test('webhooks and remote agents of a deleted account wait until it is back', as
   await callTool(grid, grid.alice.key, 'send_message', { to: 'robot', message: 'hello' })
   await followLog(grid.store)
   await deleteAccount(acme.store, { name: 'Acme' })
-  const lines = new RemoteLines(grid.store)
+  const lines = new TestLines(grid.store)
   const run = async () => {
     grid.clock.now += minute
     await lines.run()

@@ -142,7 +142,7 @@ test('a conversation that is paused by then refuses the message, and says so', a
 
 test.each([
   ['its sender is deleted', 'was deleted', async () => {
-    await grid.acme.store.write([grid.acme.store.change.agents.softDelete(grid.alice.id, grid.clock.now)])
+    await grid.acme.store.write(grid.acme.store.change.agents.softDelete(grid.alice.id, grid.clock.now))
   }],
   ['another agent has the alias of its recipient', 'is another agent now', async () => {
     await rows(grid, "UPDATE agents SET alias = 'robert' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])

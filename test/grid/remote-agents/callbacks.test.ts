@@ -1,18 +1,18 @@
 /** Remote agents that tell of what becomes of a message. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, type RemoteAgent, remoteAgent, type RemoteCall, taskResult } from '../../support/remote-agent.ts'
 import { sdkAgent, type SdkAgentOptions, sdkCompleted, sdkMessage, sdkTask } from '../../support/sdk-agent.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { TestLines } from '../../support/lines.ts'
 
 let grid: LiveGrid
-let lines: RemoteLines
+let lines: TestLines
 
 beforeEach(async () => {
   grid = await liveGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-  lines = new RemoteLines(grid.store)
+  lines = new TestLines(grid.store)
 })
 afterEach(async () => {
   await lines.stop()

@@ -5,11 +5,11 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tryRemote } from '../../../src/grid/remote-agents/try-remote.ts'
 import { createSafeStream } from '../../../src/lib/outbound/safe-stream.ts'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail } from '../../support/people.ts'
 import { messageResult, taskResult } from '../../support/remote-agent.ts'
+import { TestLines } from '../../support/lines.ts'
 
 const canaryHost = '127.0.0.2'
 let grid: TestGrid
@@ -67,7 +67,7 @@ const redirect = (response: ServerResponse, status: number, location: string) =>
 /** The agent is created, its card read again, a message sent to it and followed, and its address tried. */
 async function throughEveryDoor(remoteUrl: string): Promise<void> {
   const alias = `robot-${++aliases}`
-  const lines = new RemoteLines(grid.store)
+  const lines = new TestLines(grid.store)
   const create = (remoteUrl: string) =>
     callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl, remoteToken: 'secret' })
   if ((await create(remoteUrl)).code !== undefined) {

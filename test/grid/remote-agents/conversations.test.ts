@@ -7,7 +7,6 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { eraseWords } from '../../../src/grid/accounts/erase-words.ts'
 import { Signal } from '../../../src/lib/notifier.ts'
 import { day, hour, minute, second } from '../../../src/lib/time.ts'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { endpointOf, postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -16,12 +15,13 @@ import { sendMessage } from '../../support/messaging.ts'
 import { type Answer, messageResult, type RemoteAgent, remoteAgent, taskResult } from '../../support/remote-agent.ts'
 import { callRest } from '../../support/rest.ts'
 import { askFor } from '../../support/tasks.ts'
+import { TestLines } from '../../support/lines.ts'
 
 type Sent = NonNullable<RemoteAgent['calls'][number]['params']['message']>
 
 let grid: TestGrid
 let remote: RemoteAgent
-let lines: RemoteLines
+let lines: TestLines
 let robot: TestAgent
 let answer: (message: Sent) => Answer
 /** Of the task that the agent works on, when it is asked about it. */
@@ -33,7 +33,7 @@ beforeEach(async () => {
   look = taskResult('t1', 'WORKING', { isLook: true })
   remote = await remoteAgent(({ method, params }) => method === 'SendMessage' ? answer(params.message!) : look)
   robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: remote.url })
-  lines = new RemoteLines(grid.store)
+  lines = new TestLines(grid.store)
 })
 afterEach(async () => {
   await lines.stop()

@@ -2,17 +2,17 @@ import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, messageResult, remoteAgent, taskResult } from '../../support/remote-agent.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { TestLines } from '../../support/lines.ts'
 
 /** A grid with a remote agent `@robot`, to which one message was sent and tried once. */
 async function tried(answer: () => Answer, card: object | ((url: string) => object) = {}) {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const remote = await remoteAgent(answer, card)
-  const lines = new RemoteLines(grid.store)
+  const lines = new TestLines(grid.store)
   const create = (alias: string, remoteUrl: string) =>
     callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl, remoteToken: 'secret' })
   await create('robot', remote.url)

@@ -5,7 +5,6 @@ import { setPaused } from '../../../src/grid/remote-agents/manage.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { Signal } from '../../../src/lib/notifier.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -23,11 +22,12 @@ import {
   type RemoteCall,
   taskResult,
 } from '../../support/remote-agent.ts'
+import { TestLines } from '../../support/lines.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
 /** Made with the first step, because a send starts it soon. */
-let lines: RemoteLines | undefined
+let lines: TestLines | undefined
 
 beforeEach(async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
@@ -53,7 +53,7 @@ async function withRemote(answer: (call: RemoteCall) => Answer, card?: object, m
 /** Everything that is due now is tried. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
-  lines ??= new RemoteLines(grid.store)
+  lines ??= new TestLines(grid.store)
   await lines.run()
   await lines.settled()
 }
@@ -205,7 +205,7 @@ test('the timeline of an agent that answers at once is in order', async () => {
   let { now } = grid.clock
   Object.defineProperty(grid.clock, 'now', { get: () => ++now })
 
-  lines = new RemoteLines(grid.store)
+  lines = new TestLines(grid.store)
   await lines.run()
   await lines.settled()
 
@@ -320,7 +320,7 @@ test.each([
 ])('a unit that is lost after %s leaves it once, and the line goes on', async (_, answer, text) => {
   await withRemote(answer)
   await send('What is 6 times 7?')
-  const restore = failing("SET state = 'read'")
+  const restore = failing('INSERT INTO remote_exchanges')
   await step()
   restore()
 
@@ -335,7 +335,7 @@ test('another answer to the same message, after a unit that was lost, is neither
   let answers = 0
   await withRemote(() => messageResult(`answer ${++answers}`))
   const { message_id } = await send('What is 6 times 7?')
-  const restore = failing("SET state = 'read'")
+  const restore = failing('INSERT INTO remote_exchanges')
   await step()
   restore()
   await step(10_000)

@@ -1,15 +1,15 @@
 /** Requests to a remote agent: one for each sender, for as long as the agent may take. docs/delivery.md, "Remote agents". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../../src/lib/time.ts'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, messageResult, type RemoteAgent, remoteAgent, taskResult } from '../../support/remote-agent.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { TestLines } from '../../support/lines.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
-let lines: RemoteLines
+let lines: TestLines
 let answer: (text: string) => Answer | Promise<Answer>
 
 beforeEach(async () => {
@@ -17,7 +17,7 @@ beforeEach(async () => {
   answer = () => messageResult('ok')
   remote = await remoteAgent(({ params }) => answer(String(params.message?.parts[0].text)))
   await create('robot')
-  lines = new RemoteLines(grid.store)
+  lines = new TestLines(grid.store)
 })
 afterEach(async () => {
   await lines.stop()
@@ -102,7 +102,7 @@ test('an agent gets four requests at a time, each of another sender, and the nex
 })
 
 test('two processes keep the order of each sender, and send nothing twice', async () => {
-  const other = new RemoteLines(grid.store)
+  const other = new TestLines(grid.store)
   const senders = [grid.alice, grid.bob, await grid.acme.agent('carol')]
   for (let n = 0; n < 10; n++) {
     for (const [m, sender] of senders.entries()) await send(`${m} ${n}`, sender)
@@ -236,7 +236,7 @@ test('after three failures in a row a server is left alone, at most for a minute
     await create(`robot-${n}`)
     await send('hello', grid.alice, `@robot-${n}`)
   }
-  lines = new RemoteLines(grid.store)
+  lines = new TestLines(grid.store)
   await step()
   expect(texts()).toHaveLength(4)
   await send('another')

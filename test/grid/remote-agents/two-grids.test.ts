@@ -1,9 +1,9 @@
 /** Two grids, whose agents reach each other by the addresses of their cards. */
 import { expect, test } from 'vitest'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { callTool } from '../../support/mcp.ts'
 import { liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { TestLines } from '../../support/lines.ts'
 
 test('a message crosses to another grid as a task, and its answer comes back', async () => {
   const env = { ALLOW_PRIVATE_TARGETS: '1' }
@@ -19,7 +19,7 @@ test('a message crosses to another grid as a task, and its answer comes back', a
     })
     expect(text.card).toMatchObject({ endpoint: { version: '1.0', binding: 'JSONRPC' } })
   }
-  const lines = [new RemoteLines(here.store), new RemoteLines(there.store)]
+  const lines = [new TestLines(here.store), new TestLines(there.store)]
   const step = async () => {
     for (const grid of [here, there]) grid.clock.now += 1_000
     for (const line of lines) await line.run()
@@ -64,7 +64,7 @@ test('a message that two grids would send to each other without end stops', asyn
       remoteToken: caller.key,
     })
   }
-  const lines = [new RemoteLines(here.store), new RemoteLines(there.store)]
+  const lines = [new TestLines(here.store), new TestLines(there.store)]
   const { message_id } = (await callTool(here, here.alice.key, 'send_message', { to: '@mirror', message: 'hi' })).text
 
   const [words, notice] = await waitFor('the end of the circle', async () => {

@@ -1,18 +1,18 @@
 /** A message to a remote agent ends only before it was sent. docs/delivery.md, "Messages that end". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { expireMessages } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, messageResult, type RemoteAgent, remoteAgent } from '../../support/remote-agent.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { TestLines } from '../../support/lines.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
 /** Made with the first step, because a send starts it soon. */
-let lines: RemoteLines | undefined
+let lines: TestLines | undefined
 let answer: Answer
 
 beforeEach(async () => {
@@ -34,8 +34,8 @@ const send = async (more: object = {}) =>
   String((await asAlice('send_message', { to: '@robot', message: 'hi', ...more })).text.message_id)
 const retract = async (message_id: string) => (await asAlice('retract_message', { message_id })).code ?? 'retracted'
 const deliveryOf = async (message_id: string) => (await asAlice('message_status', { message_id })).text.delivery
-async function start(): Promise<RemoteLines> {
-  lines ??= new RemoteLines(grid.store)
+async function start(): Promise<TestLines> {
+  lines ??= new TestLines(grid.store)
   await lines.run()
   return lines
 }

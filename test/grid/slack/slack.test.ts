@@ -15,7 +15,6 @@ import {
 } from '../../../src/grid/slack/connect.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { fromSlackText } from '../../../src/remote/slack.ts'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
@@ -23,10 +22,11 @@ import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail } from '../../support/people.ts'
 import { member, seated } from '../../support/seats.ts'
 import { botToken, signedEvent, signingSecret, type SlackServer, startSlack } from '../../support/slack.ts'
+import { TestLines } from '../../support/lines.ts'
 
 let grid: TestGrid
 let slack: SlackServer
-let lines: RemoteLines
+let lines: TestLines
 let path: string
 let channel: string
 const space = { free: 2 ** 40, total: 2 ** 40 }
@@ -34,7 +34,7 @@ beforeEach(async () => {
   slack = await startSlack()
   space.free = space.total
   grid = await testGrid({ safeFetch: slack.safeFetch, readSpace: () => Promise.resolve(space) })
-  lines = new RemoteLines(grid.store)
+  lines = new TestLines(grid.store)
   channel = (await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })).channel.id
   const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
   const made = await connectSlack(grid.acme.store, input)

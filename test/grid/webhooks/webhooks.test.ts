@@ -17,7 +17,6 @@ import { day, hour, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { tellWebhooks } from '../../../src/worker/webhooks.ts'
-import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret } from '../../support/guarded.ts'
 import { hold } from '../../support/held.ts'
@@ -28,14 +27,15 @@ import { callRest } from '../../support/rest.ts'
 import { askFor } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startWebhook, type TakenNotice, type Webhook, type WebhookAnswer } from '../../support/webhook.ts'
+import { TestLines } from '../../support/lines.ts'
 
 let grid: TestGrid
-let lines: RemoteLines
+let lines: TestLines
 let hooks: Webhook[]
 let acme: AccountStore
 beforeEach(async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-  lines = new RemoteLines(grid.store)
+  lines = new TestLines(grid.store)
   hooks = []
   acme = grid.store.account(grid.acme.id, {
     type: 'admin',
@@ -69,7 +69,7 @@ async function step(ms = 0): Promise<void> {
 async function withoutLines(change: () => Promise<void>): Promise<void> {
   await lines.stop()
   await change()
-  lines = new RemoteLines(grid.store)
+  lines = new TestLines(grid.store)
 }
 
 function verified(secret: string, { text, headers }: TakenNotice) {
@@ -269,6 +269,7 @@ test('tasks and held messages are told to webhooks that chose them and are not p
   await hold(grid.acme.store)
   const { text: { held, message_id } } = await send('wait')
 
+  await followLog(grid.store)
   await resumeWebhook(acme, pausedId)
   await step()
 
@@ -491,7 +492,7 @@ test('what a person writes and gets goes to a host only since they allow it, and
   expect(await said()).toEqual([undefined, undefined])
   // What guardrails may send to the same host is another matter.
   const { guardrails } = acme.change
-  await acme.write([guardrails.consent(ann.seat.agentId, { ...service, provider: 'webhook' }, grid.clock.now)])
+  await acme.write(guardrails.consent(ann.seat.agentId, { ...service, provider: 'webhook' }, grid.clock.now))
   expect(await said()).toEqual([undefined, undefined])
   await send('of an agent, before', '@ann')
   grid.clock.now += second

@@ -94,7 +94,7 @@ test('what a guardrail refuses and what is set aside count as failed', async () 
 
 test('a deleted agent is not in it', async () => {
   await send(grid.alice, 'bob')
-  await grid.acme.store.write([grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now)])
+  await grid.acme.store.write(grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now))
 
   expect(await tableOf()).toEqual([])
   expect((await owner.open(page)).html).not.toContain('@bob')

@@ -1,4 +1,5 @@
 /** The page on which a person asks for notifications, what ends them, and the files of the browser. */
+import { followLog } from '../../../src/worker/followers.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/seats.ts'
 import { setMemberRole } from '../../../src/grid/people/team.ts'
@@ -122,6 +123,7 @@ test.each<[string, string[], (other: Browser) => Promise<unknown>]>([
   await ann.submit(path, { period: 'daily' }, `${path}/digest`)
   expect(await browsers()).toEqual(['/browser', '/other'])
   await end(other)
+  await followLog(grid.store)
 
   expect(await browsers()).toEqual(left)
   expect((await digests()).length).toBe(left.length)
