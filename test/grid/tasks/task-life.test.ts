@@ -16,6 +16,7 @@ import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 
@@ -98,6 +99,9 @@ onEachDatabase((open) => {
     await readMessages(bob, {})
     const events = watchTask(client, id, { after: 2, heartbeatMs: 3_600_000 })
     const next = events.next()
+    await waitFor('the stream', () => client.waiting.notifier.isFollowed(id))
+    // Its first look is over.
+    await getTask(client, id)
     grid.clock.now += hour
     await failTasks(grid.store)
 
