@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { deleteAccountCommand } from '../../../src/cli/accounts.ts'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
-import { noteExport } from '../../../src/grid/accounts/archive.ts'
+import { importRows, noteExport } from '../../../src/grid/accounts/archive.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { findConditions } from '../../../src/grid/attention.ts'
 import { withSignature } from '../../../src/lib/signed-lines.ts'
@@ -206,6 +206,23 @@ test('an import that ends early shows nothing, and is repeated', async () => {
     await importInto(target.store, archive)
     expect(kept(rowsOf(await archiveOf(target.store, owner.id)))).toEqual(kept(exported))
   }
+})
+
+test('rows come neither after the end of an import, nor with another archive than the one that was begun', async () => {
+  const target = await emptyGrid()
+  const { lines, digests } = JSON.parse(archive.text.split('\n').at(-2)!)
+  const list = JSON.stringify({ lines, digests })
+  const skill = { id: newId(), name: 'late', description: '', created_at: 0 }
+  const add = (list: string) => importRows(target.store, { account: owner.id, list, rows: [['skill', skill]] })
+  await importInto(target.store, archive, {
+    beforeUnit: async () => {
+      await expect(add('another list')).rejects.toThrow()
+    },
+  })
+  await expect(add(list)).rejects.toThrow()
+
+  const account = target.store.account(owner.id, { type: 'system', job: 'test' })
+  expect(await account.read.skills.byName('late')).toBeUndefined()
 })
 
 test('a half import whose archive is lost is removed, and its aliases are free', async () => {
