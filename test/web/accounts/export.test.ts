@@ -1,6 +1,9 @@
 /** The export of an account on the page of its settings. */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
+import type { UserActor } from '../../../src/auth/actor.ts'
+import { exportForOwner } from '../../../src/grid/accounts/archive.ts'
+import { minute } from '../../../src/lib/time.ts'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
 import { appendToUpload, beginUpload } from '../../../src/grid/messaging/uploads.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
@@ -62,6 +65,17 @@ test('texts that the owner may not read are left out, and the manifest says how 
   expect((await exported()).at(-1)).toBe('since the switch')
   await switchReading(0)
   expect((await exported()).slice(0, 2)).toEqual([0, 'between agents'])
+})
+
+test('only an owner exports, and only after a proof of who they are', async () => {
+  const { store, acme, clock } = grid
+  const ann = await person(grid, { role: 'owner' })
+  const ben = await person(grid, { role: 'admin' })
+  const exporting = (actor: UserActor) => exportForOwner(store, store.account(acme.id, actor), acme.id)
+
+  await expect(exporting(ben.actor('admin'))).rejects.toMatchObject({ code: 'not_allowed' })
+  const stale = { ...ann.actor('owner'), confirmedAt: clock.now - 11 * minute }
+  await expect(exporting(stale)).rejects.toMatchObject({ code: 'confirmation_required' })
 })
 
 /** What an owner may not read, in each place of an archive where words are. */
