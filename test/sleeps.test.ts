@@ -23,6 +23,7 @@ const allowed: Record<string, string> = {
   'support/killed-process.ts': 'a program that kills itself at a random moment',
   'support/fault.ts': 'a program that a fault ends before its timer fires',
   'support/responder.ts': 'a recipient that works for a while, because a suite asks it to',
+  'docs/page-shell.ts': 'a limit on how long the blocks of a page may take',
   'guardrails/hostile-accounts.ts': 'the pace of accounts next to an attack',
   'guardrails/attack-script.ts': 'measures how long the event loop is held',
   'clients/silent-grid.test.ts': 'a server whose frames come one by one, which is what the test is about',

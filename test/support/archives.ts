@@ -66,6 +66,11 @@ export async function check({ text, fingerprint }: Archive): Promise<number> {
   return lines
 }
 
+/** What an import reads an archive with. */
+export function readArchive({ text, fingerprint }: Archive, onLine: (line: string) => void | Promise<void>) {
+  return readSignedLines(pieces(text), fingerprint, onLine)
+}
+
 /** Import an archive. `beforeUnit` is called with the number of each unit of rows, and may throw. */
 export function importInto(
   store: Store,
@@ -78,7 +83,7 @@ export function importInto(
     return await command.run(store, args)
   }
   return importArchive(ask, {
-    read: (onLine) => readSignedLines(pieces(archive.text), archive.fingerprint, onLine),
+    read: (onLine) => readArchive(archive, onLine),
     renames,
     reserved: store.deps.config.reservedAliases,
     now: store.deps.now(),

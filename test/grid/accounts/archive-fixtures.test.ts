@@ -36,8 +36,11 @@ test.for(versions.flatMap((version) => (['plain', 'encrypted'] as const).map((ki
     const { grid, imported } = await gridOf({ text: await readers[kind](version), fingerprint })
 
     expect(imported.invitations.map(({ email, role }) => ({ email, role }))).toEqual(people)
+    expect(imported.keys.map(({ alias }) => alias).sort()).toEqual(['acme-desk', 'alice', 'bob'])
     await acceptAs(grid, imported.invitations.find(({ role }) => role === 'owner')!)
     expect(await summaryOf(grid, account)).toEqual(summary)
+    const limits = await grid.store.account(account, { type: 'system', job: 'test' }).read.turns.limits()
+    expect(limits.perHour).toBe(500)
   },
 )
 

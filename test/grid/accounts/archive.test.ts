@@ -1,8 +1,9 @@
 /** Export and import of an account. */
 import { expect, test } from 'vitest'
+import { importArchive } from '../../../src/cli/import-archive.ts'
 import { deleteAccountCommand } from '../../../src/cli/accounts.ts'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
-import { noteExport } from '../../../src/grid/accounts/archive.ts'
+import { endImport, importRows, noteExport } from '../../../src/grid/accounts/archive.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { findConditions } from '../../../src/grid/attention.ts'
 import { withSignature } from '../../../src/lib/signed-lines.ts'
@@ -12,11 +13,14 @@ import { day } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { postA2a, request } from '../../support/a2a.ts'
-import { archiveOf, check, importInto, rowsOf, textOf } from '../../support/archives.ts'
+import { ownerOf } from '../../support/archived-account.ts'
+import { archiveOf, changed, check, importInto, readArchive, rowsOf, textOf } from '../../support/archives.ts'
 import { emptyGrid, storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
-import { hold } from '../../support/held.ts'
+import { approveOne, hold, waiting } from '../../support/held.ts'
 import { isolatedAccounts } from '../../support/isolated-accounts.ts'
+import { rows } from '../../support/database.ts'
 import { callTool } from '../../support/mcp.ts'
+import { signUpAs } from '../../support/signup.ts'
 import { askFor } from '../../support/tasks.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { acceptAs } from '../../support/people.ts'
@@ -26,7 +30,7 @@ const { grid, owner } = world
 const as = ({ id, alias }: { id: string; alias: string }) =>
   grid.store.account(owner.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
 await hold(owner.store, { fromKind: 'agent', fromId: grid.alice.id })
-await sendMessage(as(grid.alice), { to: 'bob', text: 'a held text' })
+await sendMessage(as(grid.alice), { to: 'bob', text: 'a held text', expiresInSeconds: 500_000 })
 for (let n = 0; n < 120; n++) await sendMessage(as(grid.bob), { to: 'alice', text: `text ${n}` })
 const desk = await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'allow_list', accessList: ['eve'] })
 await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
@@ -105,6 +109,7 @@ test('what agents of other accounts wrote is not in an archive, and the manifest
   expect(archive.text).not.toContain('a text of eve')
   expect(JSON.parse(archive.text.split('\n')[0]).left_out).toMatchObject({
     messages_from_other_accounts: 1,
+    deliveries_to_other_accounts: 2,
     tasks_with_other_accounts: 1,
   })
   expect(exported.task).toHaveLength(2)
@@ -212,6 +217,99 @@ test('an import that ends early shows nothing, and is repeated', async () => {
   }
 })
 
+test('rows come neither after the end of an import, nor with another archive than the one that was begun', async () => {
+  const target = await emptyGrid()
+  const { lines, digests } = JSON.parse(archive.text.split('\n').at(-2)!)
+  const list = JSON.stringify({ lines, digests })
+  const skill = { id: newId(), name: 'late', description: '', created_at: 0 }
+  const add = (list: string) => importRows(target.store, { account: owner.id, list, rows: [['skill', skill]] })
+  await importInto(target.store, archive, {
+    beforeUnit: async () => {
+      await expect(add('another list')).rejects.toThrow()
+    },
+  })
+  await expect(add(list)).rejects.toThrow()
+
+  const account = target.store.account(owner.id, { type: 'system', job: 'test' })
+  expect(await account.read.skills.byName('late')).toBeUndefined()
+})
+
+test('a half import goes on with its own archive alone', async () => {
+  const target = await emptyGrid()
+  const stop = new Error('killed')
+  const beforeUnit = (n: number) => {
+    if (n === 1) throw stop
+  }
+  await expect(importInto(target.store, archive, { beforeUnit })).rejects.toBe(stop)
+  const other = await changed(grid.store, archive, (lines) => lines.slice(0, -1))
+
+  await expect(importInto(target.store, other)).rejects.toThrow('Another archive of this account')
+  const end = { account: owner.id, list: 'another list', agents: [], withKeys: [], renamed: [], people: [] }
+  await expect(endImport(target.store, end)).rejects.toThrow()
+
+  expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'importing' })
+})
+
+test('an archive that is another one when it is read again is not shown', async () => {
+  const target = await emptyGrid()
+  const other = await changed(grid.store, archive, (lines) => lines.slice(0, -1))
+  const texts = [archive, other]
+  const importing = importArchive((command, args) => command.run(target.store, args), {
+    read: (onLine) => readArchive(texts.shift()!, onLine),
+    ...{ renames: [], reserved: [], now: target.clock.now },
+  })
+
+  await expect(importing).rejects.toMatchObject({ code: 'archive_changed' })
+
+  expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'importing' })
+})
+
+test('an agent that another account of the grid has stops an import', async () => {
+  const target = await testGrid()
+  const columns = 'id, alias, type, visibility, access_policy, created_at'
+  await rows(
+    target,
+    `INSERT INTO agents (account_id, ${columns}) VALUES (?, ?, 'elsewhere', 'mcp', 'private', 'auto_approve', 1)`,
+    [target.evil.id, String(exported.agent[0].id)],
+  )
+  const renames = exported.agent.filter(({ deleted_at }) => deleted_at === null).map(({ alias }) =>
+    `${alias}=b-${alias}`
+  )
+
+  await expect(importInto(target.store, archive, { renames })).rejects.toThrow(`agent ${exported.agent[0].id}`)
+})
+
+test('a lease that only its reader ends has an end in the new grid', async () => {
+  const target = await emptyGrid()
+  expect(exported.lease.map(({ expires_at }) => expires_at)).toContain(null)
+
+  await importInto(target.store, archive)
+
+  expect(rowsOf(await archiveOf(target.store, owner.id)).lease.map(({ expires_at }) => expires_at)).not.toContain(null)
+})
+
+test('the alias of an agent that was moved is not in an archive', async () => {
+  const other = await testGrid()
+  const { id } = await other.acme.agent('moved-away')
+  await rows(other, 'UPDATE agents SET moved_to = ?, deleted_at = 1 WHERE account_id = ? AND id = ?', [
+    other.evil.id,
+    other.acme.id,
+    id,
+  ])
+
+  const { agent } = rowsOf(await archiveOf(other.store, other.acme.id))
+
+  expect(agent.find((one) => one.id === id)).toMatchObject({ alias: id })
+})
+
+test('only an account with an owner is exported by the operator', async () => {
+  const other = await testGrid()
+  await signUpAs(other, 'tom@trial.example', 'on-trial')
+  const account = (await other.store.global.accounts.page('', 10)).find(({ state }) => state === 'provisional')!
+
+  await expect(noteExport(other.store, account.id)).rejects.toMatchObject({ code: 'not_allowed' })
+})
+
 test('a half import whose archive is lost is removed, and its aliases are free', async () => {
   const target = await emptyGrid()
   const stop = new Error('killed')
@@ -263,6 +361,28 @@ test('a person becomes an invitation, and is again who they were when they accep
   const [{ agent_id }] = exported.person
   const account = target.store.account(owner.id, { type: 'system', job: 'test' })
   expect(await account.read.seats.holder(String(agent_id))).toMatchObject({ email })
+})
+
+test('an invitation of an import ends after 30 days', async () => {
+  const target = await emptyGrid()
+  const { invitations: [invitation] } = await importInto(target.store, archive)
+  target.clock.now += 30 * day + 1
+
+  await expect(acceptAs(target as TestGrid, invitation)).rejects.toThrow()
+})
+
+test('a held message is decided in the new grid, and expires when it would have', async () => {
+  const target = await emptyGrid()
+  const { invitations } = await importInto(target.store, archive)
+  await acceptAs(target as TestGrid, invitations.find(({ role }) => role === 'owner')!)
+  const ann = await ownerOf(target as TestGrid, owner.id)
+
+  expect((await waiting(ann)).rule).toMatchObject({ isRisky: false })
+  await approveOne(ann)
+
+  const { delivery, held_message: [held] } = rowsOf(await archiveOf(target.store, owner.id))
+  const delivered = delivery.find(({ message_id }) => message_id === held.message_id)
+  expect(delivered).toMatchObject({ state: 'unread', expires_at: Number(held.sent_at) + 500_000_000 })
 })
 
 /** Who is there now differs. */

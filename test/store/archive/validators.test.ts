@@ -111,6 +111,7 @@ const { alias } = world.grid.alice
 
 test.each<[string, () => Promise<Archive>]>([
   ['an empty account id', () => replaced(`"id":"${world.owner.id}"`, '"id":""')],
+  ['two agents of one alias', () => replaced('"alias":"bob"', `"alias":"${alias}"`)],
   ['an unknown type', () => replaced('"type":"mcp"', '"type":"root"')],
   ['markup in an alias', () => replaced(`"alias":"${alias}"`, '"alias":"<script>"')],
   ['a javascript address', () => replaced('"remote_url":null', '"remote_url":"javascript:alert(1)"')],
@@ -159,6 +160,16 @@ test.each([
   await expect(importInto(target.store, other)).rejects.toThrow(words)
 
   expect(await rows(target as TestGrid, 'SELECT id FROM accounts')).toEqual([])
+})
+
+test('a later version is named before what is new in it', async () => {
+  const later = await changed(([manifest, ...lines]) => [
+    manifest.replace('"version":1', '"version":2').replace('"account":{', '"account":{"new":1,'),
+    '["novelty",{"id":1}]',
+    ...lines,
+  ])
+
+  await expect(importInto((await emptyGrid()).store, later)).rejects.toThrow('has version 2 of the format')
 })
 
 test('a server does not begin to import an archive of a later version, whatever the program beside it can read', () => {

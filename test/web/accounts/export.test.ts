@@ -1,12 +1,21 @@
 /** The export of an account on the page of its settings. */
+import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
-import { createChannel } from '../../../src/grid/channels/channels.ts'
+import type { UserActor } from '../../../src/auth/actor.ts'
+import { exportForOwner } from '../../../src/grid/accounts/archive.ts'
+import { minute } from '../../../src/lib/time.ts'
+import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
+import { appendToUpload, beginUpload } from '../../../src/grid/messaging/uploads.ts'
+import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { check, importInto, rowsOf } from '../../support/archives.ts'
 import { emptyGrid, storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, secret } from '../../support/guarded.ts'
+import { hold } from '../../support/held.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { person, signedIn } from '../../support/people.ts'
+import { type Person, person, signedIn } from '../../support/people.ts'
 import { activityOf, postWithToken } from '../../support/roles.ts'
 import { seated } from '../../support/seats.ts'
+import { askFor } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let settings: string
@@ -56,4 +65,86 @@ test('texts that the owner may not read are left out, and the manifest says how 
   expect((await exported()).at(-1)).toBe('since the switch')
   await switchReading(0)
   expect((await exported()).slice(0, 2)).toEqual([0, 'between agents'])
+})
+
+test('only an owner exports, and only after a proof of who they are', async () => {
+  const { store, acme, clock } = grid
+  const ann = await person(grid, { role: 'owner' })
+  const ben = await person(grid, { role: 'admin' })
+  const exporting = (actor: UserActor) => exportForOwner(store, store.account(acme.id, actor), acme.id)
+
+  await expect(exporting(ben.actor('admin'))).rejects.toMatchObject({ code: 'not_allowed' })
+  const stale = { ...ann.actor('owner'), confirmedAt: clock.now - 11 * minute }
+  await expect(exporting(stale)).rejects.toMatchObject({ code: 'confirmation_required' })
+})
+
+/** What an owner may not read, in each place of an archive where words are. */
+const hiddenWords = 'osprey'
+
+/** Words that only their ends may read, in every form, among Alice and Bob. */
+async function writeHidden(): Promise<void> {
+  const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
+  await createChannel(grid.acme.store, { name: 'pair', members: ['alice', 'bob'] })
+  const raw = Buffer.from(`${hiddenWords} `.repeat(1_000)).toString('base64')
+  await sendMessage(alice, {
+    ...{ to: '@bob', text: `a text: ${hiddenWords}` },
+    parts: [{ raw, filename: `${hiddenWords}.txt`, mediaType: 'text/plain' }, { data: { inline: hiddenWords } }],
+  })
+  const bytes = Buffer.from(hiddenWords)
+  const file = { filename: `${hiddenWords}.upload`, bytes: bytes.length }
+  const upload = await beginUpload(alice, { agentId: grid.alice.id }, file)
+  await appendToUpload(alice, { agentId: grid.alice.id }, upload.part_id, 0, each(bytes))
+  await sendMessage(alice, { to: '@bob', text: 'a file', parts: [{ upload: upload.part_id }] })
+  const task = await askFor(alice, `a task: ${hiddenWords}`)
+  await updateTask(bob, { taskId: task.id, text: hiddenWords, artifact: { id: 'result', name: hiddenWords } })
+  // The recipient of a post gets a text of its own.
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+  await sendMessage(alice, { to: '#pair', text: `${secret} and ${hiddenWords}`, parts: [{ data: { hiddenWords } }] })
+  await hold(grid.acme.store)
+  await sendMessage(alice, { to: '@bob', text: `held: ${hiddenWords}` })
+  await grid.acme.store.write([{
+    sql: 'UPDATE verdicts SET content = ? WHERE account_id = ? AND message_id IS NOT NULL',
+    args: [hiddenWords, grid.acme.id],
+  }])
+}
+
+async function* each(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes
+}
+
+/** What the member downloads, with base64 decoded. */
+async function exportedBy(one: Person): Promise<string> {
+  const { html } = await postWithToken(await signedIn(grid, one), `${settings}/export`)
+  return html.replace(/(?<="content":")[\w+/=]+(?=")/g, (text) => Buffer.from(text, 'base64').toString('latin1'))
+}
+
+test('no part, file, result, redacted copy or verdict has words that the owner may not read', async () => {
+  await switchReading(null)
+  await writeHidden()
+  const { person: ann } = await seated(grid, 'ann', { role: 'owner' })
+
+  expect((await exportedBy(ann)).match(/.{0,80}osprey/gi)).toBeNull()
+  await switchReading(0)
+  const found = new Set([...(await exportedBy(ann)).matchAll(/^\["(\w+)".*osprey/gim)].map(([, record]) => record))
+  expect([...found].sort()).toEqual(
+    ['artifact_chunk', 'delivery', 'message', 'part', 'upload', 'upload_piece', 'verdict'],
+  )
+})
+
+test('of a channel, the owner gets the posts since they joined it, with their parts, and none from before', async () => {
+  await switchReading(null)
+  const { person: ann } = await seated(grid, 'ann', { role: 'owner' })
+  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  const post = (text: string) =>
+    sendMessage(storeOf(grid, grid.alice), {
+      ...{ to: '#ops', text: `${text} post` },
+      parts: [{ raw: Buffer.from(`${text} file `.repeat(1_000)).toString('base64') }],
+    })
+  await post('earlier')
+  grid.clock.now += 1
+  await changeChannelMembers(grid.acme.store, { channel: 'ops', add: ['ann'] })
+  await post('later')
+
+  const found = (await exportedBy(ann)).match(/(earlier|later) (post|file)/g)
+  expect([...new Set(found)]).toEqual(['later post', 'later file'])
 })
