@@ -89,7 +89,9 @@ export class ParamReader {
   /** A value of an enum. `values` has its names and numbers; number 0 is the unset value. */
   oneOf<T>(name: string, values: ReadonlyMap<string, T>, rule: string): T | undefined {
     const value = this.#set(name)
-    if (value === undefined || /^0$|_UNSPECIFIED$/.test(String(value))) return undefined
+    if (value === undefined) return undefined
+    if (typeof value === 'object') throw this.invalid(name, rule)
+    if (/^0$|_UNSPECIFIED$/.test(String(value))) return undefined
     const found = values.get(String(value))
     if (found === undefined) throw this.invalid(name, rule)
     return found

@@ -132,8 +132,8 @@ export const notifications = (db: Db) => ({
   }),
   /** The same of messages that are held. Also removes the subscriptions of ended sessions. */
   noteEvents: (batch: { after: number; upTo: number }, delays: { quietMs: number; batchMs: number }): Statement[] => [
-    { ...db.bind(noteHeld, { ...batch, ...delays, follower: 'browser events' }), rows: 100 },
-    { ...db.bind(endOfSessions, { ...batch, follower: 'browser events' }), rows: 10 },
+    { ...db.bind(noteHeld, { ...batch, ...delays, follower: 'browser events' }), rows: 100, isTraffic: true },
+    { ...db.bind(endOfSessions, { ...batch, follower: 'browser events' }), rows: 10, isTraffic: true },
   ],
   due: (at: number, limit: number): Promise<DueNotice[]> => db.all(due, { at, limit }),
 

@@ -14,5 +14,6 @@ export const taskNotices = (db: Db) => ({
   beDue: (batch: { after: number; upTo: number }, at: number): Statement => ({
     ...db.bind(beDue, { ...batch, at }),
     rows: 10,
+    isTraffic: true,
   }),
 })

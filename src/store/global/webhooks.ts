@@ -66,8 +66,11 @@ export const webhooks = (db: Db) => ({
   ],
   /** The same of tasks that have changed and messages that are held. */
   recordEvents: (batch: { after: number; upTo: number }, at: number): Statement[] => [
-    ...[recordTasks, recordHeld].map((record) => db.bind(record, { ...batch, follower: 'webhook events' })),
-    db.bind(beDue, { at }),
+    ...[recordTasks, recordHeld].map((record) => ({
+      ...db.bind(record, { ...batch, follower: 'webhook events' }),
+      isTraffic: true,
+    })),
+    { ...db.bind(beDue, { at }), isTraffic: true },
   ],
   /** The accounts whose webhooks are told what needs a person. */
   withConditions: async () => (await db.all(withConditions, {})).map(({ accountId }) => accountId),

@@ -38,9 +38,11 @@ test('the fourth wait of a credential makes the oldest answer early', async () =
 }, 40_000)
 
 test('when the credential ends meanwhile nothing is leased', async () => {
-  const check = () => Promise.reject(new Error('revoked'))
+  let isRevoked = false
+  const check = () => isRevoked ? Promise.reject(new Error('revoked')) : Promise.resolve()
   const reading = waitForMessages(bob, {}, { seconds: 50, check })
   await idle(1)
+  isRevoked = true
   await write('hello')
   await expect(reading).rejects.toThrow('revoked')
 

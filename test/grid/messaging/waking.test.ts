@@ -6,6 +6,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { leaseOf } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
@@ -54,7 +55,7 @@ test('a second reader is woken by the release of what the first one took, and no
   }
   await leaseOf(bob, lease.id).release()
 
-  expect(told).toContain(grid.bob.id)
+  await inTime(waitFor('the wake', () => told.includes(grid.bob.id)))
   expect((await inTime(readings[1 - first])).messages).toMatchObject([{ message: 'hello', redelivered: true }])
 })
 
