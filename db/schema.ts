@@ -795,7 +795,7 @@ export const log = sqliteTable('log', {
   at: integer('at').notNull().default(sql`(unixepoch() * 1000)`),
 })
 
-/** Rows of the log that a follower left out, because it failed on them again and again. Shown in Attention for a week. */
+/** Rows of the log that a follower left out, because it failed on them again and again. Kept for a week. */
 export const skippedRows = sqliteTable('skipped_rows', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   follower: text('follower').notNull(),

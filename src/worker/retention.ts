@@ -47,7 +47,6 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     'turns of conversations': day,
     // It tells from where its user signs in.
     sessions: 30 * day,
-    // Attention shows them as long.
     'skipped rows': 7 * day,
     'passkey challenges': 0,
     links: 0,

@@ -41,6 +41,7 @@ test.each([
   ['a contextId of 257 characters', params({ contextId: 'x'.repeat(257) }), 'message.contextId'],
   ['a contextId that is not Unicode', params({ contextId: '\ud800' }), 'message.contextId'],
   ['no role', params({ role: undefined }), 'message.role'],
+  ['a role that is no text', params({ role: { toString: 1 } }), 'message.role'],
   ['the role of an agent', params({ role: 'agent' }), 'message.role'],
   ['another kind of object', params({ kind: 'task' }), 'message.kind'],
   ['metadata that is text', params({ metadata: 'bob' }), 'message.metadata'],
