@@ -165,6 +165,13 @@ onEachDatabase((open) => {
     ])
   })
 
+  test('a quota of 1 is a quota', async () => {
+    grid = await open({ env: { UNREAD_PER_INBOX: '1' } })
+    expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
+
+    expect(await send(grid.alice, '@bob')).toMatchObject({ code: 'quota_exceeded' })
+  })
+
   test('an account has as many agents as it may', async () => {
     grid = await open({ env: { AGENTS_PER_ACCOUNT: '3' } })
     await create('carol')
