@@ -27,10 +27,10 @@ interface AnyFollower {
 /** A follower of which the grid has one: its position is stored. */
 export interface GridFollower extends AnyFollower {
   readonly name: StoredFollower
-  /** Write what the batch leads to and move the position on, in one unit. Says whether another process did it first. */
+  /** Write what the batch leads to and move the position on, in one unit. Does nothing if another process has done it. */
   apply(batch: Batch): Promise<void>
-  /** Leave a row out that fails again and again. */
-  skip(seq: Batch, reason: string): Promise<void>
+  /** Leave out a batch of one row, which fails again and again. */
+  skip(batch: Batch, reason: string): Promise<void>
 }
 
 /** A follower that serves this process. Its position is kept in memory. */
@@ -46,7 +46,7 @@ export interface ProcessFollower extends AnyFollower {
   begin(): void
 }
 
-/** Work at a time that is stored, or again and again. */
+/** Work that is due at a stored time, or every `everyMs`. */
 export type Duty =
   & { run(): Promise<void> }
   & ({ name: StoredDuty; everyMs?: undefined } | { name: string; everyMs: number; firstMs?: number })
@@ -54,7 +54,8 @@ export type Duty =
 interface RunningFollower {
   follower: GridFollower | ProcessFollower
   position: number | undefined
-  isBusy: boolean
+  /** Its batch, while there is one. */
+  work?: Promise<void>
   /** Since when it is behind, by `performance.now()`. */
   behindSince?: number
   limit: number
@@ -67,7 +68,7 @@ interface RunningFollower {
 
 interface RunningDuty {
   duty: Duty
-  isBusy: boolean
+  work?: Promise<void>
   /** Not before this time, by `performance.now()`. */
   nextAt: number
 }
@@ -99,7 +100,6 @@ export class Loop {
   readonly #retryMs: number
   readonly #followers = new Set<RunningFollower>()
   readonly #duties = new Set<RunningDuty>()
-  readonly #work = new Set<Promise<void>>()
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = Infinity
   #ticking: Promise<void> | undefined
@@ -119,7 +119,6 @@ export class Loop {
     const running: RunningFollower = {
       follower,
       position: undefined,
-      isBusy: false,
       limit: follower.limit,
       failures: 0,
       retryAt: 0,
@@ -128,7 +127,11 @@ export class Loop {
     }
     this.#followers.add(running)
     this.wake()
-    return () => this.#end(() => this.#followers.delete(running))
+    return async () => {
+      this.#followers.delete(running)
+      await this.#ticking
+      await running.work
+    }
   }
 
   /** How many rows a stored follower has not read, as this process last saw it. */
@@ -138,25 +141,17 @@ export class Loop {
     return Math.max(0, running.follower.end(this.pulse) - Math.max(0, this.pulse.positions.get(follower) ?? 0))
   }
 
-  /** The followers that have not moved for an hour although there is more to read. */
-  get standing(): string[] {
-    return [...this.#followers].filter(({ stands }) => performance.now() - stands.since >= standsMs)
-      .map(({ follower }) => follower.name)
-  }
-
   /** Run a duty from now on. Returns the function that ends this and waits for its run. */
   perform(duty: Duty): () => Promise<void> {
     const firstMs = duty.everyMs === undefined ? 0 : duty.firstMs ?? duty.everyMs
-    const running: RunningDuty = { duty, isBusy: false, nextAt: performance.now() + firstMs }
+    const running: RunningDuty = { duty, nextAt: performance.now() + firstMs }
     this.#duties.add(running)
     this.wake()
-    return () => this.#end(() => this.#duties.delete(running))
-  }
-
-  async #end(remove: () => unknown): Promise<void> {
-    remove()
-    await this.#ticking
-    while (this.#work.size > 0) await Promise.all(this.#work)
+    return async () => {
+      this.#duties.delete(running)
+      await this.#ticking
+      await running.work
+    }
   }
 
   /** Something was committed, or someone is to be served: look soon. */
@@ -167,11 +162,12 @@ export class Loop {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    await this.#end(() => {})
+    await this.#ticking
+    await Promise.all([...this.#followers, ...this.#duties].map(({ work }) => work))
   }
 
   #isServing(): boolean {
-    return [...this.#followers].some(({ follower }) => 'isActive' in follower && follower.isActive())
+    return this.#activePolls().length > 0
   }
 
   #schedule(ms: number): void {
@@ -182,28 +178,35 @@ export class Loop {
     this.#timer = setTimeout(() => {
       this.#timerAt = Infinity
       if (this.#ticking) this.#isWanted = true
-      else {this.#ticking = this.#tick().finally(() => {
-          this.#ticking = undefined
-          if (this.#isWanted) this.#schedule(0)
-        })}
+      else this.#run()
     }, ms)
     this.#timer.unref()
   }
 
+  #run(): void {
+    this.#ticking = this.#tick().finally(() => {
+      this.#ticking = undefined
+      if (this.#isWanted) this.#schedule(0)
+    })
+  }
+
+  /** How often those who are served want the database to be asked. */
+  #activePolls(): number[] {
+    return [...this.#followers].flatMap(({ follower }) =>
+      servesProcess(follower) && follower.isActive() ? [follower.pollMs] : []
+    )
+  }
+
   async #tick(): Promise<void> {
     this.#isWanted = false
-    const isServing = this.#isServing()
-    const isNeeded = isServing || this.#duties.size > 0 ||
-      [...this.#followers].some(({ follower }) => !('isActive' in follower))
-    if (!isNeeded) {
+    const polls = this.#activePolls()
+    const hasWork = this.#duties.size > 0 || [...this.#followers].some(({ follower }) => !servesProcess(follower))
+    if (polls.length === 0 && !hasWork) {
       for (const running of this.#followers) running.position = undefined
       return
     }
     try {
       const pulse = this.pulse = await this.#options.pulse()
-      const polls = [...this.#followers].flatMap(({ follower }) =>
-        'isActive' in follower && follower.isActive() ? [follower.pollMs] : []
-      )
       this.#schedule(Math.min(pollMs, ...polls))
       for (const running of this.#followers) this.#follow(running, pulse)
       for (const running of this.#duties) this.#perform(running, pulse)
@@ -215,10 +218,10 @@ export class Loop {
 
   #follow(running: RunningFollower, pulse: Pulse): void {
     const { follower } = running
-    if (running.isBusy) return
+    if (running.work) return
     const end = follower.end(pulse)
     const now = performance.now()
-    if ('isActive' in follower) {
+    if (servesProcess(follower)) {
       if (running.position === undefined || !follower.isActive()) {
         const isFirst = running.position === undefined
         running.position = end
@@ -235,7 +238,7 @@ export class Loop {
     }
     this.#watch(running, running.position, end)
     running.behindSince ??= now
-    const waitMs = Math.max(running.retryAt - now, 'isActive' in follower ? 0 : running.behindSince + gatherMs - now)
+    const waitMs = Math.max(running.retryAt - now, servesProcess(follower) ? 0 : running.behindSince + gatherMs - now)
     if (waitMs > 0) return this.#schedule(waitMs)
     this.#start(running, running.position, end)
   }
@@ -254,20 +257,17 @@ export class Loop {
   }
 
   #start(running: RunningFollower, after: number, end: number): void {
-    running.isBusy = true
     running.behindSince = undefined
-    const work = step(running.follower, after, end, running.limit).then((upTo) => {
+    running.work = step(running.follower, after, end, running.limit).then((upTo) => {
       running.position = upTo
       // A batch that is full waits for no more rows.
       if (upTo < end) running.behindSince = 0
       running.failures = 0
       running.limit = Math.min(running.follower.limit, running.limit * 2)
     }, (error) => this.#failed(running, after, end, error)).finally(() => {
-      running.isBusy = false
-      this.#work.delete(work)
+      running.work = undefined
       if ((running.position ?? 0) < running.follower.end(this.pulse!)) this.#schedule(0)
     })
-    this.#work.add(work)
   }
 
   async #failed(running: RunningFollower, after: number, end: number, error: unknown): Promise<void> {
@@ -276,7 +276,7 @@ export class Loop {
     // The storage has said so.
     if (isStorageFull(error)) return
     this.#options.log.warn('A follower of the log failed, and tries again', { error, follower: follower.name })
-    if ('isActive' in follower || (error instanceof GridError && error.kind === 'unavailable')) return
+    if (servesProcess(follower) || (error instanceof GridError && error.kind === 'unavailable')) return
     if (running.limit > 1) {
       // One of the rows may be at fault.
       running.limit = 1
@@ -286,32 +286,35 @@ export class Loop {
     running.failures = 0
     running.retryAt = 0
     const reason = error instanceof Error ? error.message : String(error)
-    const upTo = await follower.next(after, end, 1)
-    await follower.skip({ after, upTo }, reason).catch((error) => {
+    try {
+      const upTo = await follower.next(after, end, 1)
+      await follower.skip({ after, upTo }, reason)
+      this.#options.log.error('A follower of the log left a row out', { follower: follower.name, row: upTo, reason })
+    } catch (error) {
       this.#options.log.warn('A follower of the log could not leave a row out', { error, follower: follower.name })
-    })
-    this.#options.log.error('A follower of the log left a row out', { follower: follower.name, row: upTo, reason })
+    }
   }
 
   #perform(running: RunningDuty, pulse: Pulse): void {
     const { duty } = running
-    if (running.isBusy) return
+    if (running.work) return
     const waitMs = duty.everyMs === undefined
       ? Math.max((pulse.due.get(duty.name) ?? Infinity) - this.#options.now(), running.nextAt - performance.now())
       : running.nextAt - performance.now()
     // Repeated duties have time until the next look. Each look is a request to a remote database.
     if (waitMs > 0) return duty.everyMs === undefined ? this.#schedule(waitMs) : undefined
-    running.isBusy = true
-    const work = duty.run().catch((error) => {
+    running.work = duty.run().catch((error) => {
       this.#options.log.warn('A task of the worker failed', { error, task: duty.name })
     }).finally(() => {
-      running.isBusy = false
-      this.#work.delete(work)
+      running.work = undefined
       // What could not be done yet is still due.
       running.nextAt = performance.now() + (duty.everyMs ?? gatherMs)
     })
-    this.#work.add(work)
   }
+}
+
+function servesProcess(follower: GridFollower | ProcessFollower): follower is ProcessFollower {
+  return 'isActive' in follower
 }
 
 /** Let a follower take in its next rows. Resolves to the number of the last of them. */

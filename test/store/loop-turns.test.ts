@@ -70,6 +70,21 @@ test('a row on which a follower fails again and again is left out, and keeps no 
   expect(logged).toContain('A follower of the log left a row out')
 })
 
+test('a row that cannot be left out is tried again, and the process goes on', async () => {
+  const { follower, skipped } = stored('search', () => {
+    throw new TypeError('a damaged row')
+  }, 1)
+  const { next } = follower
+  let isAway = true
+  follower.next = (...range) => isAway ? Promise.reject(new TypeError('away')) : next(...range)
+  pulse.messages = 1
+  loop.follow(follower)
+  await waitFor('a row that was not left out', () => logged.includes('A follower of the log could not leave a row out'))
+  isAway = false
+
+  await waitFor('the row', () => skipped.length === 1)
+})
+
 test('no row is left out while the database takes no writes', async () => {
   let isAway = true
   const { follower, taken, skipped } = stored('search', () => {
