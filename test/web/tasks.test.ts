@@ -75,16 +75,6 @@ test('a quiet task is in Attention, with who has said nothing for how long', asy
   expect(text).toContain('@bob has said nothing about a task of @alice for 2 h it is working')
 })
 
-test('a quiet task is in Attention, with who has said nothing for how long', async () => {
-  await ask('Work', { state: 'working' })
-  grid.clock.now += hour
-  await failTasks(grid.store)
-  grid.clock.now += hour
-
-  const { text } = await (await signedInWithRole(grid, 'owner')).open(`${base}/attention`)
-  expect(text).toContain('@bob has said nothing about a task of @alice for 2 h it is working')
-})
-
 test('the second page goes on where the first ends, and reading tasks of others is recorded', async () => {
   for (let n = 1; n <= 51; n++) {
     await askFor(storeOf(grid, grid.alice), `Task ${n}.`)

@@ -106,8 +106,8 @@ const partsOf = query<StoredPart>(`
   WHERE held.account_id = :account AND held.id = :held ORDER BY parts.id`)
 const decidedFilter = `held.account_id = :account AND held.decided_at IS NOT NULL
   AND (held.decided_at, held.id) < (:before, :beforeId) AND held.state IN ('approved', 'refused', 'expired')
-  AND coalesce(held.state = :state, 1) AND coalesce(held.decided_by = :decidedBy, 1)
-  AND coalesce(held.rule ->> '$.id' = :rule, 1)`
+  AND (:state IS NULL OR held.state = :state) AND (:decidedBy IS NULL OR held.decided_by = :decidedBy)
+  AND (:rule IS NULL OR held.rule ->> '$.id' = :rule)`
 const sees = `(${userMayDecide} OR held.decided_by IS :user)`
 const decided = query<Omit<HeldRow, 'body'> & { body: string | null }>(
   `

@@ -17,7 +17,8 @@ const waiting = crossAccountQuery<WaitingFigures>(
         ON remote.account_id = line.account_id AND remote.agent_id = line.agent_id
       WHERE line.due_at <= :now AND remote.paused_at IS NULL)
       + (SELECT count(*) FROM remote_exchanges WHERE due_at <= :now)
-      + (SELECT count(*) FROM task_push_configs WHERE due_at <= :now) AS due_lines`,
+      + (SELECT count(*) FROM task_push_configs WHERE due_at <= :now)
+      + (SELECT count(*) FROM webhooks WHERE due_at <= :now AND paused_at IS NULL) AS due_lines`,
 )
 
 export const figures = (db: Db) => ({

@@ -6,8 +6,10 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { decisions, heldMessage, heldMessages, heldPartOf } from '../../../src/grid/approvals/held.ts'
 import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
-import { hour, minute } from '../../../src/lib/time.ts'
+import { callingUser } from '../../../src/auth/actor.ts'
+import { day, hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
+import { expireHeldMessages } from '../../../src/worker/retention.ts'
 import { endpointOf, postA2a, send03, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -327,6 +329,29 @@ test('decisions are listed newest first, and with their texts only for those who
   expect((await decisions(admin, { before: first, limit: 10 })).map(({ body }) => body)).toEqual([null, null, null])
   expect(await decisions(other, { before: first, limit: 10 })).toEqual([])
   await expect(heldMessage(admin, newest.id)).rejects.toMatchObject({ code: 'message_not_found' })
+})
+
+test('a list of decisions of one person or one rule has nothing that nobody decided or a guardrail held', async () => {
+  await send('decided')
+  await approveOne(ann)
+  await send('expired')
+  grid.clock.now += 30 * day
+  await expireHeldMessages(grid.store)
+  const { userId } = callingUser(ann.actor)
+  const listed = async (filter: object) =>
+    (await decisions(ann, { before: first, limit: 10, ...filter })).map(({ state }) => state)
+
+  expect(await listed({})).toEqual(['expired', 'approved'])
+  expect(await listed({ decidedBy: userId })).toEqual(['approved'])
+  await rows(
+    grid,
+    "UPDATE held_messages SET rule = json_remove(rule, '$.id') WHERE account_id = ? AND state = 'expired'",
+    [
+      grid.acme.id,
+    ],
+  )
+  const [{ id: rule }] = await rows(grid, 'SELECT id FROM approval_rules WHERE account_id = ?', [grid.acme.id])
+  expect(await listed({ rule: String(rule) })).toEqual(['approved'])
 })
 
 test('a person who writes is told that the message waits', async () => {
