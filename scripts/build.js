@@ -144,7 +144,7 @@ export async function buildClientPackage(archive, define = {}) {
  */
 async function buildPlugin(file) {
   if (isFreshPlugin(file)) return
-  const esbuild = await import('esbuild')
+  const esbuild = await loadEsbuild()
   const { outputFiles: [{ text }], metafile } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: [plugin.program],
@@ -173,6 +173,20 @@ function isFreshPlugin(file) {
   }
 }
 
+/** Loaded only for a build: most starts need none. */
+async function loadEsbuild() {
+  try {
+    return await import('esbuild')
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error
+    console.error(
+      'esbuild is missing, which builds the program before it starts: "npm ci --omit=dev" leaves it out. Run "npm ci". ' +
+        'To run without packages of development, run "npm run build" with them, and then "node dist/src/main.js serve".',
+    )
+    process.exit(1)
+  }
+}
+
 /**
  * Build one file. Resolves to its sources.
  *
@@ -187,8 +201,7 @@ async function buildFile(program, file, define, isSmall = false) {
   if (known) return known
 
   const startedAt = Date.now()
-  // Dynamic, because most starts need no build.
-  const esbuild = await import('esbuild')
+  const esbuild = await loadEsbuild()
   const { outputFiles, metafile } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: [program],

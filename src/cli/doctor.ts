@@ -58,7 +58,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
     ...findings,
     ...(health ? [checkDurability(config, path, health), checkClock(health)] : []),
     await checkServer(config, server),
-    // The settings of this process are not those of a server, which has judged its own.
+    // A running server has judged its own settings, which may differ from those of this shell.
     ...(server ? server.findings ?? [] : await judgeSettings(own, env, health)),
   ])
 }

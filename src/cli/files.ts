@@ -42,7 +42,7 @@ export async function partOfFile(client: GridClient, path: string): Promise<Reco
     if (!stat.isFile()) throw new CommandError('file_not_readable', `${path} is no file.`)
     const mediaType = mediaTypes[extname(path).slice(1).toLowerCase()]
     const about = { filename: basename(path), ...(mediaType && { mediaType }) }
-    if (stat.size > maxInlineBytes) return { part_id: await uploaded(client, file, { ...about, bytes: stat.size }) }
+    if (stat.size > maxInlineBytes) return { upload_id: await uploaded(client, file, { ...about, bytes: stat.size }) }
     return { ...about, raw: (await file.readFile()).toString('base64') }
   } finally {
     await file.close()
@@ -50,7 +50,7 @@ export async function partOfFile(client: GridClient, path: string): Promise<Reco
 }
 
 async function uploaded(client: GridClient, file: FileHandle, about: { bytes: number }): Promise<string> {
-  let { part_id: id, offset } = await client.beginUpload(about)
+  let { upload_id: id, offset } = await client.beginUpload(about)
   const piece = Buffer.alloc(pieceBytes)
   for (let failures = 0; offset < about.bytes;) {
     const { bytesRead } = await file.read(piece, 0, Math.min(pieceBytes, about.bytes - offset), offset)

@@ -88,7 +88,7 @@ export interface SendRequest {
 
 /** A file on its way to the grid: `offset` is how much has come. */
 export interface UploadState {
-  part_id: string
+  upload_id: string
   offset: number
 }
 

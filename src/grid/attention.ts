@@ -119,7 +119,7 @@ const unreadForLongMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
 const parkedForMs = 7 * day
 const failedForMs = day
-/** Tasks that failed, wait for input or are quiet are told for as long. */
+/** Tasks that failed, wait for input or are quiet are shown for this time. */
 const tasksForMs = 7 * day
 const needyStates = [...taskFilters.failed, ...taskFilters.input]
 /** From how many refused calls of one caller on. One may be a slip. */

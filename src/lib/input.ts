@@ -102,7 +102,7 @@ export const mediaType = atMost(
 
 /** Parts of a message. Their members are not in the schema, because each model pays for every byte of it. */
 export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
-  .describe('{text | raw (base64) | url (https) | data | part_id (an upload), mediaType?, filename?}')
+  .describe('{text | raw (base64) | url (https) | data | upload_id, mediaType?, filename?}')
 
 /** Answers that a message offers to a person. The grid says what is wrong with one. */
 export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for a person')

@@ -79,11 +79,15 @@ const newUpload = z.strictObject({
 })
 const place = z.strictObject({ offset: z.coerce.number().int().min(0).describe('Where the body begins in the file') })
 const upload = z.object({
-  part_id: z.string(),
+  upload_id: z.string(),
   offset: z.int().describe('How many bytes have come: where to go on'),
   bytes: z.int(),
 })
-const ofUpload = { tag: 'Messages', caller: 'agent key', parameters: { id: 'part_id of the upload' } } as const
+const ofUpload = {
+  tag: 'Messages',
+  caller: 'agent key',
+  parameters: { id: 'upload_id from `POST /api/v1/parts`' },
+} as const
 
 export const partRoutes: Route[] = [
   partRoute,

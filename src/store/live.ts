@@ -58,7 +58,7 @@ interface LiveFeedOptions {
   loop: Loop
 }
 
-/** A follower of the log: it tells open pages, and looks at what the log does not have while there are any. */
+/** The follower of the log that updates open pages. While there are any, it also looks at states that the log does not have. */
 export class LiveFeed implements ProcessFollower {
   readonly name = 'live pages'
   readonly pollMs = pollMs

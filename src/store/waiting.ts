@@ -81,7 +81,7 @@ export function openWaiting(
     limit: maxRows,
     begin: () => notifier.notifyAll(),
   }
-  // What they read, they are told again: a wait that finds nothing new goes on.
+  // A repeat wakes needlessly: a wait that finds nothing new goes on.
   const followers: ProcessFollower[] = [
     {
       ...wakes,

@@ -1,7 +1,6 @@
 /**
- * The followers of the log that the grid has once: what happens after a commit, apart from those who wait for it. Each says
- * what a repeat does, because a process may be killed between the rows of a batch and its position. See
- * docs/architecture.md, "After the commit".
+ * The followers of the log that the grid runs once, whatever the number of processes. The line above each says what a
+ * repeat does. See docs/architecture.md, "After the commit".
  */
 import type { Pulse, StoredFollower } from '../store/global/pulse.ts'
 import { type Batch, type GridFollower, step } from '../store/loop.ts'
@@ -18,7 +17,7 @@ const placed = ({ positions }: Pulse) => Math.max(0, positions.get('conversation
 /** How many messages one batch has, or how many rows are removed to begin again. Others are served between two batches. */
 const batchSize = 500
 
-/** All of them. Their statements and their position are one unit, so each batch is taken in once: a repeat does nothing. */
+/** The statements of a batch and its new position are one unit, so each batch is applied once. */
 export function gridFollowers(store: Store): GridFollower[] {
   const { global: { conversations, notifications, pulses, taskNotices, traffic, webhooks }, deps: { now } } = store
   const delays = { quietMs, batchMs }

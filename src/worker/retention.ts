@@ -208,7 +208,7 @@ const tasksAtATime = 100
 const inTime = 'The time limit passed without an answer.'
 const deleted = 'The recipient was deleted.'
 
-/** Fail every task whose time is over, and tell the clients of quiet ones. Several processes may do this at the same time. */
+/** Fail every task whose time is over, and notify the clients of quiet ones. Several processes may do this at the same time. */
 export async function failTasks(store: Store, signal?: AbortSignal): Promise<void> {
   const { deps: { now }, global: { retention } } = store
   for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {

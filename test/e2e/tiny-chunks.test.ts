@@ -40,8 +40,8 @@ test.each(runtimes)('one-byte chunks cost at most ten times one piece, read or n
     headers: { 'Authorization': `Bearer ${ada.key}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ bytes }),
   })
-  const { part_id } = await begun.json()
-  const upload = [`PUT /api/v1/parts/${part_id}?offset=0 HTTP/1.1`, key, 'Content-Type: application/octet-stream']
+  const { upload_id } = await begun.json()
+  const upload = [`PUT /api/v1/parts/${upload_id}?offset=0 HTTP/1.1`, key, 'Content-Type: application/octet-stream']
   const requests = [
     ['POST /api/v1/grid HTTP/1.1', key, 'Content-Type: application/json'],
     ['POST /api/v1/grid HTTP/1.1', 'Content-Type: application/json'],

@@ -19,13 +19,13 @@ test.each(runtimes)('twenty unread downloads take little memory, and sends go on
   const server = await startServe(runtime, { DATABASE_URL: database.url })
   const headers = { ...bearer(ada.key), 'Content-Type': 'application/json' }
   const begun = await fetch(`${server.url}/api/v1/parts`, { method: 'POST', headers, body: `{"bytes":${fileBytes}}` })
-  const { part_id } = await begun.json()
-  await fetch(`${server.url}/api/v1/parts/${part_id}?offset=0`, {
+  const { upload_id } = await begun.json()
+  await fetch(`${server.url}/api/v1/parts/${upload_id}?offset=0`, {
     method: 'PUT',
     headers: { ...bearer(ada.key), 'Content-Type': 'application/octet-stream' },
     body: Buffer.alloc(fileBytes, 7),
   })
-  await callTool(server.url, ada.key, 'send_message', { to: ben.alias, message: 'a file', parts: [{ part_id }] })
+  await callTool(server.url, ada.key, 'send_message', { to: ben.alias, message: 'a file', parts: [{ upload_id }] })
   const { messages: [{ parts: [part] }] } = await callTool(server.url, ben.key, 'read_messages', {})
   const path = `/api/v1/parts/${part.part_id}`
   expect((await (await fetch(server.url + path, { headers: bearer(ben.key) })).bytes()).length).toBe(fileBytes)

@@ -41,10 +41,10 @@ async function uploaded(
   more: Record<string, unknown> = {},
   agent = grid.alice,
 ): Promise<string> {
-  const { body: { part_id } } = await begin(bytes.length, agent, more)
-  const { body } = await put(part_id, 0, bytes, agent)
-  expect(body).toEqual({ part_id, offset: bytes.length, bytes: bytes.length })
-  return part_id
+  const { body: { upload_id } } = await begin(bytes.length, agent, more)
+  const { body } = await put(upload_id, 0, bytes, agent)
+  expect(body).toEqual({ upload_id, offset: bytes.length, bytes: bytes.length })
+  return upload_id
 }
 
 async function send(parts: unknown, to = 'bob', { key }: TestAgent = grid.alice) {
@@ -74,9 +74,9 @@ onEachDatabase((open) => {
   })
 
   test('a file goes from agent to agent, whole and in ranges, and belongs to one message', async () => {
-    const part_id = await uploaded(content, { filename: 'a\u202eb.bin', mediaType: 'application/x-test' })
+    const upload_id = await uploaded(content, { filename: 'a\u202eb.bin', mediaType: 'application/x-test' })
 
-    const sent = await send([{ part_id }])
+    const sent = await send([{ upload_id }])
     const message = await read()
 
     const handle = `${sent.id}.0`
@@ -107,20 +107,20 @@ onEachDatabase((open) => {
     expect(Buffer.from(pages.text.base64, 'base64').equals(content.subarray(rowBytes - 5, rowBytes + 11_995))).toBe(
       true,
     )
-    expect((await send([{ part_id }])).code).toBe('part_not_found')
+    expect((await send([{ upload_id }])).code).toBe('part_not_found')
   })
 
   test.each([0, 1, rowBytes - 1, rowBytes, rowBytes + 1, 2 * rowBytes + 5, content.length - 1])(
     'broken off after %i bytes, it goes on at the last whole row',
     async (length) => {
-      const { body: { part_id } } = await begin(content.length)
+      const { body: { upload_id } } = await begin(content.length)
 
-      await put(part_id, 0, brokenOff(content.subarray(0, length)))
+      await put(upload_id, 0, brokenOff(content.subarray(0, length)))
 
-      const { body: { offset } } = await look(part_id)
+      const { body: { offset } } = await look(upload_id)
       expect(offset).toBe(Math.floor(length / rowBytes) * rowBytes)
-      expect((await put(part_id, offset, content.subarray(offset))).body.offset).toBe(content.length)
-      const { id } = await send([{ part_id }])
+      expect((await put(upload_id, offset, content.subarray(offset))).body.offset).toBe(content.length)
+      const { id } = await send([{ upload_id }])
       const response = await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })
       expect(response.status).toBe(200)
       const stored = await rows(grid, 'SELECT content FROM upload_rows WHERE account_id = ? ORDER BY n', [grid.acme.id])
@@ -129,11 +129,11 @@ onEachDatabase((open) => {
   )
 
   test('bytes for another place are refused with the right one, and of two at once one is stored', async () => {
-    const { body: { part_id } } = await begin(content.length)
+    const { body: { upload_id } } = await begin(content.length)
     const first = content.subarray(0, rowBytes)
 
-    const answers = await Promise.all([put(part_id, 0, first), put(part_id, 0, Buffer.alloc(rowBytes, 1))])
-    const late = await put(part_id, 0, first)
+    const answers = await Promise.all([put(upload_id, 0, first), put(upload_id, 0, Buffer.alloc(rowBytes, 1))])
+    const late = await put(upload_id, 0, first)
 
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
     expect(late).toMatchObject({ status: 409, body: { error: { code: 'wrong_offset', offset: rowBytes } } })
@@ -147,13 +147,13 @@ onEachDatabase((open) => {
     const foreign = await uploaded(content, {}, grid.eve)
     const ofMate = await uploaded(content, {}, grid.bob)
     const named = await uploaded(content)
-    await send([{ part_id: named }])
+    await send([{ upload_id: named }])
     const expired = await uploaded(content)
     grid.clock.now += hour
     const unknown = '01a2087c-70c5-765c-855c-ffb583203697'
 
     for (const id of [unknown, foreign, ofMate, named, expired]) {
-      const answers = [await look(id), await put(id, 0, content), await send([{ part_id: id }])]
+      const answers = [await look(id), await put(id, 0, content), await send([{ upload_id: id }])]
       expect(answers.map((answer) => 'body' in answer ? answer.body.error : answer)).toMatchObject([
         ...Array(2).fill({
           code: 'part_not_found',
@@ -167,7 +167,7 @@ onEachDatabase((open) => {
   test('what no message names is removed after an hour, and what one names with the message', async () => {
     const count = async (table: string) =>
       (await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).length
-    await send([{ part_id: await uploaded(content) }])
+    await send([{ upload_id: await uploaded(content) }])
     await uploaded(content)
 
     grid.clock.now += hour
@@ -180,8 +180,8 @@ onEachDatabase((open) => {
 })
 
 test('what a message says of its file comes before what its upload said', async () => {
-  const part_id = await uploaded(content, { filename: 'a.bin', mediaType: 'application/a' })
-  await send([{ part_id, filename: 'b.bin' }])
+  const upload_id = await uploaded(content, { filename: 'a.bin', mediaType: 'application/a' })
+  await send([{ upload_id, filename: 'b.bin' }])
 
   expect((await read()).parts).toMatchObject([{ filename: 'b.bin', mediaType: 'application/a' }])
 })
@@ -193,23 +193,23 @@ test.each([
     await expireMessages(grid.store)
   }],
 ])('the files of a message that was %s go with it', async (_, end) => {
-  const part_id = await uploaded(content)
-  const sent = { to: 'bob', message: 'see', parts: [{ part_id }], expires_in_seconds: 10 }
+  const upload_id = await uploaded(content)
+  const sent = { to: 'bob', message: 'see', parts: [{ upload_id }], expires_in_seconds: 10 }
   const { text: { message_id } } = await callTool(grid, grid.alice.key, 'send_message', sent)
 
   await end(message_id)
   await sweep(grid.store)
 
-  expect((await look(part_id)).status).toBe(404)
+  expect((await look(upload_id)).status).toBe(404)
   expect(await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
 test('pieces of less than a row that are not the end are refused, and more than was declared too', async () => {
-  const { body: { part_id } } = await begin(rowBytes + 1)
+  const { body: { upload_id } } = await begin(rowBytes + 1)
 
-  expect((await put(part_id, 0, content.subarray(0, 100))).body.error.code).toBe('invalid_input')
-  expect((await put(part_id, 0, content)).body.error.code).toBe('payload_too_large')
-  expect((await send([{ part_id }])).message).toContain('An upload has')
+  expect((await put(upload_id, 0, content.subarray(0, 100))).body.error.code).toBe('invalid_input')
+  expect((await put(upload_id, 0, content)).body.error.code).toBe('payload_too_large')
+  expect((await send([{ upload_id }])).message).toContain('An upload has')
 })
 
 test('an agent has 4 uploads that no message has named, and the declared bytes count for the day', async () => {
@@ -228,7 +228,7 @@ test('an agent on trial uploads 1 MiB in all, also when messages have named it',
   await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 24 * hour })
   const half = Buffer.alloc(512 * 1024, 'a')
 
-  expect((await send([{ part_id: await uploaded(half) }])).code).toBeUndefined()
+  expect((await send([{ upload_id: await uploaded(half) }])).code).toBeUndefined()
   expect((await begin(half.length + 1)).body.error).toMatchObject({ code: 'quota_exceeded' })
   expect((await begin(half.length)).status).toBe(201)
 })
@@ -239,13 +239,13 @@ test('files are refused before messages when the disk fills up', async () => {
   grid = await testGrid({ readSpace: () => Promise.resolve(space) })
   await grid.store.storage.check()
 
-  const { status, body: { part_id } } = await begin(content.length)
+  const { status, body: { upload_id } } = await begin(content.length)
   expect(status).toBe(201)
   expect((await begin(content.length + 1)).body.error).toMatchObject({ code: 'storage_full' })
   // Also those that have begun.
   space.free -= 1
   await grid.store.storage.check()
-  expect((await put(part_id, 0, content)).body.error).toMatchObject({ code: 'storage_full' })
+  expect((await put(upload_id, 0, content)).body.error).toMatchObject({ code: 'storage_full' })
   expect((await send(undefined)).code).toBeUndefined()
 })
 
@@ -253,14 +253,14 @@ test('a guardrail sees the text of an upload when a message names it, and what i
   const text = Buffer.from(`${'x'.repeat(100_000)} ${secret} `)
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
 
-  const { id } = await send([{ part_id: await uploaded(text, { filename: 'a.txt' }) }])
+  const { id } = await send([{ upload_id: await uploaded(text, { filename: 'a.txt' }) }])
 
   const { parts, flagged } = await read()
   expect([flagged, parts[0].filename, parts[0].bytes]).toEqual([true, 'a.txt', text.length - secret.length + 10])
   const { text: file } = await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })
   expect(file).toBe(`${'x'.repeat(100_000)} [redacted] `)
   await guard(grid.acme, 'alice', { direction: 'outbound' })
-  expect((await send([{ part_id: await uploaded(text) }])).code).toBe('guardrail_blocked')
+  expect((await send([{ upload_id: await uploaded(text) }])).code).toBe('guardrail_blocked')
 })
 
 test('a client of A2A gets the upload of an answer or an artifact as an address, which it opens with its key', async () => {
@@ -273,8 +273,12 @@ test('a client of A2A gets the upload of an answer or an artifact as an address,
   )
   const { task_id, message_id } = await read()
   const ids = [await uploaded(content, {}, grid.bob), await uploaded(content, { filename: 'b.bin' }, grid.bob)]
-  await callTool(grid, grid.bob.key, 'update_task', { task_id, parts: [{ part_id: ids[0] }], artifact: { id: 'log' } })
-  const answer = { to: 'alice', message: 'done', reply_to_message_id: message_id, parts: [{ part_id: ids[1] }] }
+  await callTool(grid, grid.bob.key, 'update_task', {
+    task_id,
+    parts: [{ upload_id: ids[0] }],
+    artifact: { id: 'log' },
+  })
+  const answer = { to: 'alice', message: 'done', reply_to_message_id: message_id, parts: [{ upload_id: ids[1] }] }
   expect((await callTool(grid, grid.bob.key, 'send_message', answer)).code).toBeUndefined()
 
   const { body: { result } } = await postA2a(grid, grid.alice.key, request('GetTask', { id: body.result.task.id }))
@@ -291,11 +295,11 @@ test('an upload that is masked for one member of a channel is whole for the othe
   const carol = await grid.acme.agent('carol')
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
-  const part_id = await uploaded(Buffer.from(`a ${secret}`), { mediaType: 'text/plain' })
+  const upload_id = await uploaded(Buffer.from(`a ${secret}`), { mediaType: 'text/plain' })
 
   const other = await uploaded(Buffer.from('harmless'))
 
-  const { id } = await send([{ part_id }, { part_id: other }], '#team')
+  const { id } = await send([{ upload_id }, { upload_id: other }], '#team')
 
   const files = await Promise.all([grid.bob, carol].map(async ({ key }) => {
     const { text: [{ parts: [part] }] } = await callTool(grid, key, 'read_messages')
@@ -312,7 +316,7 @@ test('an upload that is masked for one member of a channel is whole for the othe
 test('20 uploads of one message are all there, also those whose handles do not fit into a read', async () => {
   const ids: string[] = []
   for (let n = 0; n < 4; n++) ids.push(await uploaded(Buffer.from(`${n}`), { filename: 'n'.repeat(250) }))
-  const parts = Array.from({ length: 20 }, (_, n) => ({ part_id: ids[n % 4], mediaType: `x/${'x'.repeat(90)}` }))
+  const parts = Array.from({ length: 20 }, (_, n) => ({ upload_id: ids[n % 4], mediaType: `x/${'x'.repeat(90)}` }))
   await send(parts)
 
   const { parts: shown } = await read()
@@ -336,16 +340,33 @@ test.each([
   ['a picture', [Buffer.from([0x89, 0x50, 0, 255])], 'guardrail_blocked'],
 ])('a closed guardrail decides about uploads that it cannot see: %s', async (_, files, code) => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block', onFailure: 'closed' })
-  const parts: { part_id: string }[] = []
-  for (const file of files) parts.push({ part_id: await uploaded(file) })
+  const parts: { upload_id: string }[] = []
+  for (const file of files) parts.push({ upload_id: await uploaded(file) })
 
   expect((await send(parts)).code).toBe(code)
 })
 
-test('of two messages that name an upload at once, one has it', async () => {
-  const part_id = await uploaded(content)
+test('a send that says part_id for an upload is taken as one that says upload_id', async () => {
+  const [upload_id, other] = [await uploaded(content), await uploaded(content)]
+  const sendOnce = async (part: Record<string, string>) =>
+    (await callTool(grid, grid.alice.key, 'send_message', {
+      ...{ to: 'bob', message: 'see', parts: [part], idempotency_key: 'k' },
+    })).text
 
-  const sent = await Promise.all([send([{ part_id }]), send([{ part_id }])])
+  const { message_id } = await sendOnce({ part_id: upload_id })
+
+  expect((await read()).parts).toMatchObject([{ bytes: content.length, part_id: `${message_id}.0` }])
+  expect(await sendOnce({ upload_id })).toMatchObject({ message_id })
+  expect(await sendOnce({ upload_id, part_id: upload_id })).toMatchObject({ message_id })
+  expect((await send([{ upload_id: other, part_id: upload_id }])).code).toBe('invalid_input')
+  expect((await send([{ part_id: `${message_id}.0` }])).code).toBe('part_not_found')
+  expect((await send([{ upload_id: other, text: 'and this' }])).code).toBe('invalid_input')
+})
+
+test('of two messages that name an upload at once, one has it', async () => {
+  const upload_id = await uploaded(content)
+
+  const sent = await Promise.all([send([{ upload_id }]), send([{ upload_id }])])
 
   expect(sent.map(({ code }) => code).sort()).toEqual(['part_not_found', undefined])
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toHaveLength(1)
@@ -360,11 +381,11 @@ test('an upload that is over while a guardrail looks at its message is not named
     return { kinds: [] }
   }
 
-  expect((await send([{ part_id: await uploaded(letters(100)) }])).code).toBe('part_not_found')
+  expect((await send([{ upload_id: await uploaded(letters(100)) }])).code).toBe('part_not_found')
 })
 
 test('the file of a message that is parked while it is downloaded is gone for its recipient', async () => {
-  const { id } = await send([{ part_id: await uploaded(content) }])
+  const { id } = await send([{ upload_id: await uploaded(content) }])
   const file = await findPart(storeOf(grid, grid.bob), `${id}.0`)
   await rows(grid, "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?", [grid.acme.id])
 

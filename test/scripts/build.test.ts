@@ -50,6 +50,14 @@ test('a program is built into one file, and gets its arguments', async () => {
   expect(readdirSync(join(folder, 'dist/src')).filter((name) => name.endsWith('.cjs'))).toHaveLength(1)
 })
 
+test('without the packages of development it says what is missing', async () => {
+  write(main, "console.log('hello')\n")
+  rmSync(join(folder, 'node_modules'))
+  const { code, stdout, stderr } = await run()
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toMatch(/^esbuild is missing, .* Run "npm ci"\. [^\n]*\n$/)
+})
+
 test('it is rebuilt only if one of its sources has changed', async () => {
   write('src/word.ts', "export const word = 'before'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word)\n")

@@ -77,8 +77,8 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   const upload = await beginUpload(alice, { agentId: grid.alice.id }, {
     ...{ filename: 'lines.txt', mediaType: 'text/plain', bytes: file.length },
   })
-  await appendToUpload(alice, { agentId: grid.alice.id }, upload.part_id, 0, bytesOf(file))
-  await sendMessage(alice, { to: '@bob', text: 'A file', parts: [{ upload: upload.part_id }] })
+  await appendToUpload(alice, { agentId: grid.alice.id }, upload.upload_id, 0, bytesOf(file))
+  await sendMessage(alice, { to: '@bob', text: 'A file', parts: [{ upload: upload.upload_id }] })
   const retracted = await sendMessage(alice, { to: '@bob', text: 'To be retracted' })
   await retractMessage(alice, { agentId: grid.alice.id, alias: 'alice' }, retracted.id)
   await sendMessage(bob, { to: '@acme-robot', text: 'For the robot' })

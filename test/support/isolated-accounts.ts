@@ -178,7 +178,7 @@ async function createEntities(
       mediaType: 'text/plain',
     })
   const upload = await newUpload()
-  const { part_id: halfway } = await newUpload()
+  const { upload_id: halfway } = await newUpload()
   await account.store.write(
     account.store.change.uploads.append({ agent: sender.id, since: 0 }, halfway, 0, Buffer.from('a')),
   )
@@ -223,7 +223,7 @@ async function createEntities(
     'idempotency key': `${prefix}-key`,
     'part id': `${file.id}.0`,
     'part message id': file.id,
-    'upload id': upload.part_id,
+    'upload id': upload.upload_id,
     'paused conversation': paused,
     'task id': asked.task.id,
     'asked task id': asking.task.id,

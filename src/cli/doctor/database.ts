@@ -59,7 +59,7 @@ export async function judgeSettings(
 export interface LookedAt {
   findings: Finding[]
   health?: DatabaseHealth
-  /** One of another version tells its build alone. */
+  /** A server of another version sends only its build. */
   server?: Pick<InsideFacts, 'build'> & Partial<Pick<InsideFacts, 'settings' | 'findings'>>
 }
 

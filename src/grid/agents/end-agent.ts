@@ -1,4 +1,4 @@
-/** The end of an agent, whoever deletes it. See docs/delivery.md, "Parked messages". */
+/** Ends an agent: the one way for admins, people, claims and Slack. See docs/delivery.md, "Parked messages". */
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -10,8 +10,8 @@ interface EndingAgent {
 }
 
 /**
- * Statements that soft-delete an agent. Its keys and memberships end, its unread messages are parked, and their senders are
- * told. They fail the unit if the agent is deleted already, or another sender has written meanwhile.
+ * Statements that soft-delete an agent. Its keys and memberships end, its unread messages are parked, and their senders get
+ * a notice. They fail the unit if the agent is deleted already, or another sender has written meanwhile.
  */
 export async function endAgent(account: AccountStore, agent: EndingAgent, at: number): Promise<Statement[]> {
   const { agents, channels, endings, keys, leases } = account.change
@@ -25,7 +25,7 @@ export async function endAgent(account: AccountStore, agent: EndingAgent, at: nu
     agents.requireLive([id]),
     keys.revokeOfAgent(id, at),
     channels.removeAgent(id),
-    ...endings.tellOfDeletion(id, notices, at),
+    ...endings.notifySenders(id, notices, at),
     leases.parkUnread(id, at),
     ...agents.softDelete(id, at),
   ]

@@ -19,23 +19,30 @@ export function givenParts(given: readonly Record<string, unknown>[], maxBytes =
   throw new GridError('payload_too_large', `The parts have ${bytes} bytes, at most ${maxBytes} fit in a call.`)
 }
 
-const known = ['text', 'raw', 'url', 'data', 'part_id', 'mediaType', 'filename', 'metadata', 'kind']
+const known = ['text', 'raw', 'url', 'data', 'upload_id', 'part_id', 'mediaType', 'filename', 'metadata', 'kind']
 
 function givenPart(given: Record<string, unknown>, field: string): GivenPart {
   const unknown = Object.keys(given).find((name) => !known.includes(name))
   if (unknown !== undefined) {
     throw invalidInput(
-      `A part has text, raw, url, data or part_id, mediaType and filename, and no ${unknown.slice(0, 64)}.`,
+      `A part has text, raw, url, data or upload_id, mediaType and filename, and no ${unknown.slice(0, 64)}.`,
       'parts',
     )
   }
-  const { part_id, ...others } = given
-  if (part_id === undefined) return checked(asPart(given, field))
-  if (typeof part_id !== 'string' || !isId(part_id)) throw noUpload()
+  // A call takes no parts of other messages, so its `part_id` can only mean an upload.
+  const { part_id, upload_id = part_id, ...others } = given
+  if (upload_id === undefined) return checked(asPart(given, field))
+  if (part_id !== undefined && part_id !== upload_id) {
+    throw invalidInput('A part names one upload, with `upload_id`.', 'parts')
+  }
+  if (typeof upload_id !== 'string' || !isId(upload_id)) throw noUpload()
+  if ('text' in others) {
+    throw invalidInput('A part has a text or an upload. Give the text as a part of its own.', 'parts')
+  }
   // As one of its members has to be a content.
   const { mediaType, filename, metadata } = checked(asPart({ text: '', ...others }))
   return {
-    upload: part_id.toLowerCase(),
+    upload: upload_id.toLowerCase(),
     ...(mediaType !== undefined && { mediaType }),
     ...(filename !== undefined && { filename }),
     ...(metadata && { metadata }),

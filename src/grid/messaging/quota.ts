@@ -13,7 +13,7 @@ import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
 const rowBytes = 500
 export const megabyte = 1_000_000
-/** From this share of a quota on, people are told. */
+/** Attention shows a quota from this share on. */
 export const nearlyUsed = 0.8
 /** When to try a full inbox again. Only its agent can change it. */
 const fullInboxRetrySeconds = minute / second

@@ -178,8 +178,8 @@ export async function planClaim(
 }
 
 /**
- * The tasks of messages that were leased are worked on. In a unit of its own, so that a read without tasks costs nothing
- * more. If the process dies before it, nobody has got the messages, and their redelivery does it.
+ * Set the tasks of leased messages to `working`, in a unit of its own: a read without tasks pays nothing for it. If the
+ * process dies before this unit, the messages reached nobody. They are redelivered, and that read sets the tasks.
  */
 async function beginTasks(account: AccountStore, messages: readonly InboxMessage[]): Promise<void> {
   const { actor, change, deps: { log, now } } = account

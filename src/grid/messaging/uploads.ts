@@ -24,7 +24,7 @@ export const uploadLifetimeMs = hour
 const maxGuardedBytes = 1024 * 1024
 
 interface UploadState {
-  part_id: string
+  upload_id: string
   /** Where the next byte belongs. */
   offset: number
   bytes: number
@@ -53,7 +53,7 @@ export async function beginUpload(
     change.uploads.add(uploader, upload, quotas, at),
     change.usage.countBytes(quotas.day, bytes),
   ])
-  if (await read.uploads.byId(uploader, upload.id)) return { part_id: upload.id, offset: 0, bytes }
+  if (await read.uploads.byId(uploader, upload.id)) return { upload_id: upload.id, offset: 0, bytes }
   if ((await read.uploads.open(uploader)).length >= maxUnfinished) {
     throw new GridError(
       'upload_limit_reached',
@@ -119,7 +119,7 @@ export async function appendToUpload(
   if (came > 0 && at === offset) {
     throw invalidInput(`Send at least ${uploadRowBytes} bytes, or all that is left.`, 'body')
   }
-  return { part_id: id, offset: at, bytes: upload.bytes }
+  return { upload_id: id, offset: at, bytes: upload.bytes }
 }
 
 /** A body until it ends or breaks off: its sender has gone, and asks later how much has come. */
@@ -165,7 +165,7 @@ async function openUpload(account: AccountStore, agentId: string, id: string): P
 }
 
 function stateOf({ id, received, bytes }: Upload): UploadState {
-  return { part_id: id, offset: received, bytes }
+  return { upload_id: id, offset: received, bytes }
 }
 
 interface UploadPart {

@@ -41,7 +41,7 @@ export const givenStates = ['working', 'input-required', 'auth-required', 'compl
 /** So many characters of the end of an artifact are checked with its next chunk. */
 const maxEndLength = 1_000
 const maxEvents = 10_000
-/** How long a recipient that says it works on a task need not say so again. Its client is told after an hour. */
+/** A recipient that repeats `working` within this time adds no event. Its client is notified after an hour of silence. */
 const sameStateMs = 30 * minute
 
 const noText = 'This message has no text.'

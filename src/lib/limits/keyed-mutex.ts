@@ -1,4 +1,4 @@
-/** Runs the tasks of one key one after the other, in the order of the calls. Those of other keys do not wait. */
+/** Runs tasks with the same key one at a time, in the order of the calls. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 

@@ -96,7 +96,7 @@ const unreadOfSenders = `FROM deliveries
 const unreadSenders = query<UnreadSender>(`
   SELECT sender.id AS agent_id, count(*) AS messages, max(deliveries.seq) AS seq ${unreadOfSenders}
   GROUP BY sender.account_id, sender.id`)
-const requireAllTold = precondition(`NOT EXISTS (
+const requireAllSenders = precondition(`NOT EXISTS (
   SELECT 1 ${unreadOfSenders} AND sender.id NOT IN (SELECT value FROM json_each(:senders)))`)
 const joinLast =
   `JOIN deliveries AS last ON last.account_id = :account AND last.agent_id = :agent AND last.seq = notice.seq
@@ -112,8 +112,8 @@ const addNotices = statement(`
   FROM ${notices} ${joinLast} JOIN agents AS gone ON gone.account_id = :account AND gone.id = :agent
   ON CONFLICT DO NOTHING`)
 const deliverNotices = statement(deliver(
-  { account: 'sender.account_id', agent: 'sender.id', message: 'told.id', chars: 'length(told.body)' },
-  `${notices} ${joinLast} JOIN messages AS told ON told.account_id = :account AND told.id = notice.id WHERE true`,
+  { account: 'sender.account_id', agent: 'sender.id', message: 'added.id', chars: 'length(added.body)' },
+  `${notices} ${joinLast} JOIN messages AS added ON added.account_id = :account AND added.id = notice.id WHERE true`,
   { stranger_id: 'iif(sender.account_id = :account, NULL, :agent)' },
 ))
 
@@ -133,7 +133,7 @@ interface UnreadSender {
   seq: number
 }
 
-/** What the sender of the message at position `seq` is told when its recipient is deleted. */
+/** The notice for a sender when its recipient is deleted. `seq` is the position of its last unread message. */
 export interface DeletionNotice {
   id: string
   sender: string
@@ -153,7 +153,7 @@ export const endings = {
   reads: (account: AccountDb) => ({
     /** What decides whether an agent can retract a message; undefined if it has not sent it. */
     retractable: (id: string, from: string) => account.one(retractable, { id, from }),
-    /** Who is told when the agent is deleted: the senders of its unread direct messages. */
+    /** The senders of the agent's unread direct messages, who get a notice when it is deleted. */
     unreadSenders: (agent: string) => account.all(unreadSenders, { agent }),
   }),
   changes: (account: AccountDb) => ({
@@ -169,16 +169,16 @@ export const endings = {
       account.bind(removeUploads, { id }),
       account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
-    /** Tell the senders of unread messages that the agent is deleted. Fails the unit if there are more of them. */
-    tellOfDeletion: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
+    /** Notify the senders of unread messages that the agent is deleted. Fails the unit if there are others. */
+    notifySenders: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
       const senders = JSON.stringify(notices.map(({ sender }) => sender))
-      const told = { agent, at, notices: JSON.stringify(notices) }
+      const values = { agent, at, notices: JSON.stringify(notices) }
       const rows = notices.length
       return [
-        account.bind(requireAllTold, { agent, senders }),
-        { ...account.bind(addNotices, told), rows },
-        { ...account.bind(deliverNotices, told), rows },
-        { ...account.bind(takeNotices, { at, notices: told.notices }), rows },
+        account.bind(requireAllSenders, { agent, senders }),
+        { ...account.bind(addNotices, values), rows },
+        { ...account.bind(deliverNotices, values), rows },
+        { ...account.bind(takeNotices, { at, notices: values.notices }), rows },
       ]
     },
     /** Expire deliveries that are still unread. Files go with the last recipient. Their tasks fail. */

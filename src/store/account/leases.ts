@@ -237,8 +237,8 @@ export const leases = {
         account.bind(takeUnread, { agent, message, at }),
       ],
       /**
-       * A message that was just delivered to `to`, or to a channel, goes to who waits for it as an answer, and not to the
-       * inbox. Nobody waits for a post that is no reply. Costs a look where nobody waits.
+       * Give a message that was just delivered to `to`, or to a channel, to the oldest wait that it answers, instead of
+       * the inbox. A post answers only as a reply.
        */
       takeAnswer: (
         { id, at, replyToMessageId }: Pick<NewMessage, 'id' | 'at' | 'replyToMessageId'>,

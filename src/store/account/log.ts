@@ -1,6 +1,6 @@
 /** Rows of the table `log`: what happened besides messages. */
 
-/** The statement that tells whoever waits for the agents that meet `which`, a condition on `agents`, to look again. */
+/** The statement that wakes the callers who wait for agents that meet `which`, a condition on `agents`. */
 export function logAgents(which: string): string {
   return `
   INSERT INTO log (kind, subject, home) SELECT 'agent', agents.id, agents.account_id FROM agents WHERE ${which}`

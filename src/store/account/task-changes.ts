@@ -62,7 +62,7 @@ const isSent = 'EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :acco
 const isOfTask = 'task_events.account_id = tasks.account_id AND task_events.task_id = tasks.id'
 const isEvent = 'task_events.id = :event'
 
-/** The recipient works on the task, and nothing has happened since. The client has been told of the task, and not of this. */
+/** The recipient works on the task without an event since, and the client, which knows of the task, has no notice of it. */
 export const isQuiet = `tasks.state = 'working' AND NOT tasks.quiet AND tasks.mode = 'task'
   AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND task_events.n = tasks.generation
     AND task_events.at > :quietSince)`

@@ -24,7 +24,7 @@ export interface TaskRow {
   expiresAt: number | null
   /** About how many bytes its messages and artifacts take. */
   bytes: number
-  /** 1 if its client was told that the recipient has said nothing for long. */
+  /** 1 if its client was notified that the recipient is silent. */
   quiet: number
 }
 

@@ -18,7 +18,7 @@ export interface Quotas {
   strangerMessagesPerDay: number
   /** Of the inbox that it goes to; 0 for a channel. */
   maxUnread: number
-  /** From so many unread messages on, its senders in its account are told how full it is. */
+  /** From this number of unread messages on, receipts within the account say how full the inbox is. */
   nearlyFull: number
 }
 

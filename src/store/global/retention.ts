@@ -132,7 +132,7 @@ export function retention(db: Db) {
   return {
     /** Tasks without an end whose time is over, or whose recipient was deleted: then `expiresAt` is 0. */
     tasksToFail: (until: number, limit: number) => db.all(tasksToFail, { until, limit }),
-    /** Tasks that their recipients work on, without an event after `since`, and whose clients were not told so. */
+    /** Tasks that their recipients work on, without an event after `since`, whose clients have no notice of it. */
     quietTasks: (since: number, limit: number) => db.all(quietTasks, { quietSince: since, limit }),
     /** Unread deliveries whose time is over, with the accounts of their senders. */
     expiring: (until: number, limit: number) => db.all(expiring, { until, limit }),

@@ -114,7 +114,7 @@ test('a file that no message names goes with all of its rows, and those of other
   const upload = async (key: string, bytes: number) => {
     const { body } = await callRest(grid, key, 'POST /api/v1/parts', { bytes })
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/octet-stream' }
-    const path = `/api/v1/parts/${body.part_id}?offset=0`
+    const path = `/api/v1/parts/${body.upload_id}?offset=0`
     expect((await grid.request(path, { method: 'PUT', headers, body: Buffer.alloc(bytes) })).status).toBe(200)
   }
   await upload(grid.alice.key, 27 * 64 * 1024)

@@ -228,14 +228,14 @@ onEachDatabase((open) => {
   })
 
   test('an agent that moved names the upload that it began before', async () => {
-    const { part_id } = await beginUpload(await enter(zoe), { agentId: zoe.id }, { bytes: 3 })
+    const { upload_id } = await beginUpload(await enter(zoe), { agentId: zoe.id }, { bytes: 3 })
     const body = (async function* () {
       yield await Promise.resolve(Buffer.from('abc'))
     })()
-    await appendToUpload(await enter(zoe), { agentId: zoe.id }, part_id, 0, body)
+    await appendToUpload(await enter(zoe), { agentId: zoe.id }, upload_id, 0, body)
     await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
 
-    const { id } = await sendMessage(await enter(zoe), { to: 'bob', text: 'see', parts: [{ upload: part_id }] })
+    const { id } = await sendMessage(await enter(zoe), { to: 'bob', text: 'see', parts: [{ upload: upload_id }] })
 
     const part = await findPart(storeOf(grid, grid.bob), `${id}.0`)
     expect((await part.bytes(0, 3)).toString()).toBe('abc')

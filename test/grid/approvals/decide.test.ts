@@ -200,12 +200,12 @@ test('an edit passes the checks of a text', async () => {
 test('the file of a held message is read by who decides', async () => {
   const bytes = Buffer.alloc(70_000, 'a')
   const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes: bytes.length })
-  await grid.request(`/api/v1/parts/${body.part_id}?offset=0`, {
+  await grid.request(`/api/v1/parts/${body.upload_id}?offset=0`, {
     method: 'PUT',
     headers: { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/octet-stream' },
     body: bytes,
   })
-  await send('see', { parts: [{ part_id: body.part_id }] })
+  await send('see', { parts: [{ upload_id: body.upload_id }] })
   const { id, parts: [part] } = await waiting(ann)
 
   const file = await heldPartOf(ann, id, String(part.part_id))

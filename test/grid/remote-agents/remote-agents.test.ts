@@ -366,9 +366,9 @@ test('a file of 1 MiB goes to the agent, and the sender is told of one that is l
   const file = async (bytes: number) => {
     const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes })
     const headers = { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/octet-stream' }
-    const path = `/api/v1/parts/${body.part_id}?offset=0`
+    const path = `/api/v1/parts/${body.upload_id}?offset=0`
     expect((await grid.request(path, { method: 'PUT', headers, body: Buffer.alloc(bytes, 7) })).status).toBe(200)
-    return { part_id: body.part_id }
+    return { upload_id: body.upload_id }
   }
   await send('fits', { parts: [await file(2 ** 20)] })
   const { message_id } = await send('is too long', { parts: [await file(2 ** 20 + 1)] })

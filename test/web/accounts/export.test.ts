@@ -93,8 +93,8 @@ async function writeHidden(): Promise<void> {
   const bytes = Buffer.from(hiddenWords)
   const file = { filename: `${hiddenWords}.upload`, bytes: bytes.length }
   const upload = await beginUpload(alice, { agentId: grid.alice.id }, file)
-  await appendToUpload(alice, { agentId: grid.alice.id }, upload.part_id, 0, each(bytes))
-  await sendMessage(alice, { to: '@bob', text: 'a file', parts: [{ upload: upload.part_id }] })
+  await appendToUpload(alice, { agentId: grid.alice.id }, upload.upload_id, 0, each(bytes))
+  await sendMessage(alice, { to: '@bob', text: 'a file', parts: [{ upload: upload.upload_id }] })
   const task = await askFor(alice, `a task: ${hiddenWords}`)
   await updateTask(bob, { taskId: task.id, text: hiddenWords, artifact: { id: 'result', name: hiddenWords } })
   // The recipient of a post gets a text of its own.
