@@ -47,7 +47,7 @@ export async function withoutSnoozed(
 ): Promise<Attention> {
   const { userId, role } = callingUser(account.actor)
   const seen = conditions.filter((condition) => {
-    if (['key', 'webhook', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
+    if (['key', 'webhook', 'follower', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
     // What waits for the users themselves is listed by conversation: see `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
   })
@@ -171,6 +171,7 @@ export type Condition =
     | { kind: 'released'; of: Row<'returned'> }
     | { kind: 'remote'; of: Row<'remote'> }
     | { kind: 'webhook'; of: Awaited<ReturnType<AccountStore['read']['webhooks']['failing']>>[number] }
+    | { kind: 'follower'; of: ReturnType<AccountStore['standing']>[number] & { leftOut: number } }
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
     | { kind: 'inbox'; of: Row<'full'> }
@@ -206,6 +207,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     returned,
     remote,
     webhooks,
+    leftOut,
     parked,
     inboxes,
     waiting,
@@ -224,6 +226,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     attention.returned(),
     attention.remote(at - unreadForLongMs),
     account.read.webhooks.failing(at - unreadForLongMs),
+    attention.leftOut(),
     attention.parked(at - parkedForMs),
     fullInboxes(account),
     attention.waiting(at - unreadForLongMs),
@@ -253,6 +256,12 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     }),
     ...all('webhook', webhooks, ({ id, pausedAt, failingSince }) => {
       return { subject: id, since: pausedAt ?? failingSince, level: 1 }
+    }),
+    ...all('follower', account.standing().map((standing) => ({ ...standing, leftOut: 0 })), (of) => {
+      return { subject: of.follower, since: of.since, level: 1 }
+    }),
+    ...all('follower', leftOut.map(({ rows, ...of }) => ({ ...of, leftOut: rows })), (of) => {
+      return { subject: `${of.follower}, left out`, since: of.since, level: of.leftOut }
     }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     // Full is twice as bad as nearly full.

@@ -17,6 +17,7 @@ import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import type { Statement } from './sql.ts'
+import type { Loop, Standing } from './loop.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
 export { defaultTurnLimits }
@@ -54,6 +55,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
   /** The guardrails of this account or of `home`, for the check of a message. Callers of other accounts see nothing of it. */
   guarding(home?: string): Guarding
+  /** The followers of the log that stand still. */
+  standing(): Standing[]
   /** The account of the sender of a message that this account holds, to deliver or to refuse it. */
   ofSender(held: { home: string }): AccountStore
   /** The tasks that began in `home`: an earlier account of the calling agent, as the idempotency key of a send says. */
@@ -195,12 +198,13 @@ export interface StoreContext extends RecordingContext {
   readonly waiting: Waiting
   readonly live: LiveFeed
   readonly presences: Presences
+  readonly loop: Loop
 }
 
 export function accountOpener(
   context: StoreContext,
 ): <Caller extends Actor>(accountId: string, actor: Caller) => AccountStore<Caller> {
-  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
+  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live, loop } = context
   const { presences } = context
 
   return openAccount
@@ -228,6 +232,7 @@ export function accountOpener(
         trace.time('commitMs', () => writeWithActivity(context, [{ accountId, entry }], statements)),
       seal: (table, rowId, token) => keyRing.seal(token, accountTokenContext(table, accountId, rowId)),
       open: (table, rowId, sealed) => keyRing.open(sealed, accountTokenContext(table, accountId, rowId)),
+      standing: () => loop.standing(),
       guarding(home = accountId) {
         const tables = tablesOf(home)
         return {

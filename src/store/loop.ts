@@ -51,6 +51,12 @@ export type Duty =
   & { run(): Promise<void> }
   & ({ name: StoredDuty; everyMs?: undefined } | { name: string; everyMs: number; firstMs?: number })
 
+/** A follower that does not move on, and since when, in milliseconds since the epoch. */
+export interface Standing {
+  follower: StoredFollower
+  since: number
+}
+
 interface RunningFollower {
   follower: GridFollower | ProcessFollower
   position: number | undefined
@@ -80,6 +86,8 @@ interface LoopOptions {
   now(): number
   /** How long to wait after a failure. */
   retryMs?: number
+  /** A follower that does not move for so long although there is more to read stands still. */
+  standsMs?: number
 }
 
 /** Other processes may have stored something. */
@@ -87,8 +95,7 @@ const pollMs = second
 /** How long a row waits for others, so that one batch of a grid follower has many. */
 const gatherMs = 40
 const defaultRetryMs = second
-/** A follower that does not move for so long although there is more to read stands still. */
-const standsMs = hour
+const defaultStandsMs = hour
 /** From so many rows on, the progress of a follower is logged, and how often. */
 const manyRows = 10_000
 const logMs = 10 * second
@@ -98,6 +105,7 @@ const maxFailures = 3
 export class Loop {
   readonly #options: LoopOptions
   readonly #retryMs: number
+  readonly #standsMs: number
   readonly #followers = new Set<RunningFollower>()
   readonly #duties = new Set<RunningDuty>()
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -112,6 +120,7 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options
     this.#retryMs = options.retryMs ?? defaultRetryMs
+    this.#standsMs = options.standsMs ?? defaultStandsMs
   }
 
   /** Run a follower from now on. Returns the function that ends this and waits for its batch. */
@@ -139,6 +148,16 @@ export class Loop {
     const running = [...this.#followers].find((running) => running.follower.name === follower)
     if (!running || !this.pulse) return 0
     return Math.max(0, running.follower.end(this.pulse) - Math.max(0, this.pulse.positions.get(follower) ?? 0))
+  }
+
+  /** The stored followers that stand still, as this process sees them, and since when by the clock of the grid. */
+  standing(): Standing[] {
+    const now = performance.now()
+    return [...this.#followers].flatMap(({ follower, position, stands: { since } }) => {
+      if (servesProcess(follower) || !this.pulse || now - since < this.#standsMs) return []
+      if ((position ?? 0) >= follower.end(this.pulse)) return []
+      return [{ follower: follower.name, since: this.#options.now() - Math.round(now - since) }]
+    })
   }
 
   /** Run a duty from now on. Returns the function that ends this and waits for its run. */
@@ -247,8 +266,8 @@ export class Loop {
   #watch(running: RunningFollower, position: number, end: number): void {
     const now = performance.now()
     if (running.stands.position !== position) running.stands = { position, since: now }
-    const isStanding = now - running.stands.since >= standsMs
-    if (now - running.loggedAt < (isStanding ? standsMs : logMs)) return
+    const isStanding = now - running.stands.since >= this.#standsMs
+    if (now - running.loggedAt < (isStanding ? this.#standsMs : logMs)) return
     const facts = { follower: running.follower.name, left: end - Math.max(0, position) }
     if (isStanding) this.#options.log.error('A follower of the log stands still', facts)
     else if (facts.left >= manyRows) this.#options.log.info('A follower of the log has much to read', facts)

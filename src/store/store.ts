@@ -135,6 +135,7 @@ function buildStore(
     waiting,
     live,
     presences,
+    loop,
   }
 
   const write: Store['write'] = (statements) => queue.write('', statements)

@@ -5,6 +5,7 @@ import type { Pulse, StoredDuty, StoredFollower } from '../../src/store/global/p
 import { type Batch, type GridFollower, Loop, type ProcessFollower } from '../../src/store/loop.ts'
 import { waitFor } from '../support/wait-for.ts'
 
+const standsMs = 200
 let loop: Loop
 /** What the database says. */
 let pulse: { messages: number; positions: Map<StoredFollower, number>; due: Map<StoredDuty, number> }
@@ -25,6 +26,7 @@ beforeEach(() => {
     log: { debug() {}, info() {}, warn: note, error: note },
     now: () => now,
     retryMs: 10,
+    standsMs,
   })
 })
 afterEach(() => loop.close())
@@ -68,6 +70,28 @@ test('a row on which a follower fails again and again is left out, and keeps no 
   expect(failing.skipped).toEqual([7])
   expect(failing.taken).toEqual([1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12])
   expect(logged).toContain('A follower of the log left a row out')
+})
+
+test('a follower that does not move although there is more to read stands still, until it moves', async () => {
+  let isAway = true
+  const { follower, taken } = stored('search', () => {
+    if (isAway) throw new GridError('unavailable', 'The database is away.')
+  })
+  const idle = stored('traffic')
+  pulse.messages = 3
+  idle.follower.end = () => 0
+  loop.follow(follower)
+  loop.follow(idle.follower)
+  await waitFor('a failure', () => logged.length > 0)
+  expect(loop.standing()).toEqual([])
+
+  await waitFor('a follower that stands still', () => loop.standing().length > 0)
+  expect(loop.standing()).toMatchObject([{ follower: 'search' }])
+  expect(loop.standing()[0].since).toBeLessThanOrEqual(now - standsMs)
+  await waitFor('a line in the log', () => logged.includes('A follower of the log stands still'))
+  isAway = false
+  await waitFor('the rows', () => taken.length === 3)
+  await waitFor('the end', () => loop.standing().length === 0)
 })
 
 test('a row that cannot be left out is tried again, and the process goes on', async () => {

@@ -1,5 +1,5 @@
 /** The page of what needs a person. docs/operating.md, "Attention". */
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
 import { pausedConversation } from '../support/echoes.ts'
@@ -42,6 +42,22 @@ test('lists what needs a person, with kinds to choose from, and the number in th
   expect((await ann.open(`${page}?show=nothing`)).text).toContain('are paused')
   grid.clock.now += 10_000
   expect(count((await ann.open(`${home}/agents`)).html)).toBe('2')
+})
+
+test('owners see what a follower of the log left out, and one that stands still; members do not', async () => {
+  const since = grid.clock.now - 2 * hour
+  await send()
+  const { messages } = await grid.store.global.pulses.read()
+  const batch = { after: messages - 1, upTo: messages }
+  await grid.store.write([
+    grid.store.global.pulses.skip('search', batch, { from: 'messages', reason: 'a damaged row', at: since }),
+  ])
+  vi.spyOn(grid.store.loop, 'standing').mockReturnValue([{ follower: 'webhook events', since }])
+  const member = await signedInMember(grid, grid.acme, 'member')
+
+  const { text } = await ann.open(page)
+  expect(text).toMatch(/Webhooks: stands still the log of the server says why .*Search: 1 message left out after errors/)
+  expect((await member.open(page)).text).not.toContain('left out')
 })
 
 test('a full inbox is red on Home, in Attention and on the page of its agent, with the number refused', async () => {

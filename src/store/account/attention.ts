@@ -3,6 +3,7 @@ import { failingLines } from './remote-agents.ts'
 import type { activity, credentials } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
+import type { StoredFollower } from '../global/pulse.ts'
 import { type AccountDb, boolean, crossAccountQuery, query, statement } from '../sql.ts'
 import { isClaimed } from './directory.ts'
 import { countedUnread } from './inbox-message.ts'
@@ -240,6 +241,17 @@ const access = crossAccountQuery<NewPartner>(
   ORDER BY agents.alias, listed.alias LIMIT ${maxOfKind}`,
 )
 
+interface LeftOut {
+  follower: StoredFollower
+  /** Messages or other rows of the log. */
+  rows: number
+  since: number
+}
+
+const leftOut = query<LeftOut>(
+  `SELECT follower, count(*) AS rows, min(at) AS since FROM skipped_rows WHERE account_id = :account GROUP BY follower`,
+)
+
 export const attention = {
   reads: (account: AccountDb) => ({
     /** Agents of programs whose oldest unread message was stored by `until`. `sender` is null for another account. */
@@ -258,6 +270,8 @@ export const attention = {
     failing: (since: number) => account.all(failing, { since }),
     /** Guardrails that blocked at least `least` messages since then. */
     blocking: (since: number, least: number) => account.all(blocking, { since, least }),
+    /** What followers of the log left out, because they failed on it. */
+    leftOut: () => account.all(leftOut),
     /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
     /** Public agents with a pending alias, `partner`, that an agent of another account has taken. */
     access: () => account.all(access),

@@ -6,15 +6,9 @@ import { crossAccountQuery, crossAccountStatement, type Db, query, type Statemen
 export const quietMs = hour
 
 /** The followers whose positions are stored: one process at a time moves them on. */
-export type StoredFollower =
-  | 'conversations'
-  | 'traffic'
-  | 'search'
-  | 'webhook messages'
-  | 'webhook events'
-  | 'browser messages'
-  | 'browser events'
-  | 'task notices'
+export const messageFollowers = ['conversations', 'traffic', 'search', 'webhook messages', 'browser messages'] as const
+export const eventFollowers = ['webhook events', 'browser events', 'task notices'] as const
+export type StoredFollower = (typeof messageFollowers)[number] | (typeof eventFollowers)[number]
 
 /** What becomes due at stored times. */
 export type StoredDuty = 'expiry' | 'held messages' | 'tasks' | 'outboxes' | 'notices' | 'digests' | 'pauses'
@@ -81,7 +75,7 @@ const [skipMessage, skipEvent] = [skips.messages, skips.log].map((rows) =>
 // By the clock of the database: processes may differ.
 const trim = statement(`
   DELETE FROM log WHERE at < (unixepoch() - 60) * 1000
-    AND seq <= (SELECT min(seq) FROM projections WHERE name IN ('webhook events', 'browser events', 'task notices'))`)
+    AND seq <= (SELECT min(seq) FROM projections WHERE name IN (${eventFollowers.map((name) => `'${name}'`)}))`)
 
 export type Pulses = ReturnType<typeof pulses>
 

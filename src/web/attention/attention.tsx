@@ -31,7 +31,7 @@ import { WaitingForYou } from './questions.tsx'
 const groups = {
   paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
   waiting: { title: 'Waiting', kinds: ['unread', 'person'] },
-  failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'webhook', 'parked'] },
+  failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'webhook', 'follower', 'parked'] },
   refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
   limits: { title: 'Limits', kinds: ['quota', 'inbox'] },
   domains: { title: 'Domains', kinds: ['domain'] },

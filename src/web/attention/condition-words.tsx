@@ -23,6 +23,19 @@ type Words = Omit<NeedRow, 'actions'>
 
 const maxNamed = 8
 
+type Follower = Extract<Condition, { kind: 'follower' }>['of']['follower']
+/** Where a person misses what a follower of the log does, and what it takes in. */
+const missed: Record<Follower, { place: string; noun: string }> = {
+  conversations: { place: 'Conversations', noun: 'message' },
+  traffic: { place: 'Network', noun: 'message' },
+  search: { place: 'Search', noun: 'message' },
+  'webhook messages': { place: 'Webhooks', noun: 'message' },
+  'webhook events': { place: 'Webhooks', noun: 'event' },
+  'browser messages': { place: 'Notifications', noun: 'message' },
+  'browser events': { place: 'Notifications', noun: 'event' },
+  'task notices': { place: 'Push notifications of tasks', noun: 'event' },
+}
+
 /** A condition in words. `now` is in milliseconds since the epoch. */
 export function inWords(condition: Condition, now: number): Words {
   const time = (at: number) => <Time at={at} now={now} />
@@ -126,6 +139,16 @@ export function inWords(condition: Condition, now: number): Words {
           ? <>A webhook fails for {durationInWords(now - failingSince!)}</>
           : 'A webhook was paused, because its server failed',
         facts: [<Name text={new URL(url).host} />, error],
+      }
+    }
+    case 'follower': {
+      const { follower, leftOut } = condition.of
+      const { place, noun } = missed[follower]
+      return {
+        icon: 'warning',
+        tone: 'bad',
+        what: leftOut > 0 ? `${place}: ${count(leftOut, noun)} left out after errors` : `${place}: stands still`,
+        facts: ['the log of the server says why', since],
       }
     }
     case 'parked': {
@@ -309,6 +332,8 @@ export function actionOf(visit: Visit, condition: Condition): Child {
       const who = credentialId ? `&who=key:${credentialId}` : userId ? `&who=user:${userId}` : ''
       return open(`${path('activity')}?outcome=refused${who}`, 'See calls')
     }
+    case 'follower':
+      return false
     case 'quota':
       return open(path('overview'), 'See usage')
     case 'domain':

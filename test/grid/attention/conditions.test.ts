@@ -1,5 +1,5 @@
 /** What needs a person, and what does not. docs/operating.md, "Attention". */
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention.ts'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
@@ -209,4 +209,24 @@ test('a quota that is nearly used is told, and that it is used up', async () => 
 
   for (let n = 0; n < 2; n++) await send('hi')
   expect(await found()).toMatchObject([{ kind: 'quota', level: 2 }])
+})
+
+test('what a follower of the log left out needs a person of that account, and so does one that stands still', async () => {
+  const { pulses } = grid.store.global
+  const at = grid.clock.now
+  await grid.evil.agent('trudy')
+  await sendMessage(storeOf(grid, grid.eve), { to: 'trudy', text: 'of another account' })
+  for (const text of ['one', 'two']) await send(text)
+  const { messages } = await pulses.read()
+  await grid.store.write([1, 2, 3].map((n) => {
+    const batch = { after: messages - n, upTo: messages - n + 1 }
+    return pulses.skip('search', batch, { from: 'messages', reason: 'a damaged row', at })
+  }))
+  expect(await found()).toEqual([{
+    ...{ kind: 'follower', subject: 'search, left out', since: at, level: 2 },
+    of: { follower: 'search', leftOut: 2, since: at },
+  }])
+
+  vi.spyOn(grid.store.loop, 'standing').mockReturnValue([{ follower: 'search', since: at - hour }])
+  expect((await found()).map(({ subject }) => subject)).toEqual(['search', 'search, left out'])
 })
