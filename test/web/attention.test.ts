@@ -56,7 +56,9 @@ test('owners see what a follower of the log left out, and one that stands still;
   const member = await signedInMember(grid, grid.acme, 'member')
 
   const { text } = await ann.open(page)
-  expect(text).toMatch(/Webhooks: stands still the log of the server says why .*Search: 1 message left out after errors/)
+  expect(text).toMatch(
+    /Webhooks: stands still the log of the server says why .*Search: 1 message left out after errors/,
+  )
   expect((await member.open(page)).text).not.toContain('left out')
 })
 
