@@ -38,7 +38,7 @@ export class Query<Result> {
     allQueries.push(this)
   }
 
-  /** With `?` for each parameter. */
+  /** With `?1`, `?2` and so on for the parameters. */
   get sql(): string {
     return (this.#parsed ??= parse(this.#text)).sql
   }
@@ -183,8 +183,9 @@ function parse(text: string): { sql: string; names: string[] } {
   const names: string[] = []
   const sql = text.trim().replace(pieces, (piece, name?: string) => {
     if (name !== undefined) {
-      names.push(name)
-      return '?'
+      // Each value is bound once, however often it is used.
+      if (!names.includes(name)) names.push(name)
+      return `?${names.indexOf(name) + 1}`
     }
     return /^\s/.test(piece) ? ' ' : piece
   })

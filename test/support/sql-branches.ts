@@ -209,14 +209,16 @@ function split(tokens: Token[], isSeparator: (word: string) => boolean): Token[]
 /** The tokens of a statement. Words are in lower case, and texts and comments are left out. */
 function tree(sql: string): Token[] {
   const open: Token[][] = [[]]
-  const token = /--[^\n]*|'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\w+|<>|[<>=!]=|\S/g
+  const token = /--[^\n]*|'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\w+|\?\d*|<>|[<>=!]=|\S/g
   for (const [text] of sql.matchAll(token)) {
     if (text.startsWith('--')) continue
     if (text === '(') open.push([])
     else if (text === ')') {
       const inner = open.pop()!
       open.at(-1)!.push(inner)
-    } else open.at(-1)!.push(text.startsWith("'") ? "''" : text.startsWith('"') ? text : text.toLowerCase())
+    } else {open.at(-1)!.push(
+        text.startsWith("'") ? "''" : text.startsWith('?') ? '?' : text.startsWith('"') ? text : text.toLowerCase(),
+      )}
   }
   return open[0]
 }

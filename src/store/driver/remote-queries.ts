@@ -105,12 +105,10 @@ function setOf(queries: PlainStatement[], columns: number): PlainStatement | und
   if (others.length === 0 || !/^select\b/i.test(sql)) return undefined
   if (!queries.every(({ args }) => args.every(isJsonValue))) return undefined
   const isShared = first.map((value, i) => others.every(({ args }) => args[i] === value))
-  let [parameters, own, shared] = [0, 0, 2]
-  const text = sql.replace(/'(?:[^']|'')*'|"[^"]*"|\?(?!\d)/g, (token) => {
-    if (token !== '?') return token
-    return isShared[parameters++] ? `?${shared++}` : `("units"."unit" ->> ${own++})`
-  })
-  if (parameters !== first.length) return undefined
+  // The list of units is the first parameter.
+  let [own, shared] = [0, 2]
+  const places = isShared.map((is) => is ? `?${shared++}` : `("units"."unit" ->> ${own++})`)
+  const text = sql.replace(/'(?:[^']|'')*'|"[^"]*"|\?(\d+)/g, (token, n?: string) => n ? places[Number(n) - 1] : token)
   const names = Array.from({ length: columns }, (_, i) => `"c${i}"`).join(', ')
   const units = queries.map(({ args }) => args.filter((_, i) => !isShared[i]).map(toJsonValue))
   return {

@@ -54,11 +54,11 @@ test('each of many random queries has the result that it has alone', async () =>
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
   const texts = [
     // A whole number is an integer in a set, and a real alone. They are equal.
-    "SELECT ? AS a, replace(typeof(?), 'real', 'integer') AS b",
-    'SELECT ? AS same, ? AS same',
-    'SELECT ? UNION ALL SELECT ?',
-    'SELECT 1 WHERE ? IS NULL AND ? IS NULL',
-    'SELECT nope, ?, ?',
+    "SELECT ?1 AS a, replace(typeof(?2), 'real', 'integer') AS b",
+    'SELECT ?1 AS same, ?2 AS same',
+    'SELECT ?1 UNION ALL SELECT ?2',
+    'SELECT 1 WHERE ?1 IS NULL AND ?2 IS NULL',
+    'SELECT nope, ?1, ?2',
   ]
   const random = Array.from({ length: 120 }, () => ({ sql: pick(texts), args: [pick(values), pick(values)] }))
   const plain = (answers: PromiseSettledResult<ResultSet>[]) =>
@@ -96,7 +96,7 @@ test.each([
 
 test('queries of one text are one statement, or run alone where their arguments have no place in it', async () => {
   const few = async (n: number) =>
-    (await client.execute({ sql: "SELECT 1 FROM json_each('[1,2,3]') LIMIT ?", args: [n] })).rows
+    (await client.execute({ sql: "SELECT 1 FROM json_each('[1,2,3]') LIMIT ?1", args: [n] })).rows
   await echo(0)
   await few(1)
   requests = []
@@ -179,6 +179,6 @@ function open(): Client {
 }
 
 async function echo(n: number): Promise<number> {
-  const { rows } = await client.execute({ sql: 'SELECT ? AS n', args: [n] })
+  const { rows } = await client.execute({ sql: 'SELECT ?1 AS n', args: [n] })
   return Number(rows[0].n)
 }
