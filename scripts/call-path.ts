@@ -10,6 +10,7 @@ import { processDeps, readServerConfig, startServer } from '../src/cli/process.t
 import { call, readMessagesRequest, sendMessageRequest } from './bench/calls.ts'
 import { Connection, post } from './bench/connection.ts'
 import { cleanUp, temporaryFolder } from './bench/server.ts'
+import { nextText } from './bench/words.ts'
 import { createAccounts } from './flood/measure.ts'
 
 /** Calls before the first one that counts, and those that do. */
@@ -63,7 +64,7 @@ try {
   const { port } = config
 
   const to = `@${bob.alias}`
-  const text = 'What is 6 times 7?'
+  const text = nextText()
   const asAlice = { Authorization: `Bearer ${alice.key}` }
   const send = () => sendMessageRequest(port, alice, to)
   const read = () => readMessagesRequest(port, bob)

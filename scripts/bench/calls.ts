@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
 import { type Connection, post, type RawResponse } from './connection.ts'
 import type { Step } from './load.ts'
+import { nextText } from './words.ts'
 
 export interface ToolCall {
   name: string
@@ -38,9 +39,21 @@ export function toolCallRequest(
 }
 
 /** `to` is an alias with `@`, or a channel with `#`. */
-export function sendMessageRequest(port: number, from: BenchAgent, to: string, message = 'What is 6 times 7?'): Buffer {
+export function sendMessageRequest(port: number, from: BenchAgent, to: string, message = nextText()): Buffer {
   return toolCallRequest(port, from, 'send_message', { to, message })
 }
+
+/** The same with another text at each call. They repeat after `differentTexts`. `args` are added to the call. */
+export function sendMessageRequests(port: number, from: BenchAgent, to: string, args: object = {}): () => Buffer {
+  const requests = Array.from(
+    { length: differentTexts },
+    () => toolCallRequest(port, from, 'send_message', { to, message: nextText(), ...args }),
+  )
+  let next = 0
+  return () => requests[next++ % differentTexts]
+}
+
+const differentTexts = 64
 
 export function readMessagesRequest(port: number, reader: BenchAgent, args: Record<string, unknown> = {}): Buffer {
   return toolCallRequest(port, reader, 'read_messages', args)

@@ -10,6 +10,7 @@ import { median } from './numbers.ts'
 import { hello } from './context.ts'
 import { pairRow, pairWork, startPairs } from './pairs.ts'
 import type { BenchContext, Connect, Scenario, TextTable } from './scenario.ts'
+import { nextText } from './words.ts'
 import { type ServerProcess, temporaryFolder } from './server.ts'
 
 const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
@@ -129,9 +130,8 @@ function subjectOf(
 
 /** Publishes a message and takes it. Throws if it is not the same message. */
 function pairOf(queue: Queue): Step {
-  let n = 0
   return async () => {
-    const text = `What is 6 times ${n++}?`
+    const text = nextText()
     await queue.publish(text)
     const taken = await queue.take()
     if (taken !== text) throw new Error(`"${taken}" was taken where "${text}" was sent`)

@@ -2,13 +2,14 @@
 import type { BenchAgent } from './agents.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresqlBehindHttp } from './brokers/postgresql.ts'
-import { call, drainInboxes, sendMessage, sendMessageRequest, toolCallRequest } from './calls.ts'
+import { call, drainInboxes, sendMessage, sendMessageRequests } from './calls.ts'
 import { compareSubjects, echoRow, gridSubject, startOthers } from './compare.ts'
 import { type Connection, post } from './connection.ts'
 import type { BenchGrid } from './grid.ts'
 import type { Step, Workload } from './load.ts'
 import { startPairs } from './pairs.ts'
 import type { Connect, RowText, Scenario } from './scenario.ts'
+import { nextText } from './words.ts'
 
 const turnRow: RowText = {
   name: 'a turn of a worker, turn',
@@ -65,8 +66,8 @@ export function turnsOn(
           let next = 0
           await drainInboxes(port, askers, () => connections[next++])
           await Promise.all(workers.map(async (worker, i) => {
-            const toAsk = sendMessageRequest(port, askers[i], `@${sink[i].alias}`)
-            for (; worker.left < waiting; worker.left++) await sendMessage(connections[i], toAsk)
+            const nextQuestion = sendMessageRequests(port, askers[i], `@${sink[i].alias}`)
+            for (; worker.left < waiting; worker.left++) await sendMessage(connections[i], nextQuestion())
             await worker.take()
           }))
         },
@@ -89,14 +90,13 @@ function exchangeWork(
   return {
     steps: sender.slice(0, clients).map((asker, i) => {
       const connection = connect()
-      const args = { to: `@${reader[i].alias}`, message: 'What is 6 times 7?', wait_seconds: waitSeconds }
-      const toAsk = toolCallRequest(port, asker, 'send_message', args)
-      return async () => void await call(connection, toAsk, answer)
+      const nextQuestion = sendMessageRequests(port, asker, `@${reader[i].alias}`, { wait_seconds: waitSeconds })
+      return async () => void await call(connection, nextQuestion(), answer)
     }),
   }
 }
 
-const answer = 'Six times seven is 42.'
+const answer = nextText()
 /** Longer calls are answered as event streams. */
 const waitSeconds = 20
 

@@ -8,6 +8,7 @@ import {
   readMessagesRequest,
   sendMessage,
   sendMessageRequest,
+  sendMessageRequests,
 } from './calls.ts'
 import { loadServer } from './connections.ts'
 import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
@@ -67,9 +68,9 @@ function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: numb
     },
     steps: sender.slice(0, clients).map((from, i) => {
       const connection = connect()
-      const request = sendMessageRequest(server.port, from, `@${sink[i].alias}`)
+      const nextSend = sendMessageRequests(server.port, from, `@${sink[i].alias}`)
       return async () => {
-        await sendMessage(connection, request)
+        await sendMessage(connection, nextSend())
         sent[i]++
       }
     }),
@@ -91,10 +92,10 @@ export function pairWork(
     prepare: async () => void await drainInboxes(server.port, reader, connect),
     steps: sender.slice(0, clients).map((from, i) => {
       const connection = connect()
-      const toSend = sendMessageRequest(server.port, from, `@${reader[i].alias}`)
+      const nextSend = sendMessageRequests(server.port, from, `@${reader[i].alias}`)
       const toRead = readMessagesRequest(server.port, reader[i])
       return async () => {
-        const id = await sendMessage(connection, toSend)
+        const id = await sendMessage(connection, nextSend())
         checkHoldsOnly(await connection.send(toRead), id)
       }
     }),

@@ -1,5 +1,5 @@
 /** Single requests and pairs, from an HTTP echo to sending and reading a message. */
-import { drainInboxes, gridPath, rpc, sendMessage, sendMessageRequest, step } from './calls.ts'
+import { drainInboxes, gridPath, rpc, sendMessage, sendMessageRequests, step } from './calls.ts'
 import { loadServer } from './connections.ts'
 import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
 import type { Workload } from './load.ts'
@@ -87,9 +87,9 @@ function postWork({ server, agents: { member } }: BenchGrid, clients: number, co
     prepare: async () => void await drainInboxes(server.port, readers, connect),
     steps: member.slice(0, clients).map((from, i) => {
       const connection = connect()
-      const request = sendMessageRequest(server.port, from, '#channel-0')
+      const nextPost = sendMessageRequests(server.port, from, '#channel-0')
       return async () => {
-        await sendMessage(connection, request)
+        await sendMessage(connection, nextPost())
         posted[i]++
       }
     }),

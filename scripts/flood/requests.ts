@@ -2,6 +2,7 @@
 import type { BenchAgent } from '../bench/agents.ts'
 import { readMessagesRequest, sendMessageRequest } from '../bench/calls.ts'
 import { post, type RawResponse } from '../bench/connection.ts'
+import { nextText } from '../bench/words.ts'
 import type { FloodAccount } from './accounts.ts'
 
 /** How an answer counts. `quota` is a tool error of a limit, `error` any other. */
@@ -47,7 +48,7 @@ function a2aSendRequest(port: number, from: BenchAgent, to: BenchAgent): Buffer 
     kind: 'message',
     messageId: 'flood',
     role: 'user',
-    parts: [{ kind: 'text', text: 'What is 6 times 7?' }],
+    parts: [{ kind: 'text', text: nextText() }],
     metadata: { to: `@${to.alias}` },
   }
   const body = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
