@@ -133,7 +133,7 @@ BEGIN
 END;
 
 -- Its words are cut by the projection, so the tokenizer only separates them. `own` has the words of deliveries with a text of their own.
-CREATE VIRTUAL TABLE message_search USING fts5(meta, words, own, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii', prefix = '2 3 4');
+CREATE VIRTUAL TABLE message_search USING fts5(meta, words, own, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii', prefix = '3');
 
 CREATE TRIGGER message_is_not_searchable AFTER DELETE ON messages
 BEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;

@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "2b894f64c892fe3e5773a58aaf18ce67ce54452c8b6fa8a4cee90e114eeb2a01",
+    "hash": "2a074ff5a04c64812c35bc9eb5c493b508c3f1cb4ba9d91f4dd8ad661bd712e1",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -267,7 +267,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships\nBEGIN INSERT INTO log (kind, subject) VALUES ('person', OLD.user_id); END;",
       "-- Parsed, an object or a list takes some 40 bytes more than its text.\nCREATE TRIGGER message_of_task_is_counted AFTER INSERT ON task_messages\nBEGIN\n  UPDATE tasks SET bytes = bytes\n      + coalesce((SELECT octet_length(body) + coalesce(octet_length(a2a), 0) FROM messages\n        WHERE account_id = NEW.sender_account_id AND id = NEW.message_id), 0)\n      + coalesce((SELECT sum(octet_length(content) + iif(media_type LIKE '%json%',\n          40 * (2 * length(content) - length(replace(content, '{', '')) - length(replace(content, '[', ''))), 0)) FROM parts\n        WHERE account_id = NEW.sender_account_id AND message_id = NEW.message_id), 0)\n    WHERE account_id = NEW.account_id AND id = NEW.task_id;\nEND;",
       "CREATE TRIGGER artifact_is_counted AFTER INSERT ON artifacts\nBEGIN\n  UPDATE tasks SET bytes = bytes + octet_length(NEW.artifact_id) + coalesce(octet_length(NEW.name), 0)\n      + coalesce(octet_length(NEW.parts)\n        + 40 * (2 * length(NEW.parts) - length(replace(NEW.parts, '{', '')) - length(replace(NEW.parts, '[', ''))), 0)\n    WHERE account_id = NEW.account_id AND id = NEW.task_id;\nEND;",
-      "-- Its words are cut by the projection, so the tokenizer only separates them. `own` has the words of deliveries with a text of their own.\nCREATE VIRTUAL TABLE message_search USING fts5(meta, words, own, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii', prefix = '2 3 4');",
+      "-- Its words are cut by the projection, so the tokenizer only separates them. `own` has the words of deliveries with a text of their own.\nCREATE VIRTUAL TABLE message_search USING fts5(meta, words, own, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii', prefix = '3');",
       "CREATE TRIGGER message_is_not_searchable AFTER DELETE ON messages\nBEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;",
       "CREATE TRIGGER erased_text_is_not_searchable AFTER UPDATE OF body ON messages\nBEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;",
       "INSERT INTO projections (name, seq) VALUES ('conversations', 0), ('traffic', 0), ('search', 0), ('webhook messages', 0),\n  ('webhook events', 0), ('browser messages', 0), ('browser events', 0), ('task notices', 0);"

@@ -12,7 +12,7 @@ import { chooseAlias } from '../src/grid/people/seats.ts'
 import { newId } from '../src/lib/id.ts'
 import { day } from '../src/lib/time.ts'
 import { trigramQuery } from '../src/store/account/agent-columns.ts'
-import { matchOf, term } from '../src/store/account/search.ts'
+import { idTerm, matchOf } from '../src/store/account/search.ts'
 import { writeParts } from '../src/store/account.ts'
 import { allQueries, type Query } from '../src/store/sql.ts'
 import type { HeldStep } from '../src/store/account/new-held.ts'
@@ -285,12 +285,12 @@ const texts: Record<string, string[]> = {
   search: ['acme', 'alice'],
   trigrams: [trigramQuery(owner.id, 'acme')!, trigramQuery(owner.id, 'alice')!],
   match: [
-    matchOf({ words: ['text'] }, undefined, term('a', owner.id)),
-    matchOf({ words: ['for'] }, undefined, term('f', grid.alice.id)),
+    matchOf({ words: ['text'] }, undefined, idTerm('a', owner.id)),
+    matchOf({ words: ['for'] }, undefined, idTerm('f', grid.alice.id)),
   ],
   otherMatch: [
-    matchOf({ words: [] }, undefined, term('b', owner.id)),
-    matchOf({ words: [] }, grid.bob.id, term('t', grid.bob.id)),
+    matchOf({ words: [] }, undefined, idTerm('b', owner.id)),
+    matchOf({ words: [] }, grid.bob.id, idTerm('t', grid.bob.id)),
   ],
   tool: ['admin_set_agent_guardrails', 'admin_delete_agent', 'read_conversation'],
   session: ['a session of acme'],

@@ -304,7 +304,9 @@ export const counts: readonly Count[] = [
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
       WHERE col = 'meta' AND term NOT IN ('hfile', 'hlink')
         AND doc NOT IN (SELECT m.seq FROM messages AS m WHERE m.body = '')`,
-    counted: `SELECT DISTINCT seq || ' ' || lower(substr(term, 1, 1) || hex(substr(term, 2))) AS what, 1 AS value FROM (
+    counted:
+      `SELECT DISTINCT seq || ' ' || lower(substr(term, 1, 1) || iif(substr(term, 1, 1) IN ('n', 'r'), hex(substr(term, 2)), replace(substr(term, 2), '-', '')))
+        AS what, 1 AS value FROM (
         SELECT m.seq, 'a' || m.account_id AS term FROM messages AS m WHERE ${isIndexed}
         UNION ALL SELECT m.seq, 'f' || m.from_agent_id FROM messages AS m WHERE ${isIndexed}
         UNION ALL SELECT m.seq, 'n' || m.from_alias FROM messages AS m WHERE ${isIndexed}
@@ -333,7 +335,7 @@ export const counts: readonly Count[] = [
       WHERE col = 'own' AND term NOT LIKE '%hlink' AND doc IN (
         SELECT m.seq FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
         WHERE m.body <> '' AND d.body IS NOT NULL AND ${isAscii('d.body')})`,
-    counted: wordsOf(`SELECT m.seq || ' k' || lower(hex(d.agent_id)) || 'x' AS prefix, d.body AS text
+    counted: wordsOf(`SELECT m.seq || ' k' || replace(d.agent_id, '-', '') || 'x' AS prefix, d.body AS text
       FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
       WHERE ${isIndexed} AND d.body IS NOT NULL AND ${isAscii('d.body')}`),
   },

@@ -14,12 +14,21 @@ export function searchWords(text: string): string[] {
   return [...new Set(placesOf(text).map((place) => place.word))]
 }
 
-/** The words of a query. A text is found if each of them is the beginning of one of its words. */
+/** The words of a query. A text is found if each of them is the beginning of one of its words, or that word if it is short. */
 export function queryWords(text: string): string[] {
   const places = placesOf(text)
   // A single character stands only for the end of a script without spaces, unless it is all there is.
   const needed = places.filter(({ isEnd }, n) => !isEnd || places[n - 1]?.end !== places[n].end)
   return [...new Set(needed.map((place) => place.word))].slice(0, maxQueryWords)
+}
+
+/** Whether a word of a query is compared whole: one or two letters or digits begin too many words. */
+export function isShort(word: string): boolean {
+  return /^[a-z\d]{1,2}$/.test(word)
+}
+
+function isMatch(word: string, asked: string): boolean {
+  return isShort(asked) ? word === asked : word.startsWith(asked)
 }
 
 /** A piece of an excerpt. */
@@ -30,7 +39,7 @@ export interface ExcerptPiece {
 
 /** About `length` characters of a text around the first match, in one line, with what matches set apart. */
 export function excerptOf(text: string, words: readonly string[], length = 160): ExcerptPiece[] {
-  const matches = placesOf(text).filter((place) => words.some((word) => place.word.startsWith(word)))
+  const matches = placesOf(text).filter((place) => words.some((word) => isMatch(place.word, word)))
   const from = beginOf(text, (matches[0]?.at ?? 0) - Math.floor(length / 3))
   const to = Math.min(text.length, from + length)
   const pieces: ExcerptPiece[] = []

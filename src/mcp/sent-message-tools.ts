@@ -68,7 +68,7 @@ export const searchMessagesTool = tool({
     cursor: identifier.optional(),
   }),
   async run(account: AccountStore<AgentActor>, input) {
-    const { messages, cursor } = await searchMessages(account, input)
-    return pageOutput('search_messages', 'messages', messages, cursor)
+    const { messages, cursor, note } = await searchMessages(account, input)
+    return pageOutput('search_messages', 'messages', messages, cursor, note)
   },
 })

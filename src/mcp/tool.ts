@@ -100,11 +100,20 @@ export interface ToolCatalog<Caller> {
   readonly hints: Hints
 }
 
-/** A page of a list, and how to go on. What says that there is more stands first, because some clients cut the middle of an answer. */
-export function pageOutput(tool: string, list: string, entries: unknown[], cursor: string | undefined): ToolOutput {
-  if (cursor === undefined) return { text: { [list]: entries } }
-  const note = `There is more. Call ${tool} with the same arguments and this cursor.`
-  return { text: { has_more: true, [list]: entries, cursor, note } }
+/**
+ * A page of a list, how to go on, and what else there is to say. What says that there is more stands first, because some
+ * clients cut the middle of an answer.
+ */
+export function pageOutput(
+  tool: string,
+  list: string,
+  entries: unknown[],
+  cursor: string | undefined,
+  remark?: string,
+): ToolOutput {
+  if (cursor === undefined) return { text: { [list]: entries, ...(remark && { note: remark }) } }
+  const next = `There is more. Call ${tool} with the same arguments and this cursor.`
+  return { text: { has_more: true, [list]: entries, cursor, note: remark ? `${next} ${remark}` : next } }
 }
 
 /** A tool whose `run` gets the type of its schema. */

@@ -1,14 +1,20 @@
 import { expect, test } from 'vitest'
-import { excerptOf, queryWords, searchWords } from '../../src/lib/search-words.ts'
+import { excerptOf, isShort, queryWords, searchWords } from '../../src/lib/search-words.ts'
 
 const isFound = (query: string, text: string) =>
-  queryWords(query).every((word) => searchWords(text).some((one) => one.startsWith(word)))
+  queryWords(query).every((word) =>
+    searchWords(text).some((one) => isShort(word) ? one === word : one.startsWith(word))
+  )
 
 test.each([
   ['deploy', 'The Deployment failed', true],
   ['failed deploy', 'The Deployment failed', true],
   ['deploy gone', 'The Deployment failed', false],
   ['ployment', 'The Deployment failed', false],
+  ['dep', 'The Deployment failed', true],
+  ['de', 'The Deployment failed', false],
+  ['de', 'Ministère de la Culture', true],
+  ['한국', '한국어를 씁니다', true],
   ['cafe', 'Im Café', true],
   ['Café', 'im cafe', true],
   ['東京', '今日は東京都へ行く', true],

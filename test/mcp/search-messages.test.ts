@@ -41,6 +41,18 @@ test('a message is found by its sender and its recipient, by the beginnings of i
   expect(first.text.length).toBeLessThan(165)
 })
 
+test('words of one or two letters are whole words, and the answer says so', async () => {
+  await say(grid.alice, 'bob', 'deployed by team D')
+  await say(grid.alice, 'bob', 'a decision of Ed')
+
+  expect(await found(grid.bob, 'de')).toEqual([])
+  expect(await found(grid.bob, 'ed')).toEqual(['a decision of Ed'])
+  expect(await found(grid.bob, 'd deployed')).toEqual(['deployed by team D'])
+  const { more } = await callTool(grid, grid.bob.key, 'search_messages', { query: 'dec ed' })
+  expect(more?.note).toBe('Words of one or two letters are compared whole.')
+  expect((await callTool(grid, grid.bob.key, 'search_messages', { query: 'dec' })).more?.note).toBeUndefined()
+})
+
 test('agents do not find what is between others, in their account or another', async () => {
   const carol = await grid.acme.agent('carol')
   await say(grid.alice, 'bob', 'a word for bob')

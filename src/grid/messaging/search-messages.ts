@@ -2,7 +2,7 @@
 import { callingAgent } from '../../auth/actor.ts'
 import { invalidInput } from '../../errors.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
-import { excerptOf, queryWords } from '../../lib/search-words.ts'
+import { excerptOf, isShort, queryWords } from '../../lib/search-words.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { rangeOf } from '../conversations/search-query.ts'
@@ -10,6 +10,8 @@ import { timeOf } from './read-again.ts'
 
 const usualLimit = 10
 const maxLimit = 50
+
+const shortWordsNote = 'Words of one or two letters are compared whole.'
 
 interface SearchInput {
   /** All of its words are in the message, in any order. */
@@ -40,7 +42,7 @@ interface MessageHit {
 export async function searchMessages(
   account: AccountStore,
   input: SearchInput,
-): Promise<{ messages: MessageHit[]; cursor?: string }> {
+): Promise<{ messages: MessageHit[]; cursor?: string; note?: string }> {
   const { agentId } = callingAgent(account.actor)
   const words = queryWords(withoutInvisible(input.query))
   if (words.length === 0) throw invalidInput('query needs a word.', 'query')
@@ -70,6 +72,7 @@ export async function searchMessages(
       timestamp: isoTime(createdAt),
       text: excerptOf(withoutInvisible(body), words).map(({ text }) => text).join(''),
     })),
+    ...(words.some(isShort) && { note: shortWordsNote }),
     ...(found.length > limit && { cursor: page.at(-1)!.seq.toString(36) }),
   }
 }

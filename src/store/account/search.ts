@@ -3,6 +3,7 @@
  * before hits are counted and limited, so that no number and no cursor depends on it.
  */
 import { Buffer } from 'node:buffer'
+import { isShort } from '../../lib/search-words.ts'
 import { type AccountDb, crossAccountQuery, query } from '../sql.ts'
 import { inboxOf, isInTime } from './inbox-message.ts'
 import { isRedactedByOthers } from './new-message.ts'
@@ -69,8 +70,8 @@ export function matchOf(
   ...more: string[]
 ): string {
   const ends = within && [
-    ...within.agents.flatMap((id) => [term('f', id), term('t', id)]),
-    ...within.channels.map((id) => term('c', id)),
+    ...within.agents.flatMap((id) => [idTerm('f', id), idTerm('t', id)]),
+    ...within.channels.map((id) => idTerm('c', id)),
   ]
   const meta = [
     ...from === undefined ? [] : [term('n', from)],
@@ -79,15 +80,14 @@ export function matchOf(
     ...ends ? [`(${ends.join(' OR ')})`] : [],
     ...more,
   ].map((terms) => `meta : ${terms}`)
-  // A letter alone begins too many words, and no index has them together.
-  const beginning = (word: string) => /^[a-z\d]$/.test(word) ? '' : ' *'
+  const beginning = (word: string) => isShort(word) ? '' : ' *'
   const text = (column: string, start: string, link: string) => [
     ...words.map((word) => `${column} : "${start}${word}"${beginning(word)}`),
     ...has.includes('link') ? [link] : [],
   ]
   const sent = text('words', '', 'meta : hlink')
   if (reader === undefined || sent.length === 0) return [...meta, ...sent].join(' AND ')
-  const isChanged = `meta : ${term('x', reader)}`
+  const isChanged = `meta : ${idTerm('x', reader)}`
   const own = text('own', ownWord(reader, ''), `own : ${ownLink(reader)}`)
   return [
     ...meta,
@@ -97,16 +97,20 @@ export function matchOf(
 
 /** In the column `own`: a word of the text as it was delivered to an agent. */
 export function ownWord(agent: string, word: string): string {
-  return `${term('k', agent)}x${word}`
+  return `${idTerm('k', agent)}x${word}`
 }
 
 /** In the column `own`: the text as it was delivered to an agent has a link. */
 export function ownLink(agent: string): string {
-  return `${term('k', agent)}hlink`
+  return `${idTerm('k', agent)}hlink`
 }
 
 /** A term of the column `meta`, see `global/search-index.ts`. */
-export function term(kind: string, value: string): string {
+export function idTerm(kind: string, id: string): string {
+  return kind + id.replaceAll('-', '')
+}
+
+function term(kind: string, value: string): string {
   return kind + Buffer.from(value).toString('hex')
 }
 
@@ -193,10 +197,10 @@ export const search = {
     ): Promise<FoundPlace[]> => {
       const { accountId } = account
       // Unread messages are few among those to the agent, and far fewer than all with a word.
-      const to = unreadOf === undefined ? [] : [term('t', unreadOf)]
+      const to = unreadOf === undefined ? [] : [idTerm('t', unreadOf)]
       const values = {
-        match: matchOf(terms, seat ?? undefined, term('a', accountId), ...to),
-        otherMatch: matchOf(terms, undefined, term('b', accountId), ...to),
+        match: matchOf(terms, seat ?? undefined, idTerm('a', accountId), ...to),
+        otherMatch: matchOf(terms, undefined, idTerm('b', accountId), ...to),
         ...{ seat, others, channels: JSON.stringify(channels) },
         ...range,
       }
@@ -206,9 +210,9 @@ export const search = {
     },
     /** Messages that the agent sent, or that readers of its inbox may have at the time `at`. */
     ofAgent: (agent: string, terms: SearchTerms, range: LogRange, at: number): Promise<FoundMessage[]> => {
-      const match = matchOf(terms, undefined, term('a', account.accountId), term('f', agent))
+      const match = matchOf(terms, undefined, idTerm('a', account.accountId), idTerm('f', agent))
       // Without an account: it is another one for what moved with the agent since. The query has that of the delivery.
-      const otherMatch = matchOf(terms, agent, term('t', agent))
+      const otherMatch = matchOf(terms, agent, idTerm('t', agent))
       return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
     },
     /** How many messages of the log, of all accounts, are not in the index yet. */

@@ -49,22 +49,26 @@ const whole = crossAccountQuery<{ text: string | null }>(
 )
 
 /**
- * A term of the column `meta`: a letter, and a text that the tokenizer leaves whole. `a`: the account of the sender; `b`:
+ * A term of the column `meta`: a letter, and an id without its signs or a text in
+ * hexadecimal, which the tokenizer leaves whole. `a`: the account of the sender; `b`:
  * another one that it was delivered to as it is; `f`: the sender; `t`: a recipient; `x`: a recipient that got a text of its own;
  * `n`: the alias of the sender; `r`: the recipient as addressed; `c`: the channel; `h`: what it has.
  */
 const term = (kind: string, value: string) => `' ${kind}' || hex(${value})`
+const idTerm = (kind: string, id: string) => `' ${kind}' || replace(${id}, '-', '')`
 const isPosition = `(SELECT projections.seq FROM projections WHERE projections.name = 'search') = :after`
 const add = crossAccountStatement(
   'words of new messages',
   `
   INSERT INTO message_search (rowid, meta, words, own)
   SELECT m.seq,
-    ${term('a', 'm.account_id')} || ${term('f', 'm.from_agent_id')} || ${term('n', 'm.from_alias')}
-      || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${term('c', 'm.channel_id')}) || (one.value ->> 2)
-      || coalesce((SELECT group_concat(${term('t', 'd.agent_id')}
-          || iif(d.body IS NULL, iif(d.account_id = m.account_id, '', ${term('b', 'd.account_id')}),
-            ${term('x', 'd.agent_id')}), '')
+    ${idTerm('a', 'm.account_id')} || ${idTerm('f', 'm.from_agent_id')} || ${term('n', 'm.from_alias')}
+      || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${
+    idTerm('c', 'm.channel_id')
+  }) || (one.value ->> 2)
+      || coalesce((SELECT group_concat(${idTerm('t', 'd.agent_id')}
+          || iif(d.body IS NULL, iif(d.account_id = m.account_id, '', ${idTerm('b', 'd.account_id')}),
+            ${idTerm('x', 'd.agent_id')}), '')
         FROM deliveries AS d WHERE d.message_id = m.id AND d.sender_account_id = m.account_id), ''),
     one.value ->> 1, one.value ->> 3
   FROM json_each(:rows) AS one CROSS JOIN messages AS m

@@ -63,7 +63,7 @@ async function show(visit: Visit) {
       {!result.isAsked && (
         <EmptyState icon='search' title='Find what was said'>
           {result.isReader
-            ? 'All words are searched, in any order. The beginning of a word is enough.'
+            ? 'All words are searched, in any order. The beginning of a word is enough, from three letters on.'
             : 'Your role sees numbers, not messages. You can search agents, channels and skills.'}
         </EmptyState>
       )}
