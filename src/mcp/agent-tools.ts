@@ -13,6 +13,7 @@ import { expirySeconds } from '../grid/messaging/outgoing-message.ts'
 import { maxTextBytes } from '../lib/text.ts'
 import { readPart } from '../grid/messaging/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
+import type { Batch } from '../grid/messaging/read-messages.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
@@ -126,7 +127,7 @@ async function readEarlier(account: AccountStore, input: PageSize & { since?: st
  * clients cut the middle of an answer.
  */
 function messagesOutput(
-  { messages, hasMore, cursor }: Page,
+  { messages, hasMore, cursor }: Omit<Page, 'cursor'> & Pick<Batch, 'cursor'>,
   readOn?: string,
   { unread, turns }: { unread?: number; turns?: number } = {},
 ): ToolOutput {

@@ -50,6 +50,8 @@ export interface QueueOptions {
 
 /** How often overdue units are refused while a commit hangs. */
 const sweepMs = 250
+/** For how many turns of the event loop a group gathers units, at most. */
+export const maxGatherTurns = 4
 /** Deferred units: how many may wait, how many join one group, and how long they wait for one. */
 const maxDeferred = 10_000
 const maxDeferredInGroup = 256
@@ -161,11 +163,20 @@ export class WriteQueue {
     this.#options.log.warn('A deferred write failed', { error })
   }
 
-  /** Waits for the next turn of the event loop, not longer: units that arrive in the same turn share the commit. */
+  /** Units that arrive in the same few turns of the event loop share a commit. */
   #schedule(): void {
     if (this.#running) return
     this.#running = true
-    setImmediate(() => void this.#run())
+    this.#gather(0, maxGatherTurns)
+  }
+
+  /** Go on to the next turn while each has brought a unit: calls that read in the same turn write in the next ones. */
+  #gather(before: number, turns: number): void {
+    setImmediate(() => {
+      const { size } = this.#lanes
+      if (size > before && turns > 1) this.#gather(size, turns - 1)
+      else void this.#run()
+    })
   }
 
   async #run(): Promise<void> {

@@ -1,8 +1,7 @@
 /** The write queue when a statement, a commit, or the connection fails. */
 import { LibsqlBatchError, LibsqlError } from '@libsql/client'
 import { expect, test } from 'vitest'
-import { turn } from '../support/wait-for.ts'
-import { constraint, failOn, hold, settle, testQueue, unit } from '../support/write-queue.ts'
+import { constraint, failOn, gathered, hold, settle, testQueue, unit } from '../support/write-queue.ts'
 
 test('a unit that breaks a constraint fails alone', async () => {
   const { queue, commits } = testQueue({ batch: (sqls) => failOn('bad', constraint, sqls) })
@@ -54,7 +53,7 @@ test.each([
   const { queue, commits, faults } = testQueue({ batch: () => held.opened.then(() => Promise.reject(error)) })
 
   const first = settle([queue.write('a', [unit('one')]), queue.write('b', [unit('two')])])
-  await turn()
+  await gathered()
   const waiting = settle([queue.write('a', [unit('waiting')])])
   held.open()
   const answers = [...await first, ...await waiting]

@@ -1,7 +1,7 @@
 /** The write queue: which units share a commit, and how long they wait. */
 import { expect, test } from 'vitest'
 import { turn } from '../support/wait-for.ts'
-import { hold, settle, testQueue, unit } from '../support/write-queue.ts'
+import { gathered, hold, settle, testQueue, unit } from '../support/write-queue.ts'
 
 test('concurrent units share a commit, in order, and each gets its own rows', async () => {
   const { queue, commits } = testQueue()
@@ -23,9 +23,9 @@ test('no promise settles before its commit returned; units that arrive meanwhile
   const count = () => settled++
 
   const first = queue.write('a', [unit('first')]).then(count)
-  await turn()
+  await gathered()
   const later = [queue.write('a', [unit('second')]).then(count), queue.write('b', [unit('third')]).then(count)]
-  await turn()
+  await gathered()
   expect(commits).toEqual([['first']])
   expect(settled).toBe(0)
   held.open()
@@ -38,7 +38,7 @@ test('1,000 units may wait; one more of the same account is unavailable, and all
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
-  await turn()
+  await gathered()
 
   const waiting = Array.from({ length: 1_000 }, (_, n) => queue.write('a', [unit(`${n}`)]))
   await expect(queue.write('a', [unit('over')])).rejects.toMatchObject({
@@ -56,7 +56,7 @@ test('when 1,000 units wait, those of an account with few of them take the place
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])
-  await turn()
+  await gathered()
 
   const busy = settle(Array.from({ length: 1_000 }, (_, n) => queue.write('busy', [unit(`busy ${n}`)])))
   const calm = settle(['calm 1', 'calm 2'].map((name) => queue.write(name, [unit(name)])))
@@ -72,7 +72,7 @@ test('next to others, an account has 500 rows in a group; alone it fills the gro
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])
-  await turn()
+  await gathered()
 
   const posts = Array.from({ length: 7 }, (_, n) => queue.write('busy', [{ ...unit(`post ${n}`), rows: 300 }]))
   const calm = queue.write('calm', [unit('calm')])
@@ -91,7 +91,7 @@ test.each([[2_000, 'done'], [2_001, 'unavailable']])(
     const held = hold()
     const { queue, clock, commits } = testQueue({ batch: () => held.opened })
     const running = queue.write('a', [unit('running')])
-    await turn()
+    await gathered()
 
     const late = settle([queue.write('a', [unit('late')])])
     clock.now += ms
@@ -108,7 +108,7 @@ test('a unit behind a commit that hangs is refused in time', async () => {
   const held = hold()
   const { queue, clock } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
-  await turn()
+  await gathered()
 
   const late = settle([queue.write('a', [unit('late')])])
   clock.now += 2_001

@@ -2,7 +2,8 @@
 import { LibsqlBatchError, type ResultSet } from '@libsql/client'
 import { expect } from 'vitest'
 import { createLog } from '../../src/log.ts'
-import { type QueueOptions, WriteQueue } from '../../src/store/queue.ts'
+import { maxGatherTurns, type QueueOptions, WriteQueue } from '../../src/store/queue.ts'
+import { turn } from './wait-for.ts'
 
 /** The error of a statement that breaks a constraint. */
 export const constraint = new LibsqlBatchError(
@@ -62,4 +63,9 @@ export function hold() {
 /** `done`, or the code of the error, for each promise. */
 export function settle(promises: Promise<unknown>[]): Promise<string[]> {
   return Promise.all(promises.map((promise) => promise.then(() => 'done', (error) => error.code ?? String(error))))
+}
+
+/** Resolves when the queue commits what it was given before. */
+export async function gathered(): Promise<void> {
+  for (let n = 0; n <= maxGatherTurns; n++) await turn()
 }

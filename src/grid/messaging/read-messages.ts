@@ -104,8 +104,8 @@ export interface Batch {
   messages: GridMessage[]
   /** How many more messages are unread; 100 stands for 100 or more. */
   remaining: number
-  /** The position of the last message of the batch, for reading again later. Opaque. */
-  cursor: string
+  /** The position of the last message of the batch, for reading again later. Opaque. Undefined without messages. */
+  cursor?: string
   /** The most turns that one of their conversations had within an hour, if the agent is to be told. */
   turns?: number
   lease?: Lease
@@ -124,7 +124,7 @@ export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
-  const { instanceId, read: { inbox } } = account
+  const { instanceId } = account
   const { leaseId, lastSeq, ...claimed } = await claimMessages(account, budgetOf(input), {
     holder: instanceId,
     expiresAt: null,
@@ -132,7 +132,7 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
   })
   return {
     ...claimed,
-    cursor: cursorAt(account, agentId, lastSeq ?? await inbox.lastRead(agentId)),
+    ...(lastSeq !== undefined && { cursor: cursorAt(account, agentId, lastSeq) }),
     ...(leaseId !== undefined && { lease: leaseOf(account, leaseId) }),
   }
 }

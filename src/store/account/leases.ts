@@ -58,26 +58,29 @@ const inInbox = `deliveries.inbox = ${inboxOf()}`
 const ofLease = `deliveries.lease_id = :lease AND deliveries.lease_id IS NOT NULL`
 const leaseExists = `EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = :lease)`
 
-/** Claims the oldest of these messages that fit, and always the first. */
-const claiming = (from: string) =>
-  // A claim that is repeated finds its lease and takes nothing more.
+// A claim that is repeated finds its lease and takes nothing more.
+const claiming = (which: string) =>
   traffic(`
     UPDATE deliveries SET state = 'read', lease_id = :lease, read_at = :at, woken_at = coalesce(woken_at, :wokenAt)
-    WHERE account_id = :account AND agent_id = :agent AND seq IN (
-      WITH candidates AS (
-        SELECT deliveries.seq, deliveries.chars FROM deliveries
-        WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime}
-        ORDER BY deliveries.seq LIMIT :limit)
+    WHERE account_id = :account AND agent_id = :agent AND ${which} AND NOT ${leaseExists}`)
+const oldest = (from: string, columns: string, limit: string) => `
+  SELECT ${columns} FROM deliveries
+  WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime} ORDER BY deliveries.seq LIMIT ${limit}`
+/** Claims the oldest of these messages that fit, and always the first. */
+const claimingMany = (from: string) =>
+  claiming(`seq IN (
+      WITH candidates AS (${oldest(from, 'deliveries.seq, deliveries.chars', ':limit')})
       SELECT seq FROM (
         SELECT seq, row_number() OVER oldest AS n, sum(chars) OVER oldest AS chars, sum(bytes) OVER oldest AS bytes
         FROM (${answerBytes}) WINDOW oldest AS (ORDER BY seq ROWS UNBOUNDED PRECEDING))
-      WHERE n = 1 OR (chars <= :maxChars AND bytes <= :maxBytes))
-      AND NOT ${leaseExists}`)
-const claim = claiming(inInbox)
+      WHERE n = 1 OR (chars <= :maxChars AND bytes <= :maxBytes))`)
+const claim = claimingMany(inInbox)
+// The first message needs no measure.
+const claimOne = claiming(`seq = (${oldest(inInbox, 'deliveries.seq', '1')})`)
 // Found by their ids: the index of unread messages has none.
-const claimMessages = claiming(`deliveries.account_id = :account AND deliveries.agent_id = :agent
+const claimMessages = claimingMany(`deliveries.account_id = :account AND deliveries.agent_id = :agent
   AND deliveries.message_id IN (SELECT value FROM json_each(:messages))`)
-const claimConversation = claiming(`${inInbox} AND EXISTS (
+const claimConversation = claimingMany(`${inInbox} AND EXISTS (
   SELECT 1 FROM messages WHERE messages.account_id = deliveries.sender_account_id
     AND messages.id = deliveries.message_id AND messages.conversation_id = :conversationId)`)
 // A claim that took nothing makes no lease.
@@ -186,8 +189,8 @@ export const leases = {
     }),
   }),
   changes: (account: AccountDb) => {
-    const claimOf = (selection: LeaseSelection | undefined, values: Values) => {
-      if (!selection) return account.bind(claim, values)
+    const claimOf = (selection: LeaseSelection | undefined, most: number, values: Values) => {
+      if (!selection) return account.bind(most === 1 ? claimOne : claim, values)
       return 'messages' in selection
         ? account.bind(claimMessages, { ...values, messages: JSON.stringify(selection.messages) })
         : account.bind(claimConversation, { ...values, conversationId: selection.conversation })
@@ -219,8 +222,9 @@ export const leases = {
       ): LeaseParts => {
         const { id, agent, holder, at, expiresAt, key = null } = lease
         const values = { agent, lease: id, limit, maxChars, maxBytes, at, wokenAt }
+        const most = Math.min(limit, expected)
         return {
-          claim: { ...claimOf(selection, values), rows: Math.min(limit, expected) },
+          claim: { ...claimOf(selection, most, values), rows: most },
           lease: account.bind(add, { agent, lease: id, holder, at, expiresAt, key }),
           messages: messagesOf(agent, id, limit, at),
         }

@@ -115,10 +115,11 @@ onEachDatabase((open) => {
 
   test('a cursor of another agent, or one that was changed, is refused', async () => {
     await sendAll('one')
+    await sendMessage(as(grid.bob), { to: 'alice', text: 'two' })
     const foreign = await readMessages(as(grid.alice), {})
     const { cursor } = await readMessages(as(grid.bob), {})
 
-    for (const since of [foreign.cursor, cursor.replace(/\.(\w)/, '.z'), cursor.slice(0, -1), `${cursor}0`]) {
+    for (const since of [foreign.cursor, cursor!.replace(/\.(\w)/, '.z'), cursor!.slice(0, -1), `${cursor}0`]) {
       await expect(again({ since })).rejects.toMatchObject({ code: 'invalid_input' })
     }
   })
