@@ -91,6 +91,18 @@ test('after 7 days its rows are gone, and only they', async () => {
   expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
 })
 
+test('on the access lists of others its aliases are pending: nobody inherits its trust', async () => {
+  const { acme, evil } = grid
+  await evil.agent('club', { visibility: 'public', accessPolicy: 'allow_list', accessList: ['front-desk'] })
+  const listed = () => rows(grid, 'SELECT alias, pending FROM agent_access WHERE account_id = ?', [evil.id])
+  expect(await listed()).toEqual([{ alias: 'front-desk', pending: 0 }])
+  await deleteAccount(acme.store, { name: 'Acme' })
+  grid.clock.now += 7 * day
+  await sweep(grid.store)
+
+  expect(await listed()).toEqual([{ alias: 'front-desk', pending: 1 }])
+})
+
 test('tasks that wait for its agents fail, and what it has sent to others goes with it', async () => {
   const { acme, evil, alice, store } = grid
   const desk = await evil.agent('desk', { visibility: 'public' })

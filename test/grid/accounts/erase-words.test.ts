@@ -76,6 +76,8 @@ test('in the accounts of others its messages, its results and what their guardra
   const send = (message: string) => callTool(grid, baker.key, 'send_message', { to: 'desk', message })
   expect((await send(`a ${word} with nutmeg`)).code).toBeUndefined()
   expect((await send(`${word} ${secret}`)).code).toBe('guardrail_blocked')
+  const ofAlice = { to: 'desk', message: `a recipe of ${secret}` }
+  expect((await callTool(grid, grid.alice.key, 'send_message', ofAlice)).code).toBe('guardrail_blocked')
   await grid.store.drained()
   expect(await tablesWith(grid, word)).toEqual(expect.arrayContaining(['artifacts', 'messages', 'verdicts']))
 
@@ -84,8 +86,11 @@ test('in the accounts of others its messages, its results and what their guardra
   expect(await tablesWith(grid, word)).toEqual([])
   expect(counts).toMatchObject({ messages: 2, artifacts: 1, verdicts: 1, 'verdicts of others': 1 })
   // The case of what was blocked stays without its text: it belongs to the other account.
-  expect(await rows(grid, 'SELECT action, content FROM verdicts WHERE account_id = ?', [evil.id]))
-    .toEqual([{ action: 'blocked', content: null }])
+  expect(await rows(grid, 'SELECT sender_alias, content FROM verdicts WHERE account_id = ? ORDER BY 1', [evil.id]))
+    .toEqual([{ sender_alias: 'alice', content: expect.stringContaining('recipe') }, {
+      sender_alias: 'baker',
+      content: null,
+    }])
   expect((await callTool(grid, desk.key, 'read_messages')).text).toEqual([])
 })
 

@@ -188,6 +188,16 @@ test('a reason is not empty and has at most 1,000 characters', async () => {
   await refuseOne(ann, 'x'.repeat(1_000))
 })
 
+test('a form that sends the text back as it was is no edit', async () => {
+  await send('pay 100')
+  const { id, hash } = await waiting(ann)
+  await approve(ann, { id, hash, text: 'pay 100' })
+
+  const [message] = await read(grid.bob)
+  expect(message).toMatchObject({ message: 'pay 100' })
+  expect(message.edited).toBeUndefined()
+})
+
 test('an edit passes the checks of a text', async () => {
   await send()
   const { id, hash } = await waiting(ann)

@@ -82,6 +82,22 @@ onEachDatabase((open) => {
     expect((await page(parts[0].part_id, 18_000)).code).toBe('invalid_input')
   })
 
+  test('a file that is text is paged as text, without cutting a character', async () => {
+    for (
+      const text of ['ä'.repeat(9_000), `x${'ä'.repeat(9_000)}`, `${'🙂'.repeat(5_000)}`, `xy${'🙂'.repeat(5_000)}`]
+    ) {
+      const raw = { raw: Buffer.from(text).toString('base64url'), mediaType: 'text/plain', filename: 'a.txt' }
+      await deliver([{ text: 'see' }, raw])
+      const [{ parts }] = (await callTool(grid, grid.bob.key, 'read_messages')).text
+      const { part_id } = parts.find(({ kind }: { kind: string }) => kind === 'raw')
+      const { text: first } = await callTool(grid, grid.bob.key, 'read_part', { part_id, offset: 0 })
+
+      expect(first.base64).toBeUndefined()
+      expect(text.startsWith(first.text)).toBe(true)
+      expect(await wholePart(part_id)).toBe(text)
+    }
+  })
+
   test('only its sender and its recipients have a part: others are told that there is none', async () => {
     const carol = await grid.acme.agent('carol')
     await deliver([{ text: 'x' }, { data: 'd'.repeat(20_000) }])
