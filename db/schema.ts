@@ -442,12 +442,12 @@ export const approvalRules = sqliteTable('approval_rules', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   name: text('name').notNull(),
-  /** `any`: every agent, also of other accounts. `strangers`: agents and people of other accounts. */
-  fromKind: text('from_kind', { enum: ['agent', 'any', 'strangers', 'people', 'remote'] }).notNull(),
+  /** `any`: every agent, also of other accounts. `external`: agents and people of other accounts. */
+  fromKind: text('from_kind', { enum: ['agent', 'any', 'external', 'people', 'remote'] }).notNull(),
   /** With the kind `agent`: its id. */
   fromId: text('from_id'),
   /** `any`: also people and channels. */
-  toKind: text('to_kind', { enum: ['agent', 'any', 'strangers', 'people', 'remote', 'channel'] }).notNull(),
+  toKind: text('to_kind', { enum: ['agent', 'any', 'external', 'people', 'remote', 'channel'] }).notNull(),
   /** With the kinds `agent` and `channel`: its id. */
   toId: text('to_id'),
   condition: text('condition', { enum: ['always', 'finding', 'parts'] }).notNull(),
@@ -711,7 +711,7 @@ export const deliveries = sqliteTable('deliveries', {
   /** When a waiting read or stream was woken for it; null if none was waiting, or a read took it first. */
   wokenAt: integer('woken_at'),
   /** The sender, if it is an agent of another account, or was moved to one: the recipient may write back to it. */
-  strangerId: text('stranger_id'),
+  externalId: text('stranger_id'),
   /** The text, if a guardrail of the recipient redacted it for this delivery alone; otherwise that of the message. */
   body: text('body'),
   /** The A2A fields in the same way, as a whole. Then the parts of the message are not for this recipient. */
@@ -736,7 +736,7 @@ export const deliveries = sqliteTable('deliveries', {
   // Messages that were released and then leased again. They are few, and the newest lease may be among them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_lease').on(t.accountId, t.leaseId).where(sql`lease_id IS NOT NULL`),
-  index('deliveries_stranger').on(t.accountId, t.agentId, t.strangerId).where(sql`stranger_id IS NOT NULL`),
+  index('deliveries_stranger').on(t.accountId, t.agentId, t.externalId).where(sql`stranger_id IS NOT NULL`),
   // What needs a person: messages that come back again and again, and those that cannot be delivered.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
   index('deliveries_expire').on(t.expiresAt).where(sql`state = 'unread' AND expires_at IS NOT NULL`),

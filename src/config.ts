@@ -14,7 +14,7 @@ export interface Config extends Values {
   /** An origin without a trailing slash. */
   readonly appUrl: string
   /** A fifth of `unreadPerInbox`: other accounts cannot fill an inbox so far that its own account cannot write to it. */
-  readonly strangerUnreadPerInbox: number
+  readonly externalUnreadPerInbox: number
 }
 
 /** The settings are invalid. The message names every invalid variable and its format. */
@@ -23,12 +23,13 @@ export class ConfigError extends Error {}
 /** Read and validate the settings. Throws one `ConfigError` for all invalid ones. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const errors: string[] = []
-  function read({ variable, description, format, schema, isSecret }: Setting<unknown>): unknown {
-    const result = schema.safeParse(env[variable] || undefined)
+  function read({ variable, formerly, description, format, schema, isSecret }: Setting<unknown>): unknown {
+    const name = env[variable] || !formerly || !env[formerly] ? variable : formerly
+    const result = schema.safeParse(env[name] || undefined)
     if (result.success) return result.data
     // A URL may contain a password.
-    const given = isSecret ? 'its current value' : `"${env[variable]!.replace(/\/\/.*@/, '//…@')}"`
-    errors.push(`${variable} must be ${format}, not ${given}. ${description}`)
+    const given = isSecret ? 'its current value' : `"${env[name]!.replace(/\/\/.*@/, '//…@')}"`
+    errors.push(`${name} must be ${format}, not ${given}. ${description}`)
   }
 
   const values = Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, read(setting)])) as Values
@@ -52,7 +53,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     ...values,
     baseUrl,
     appUrl: values.appUrl ?? baseUrl,
-    strangerUnreadPerInbox: Math.ceil(values.unreadPerInbox / 5),
+    externalUnreadPerInbox: Math.ceil(values.unreadPerInbox / 5),
   })
 }
 

@@ -11,7 +11,7 @@ test('without settings the grid listens on loopback and stores durably in a loca
     appUrl: 'http://localhost:8787',
     databaseUrl: 'file:./data/grid.db',
     durability: 'full',
-    strangerUnreadPerInbox: 2_000,
+    externalUnreadPerInbox: 2_000,
     trustedProxies: [],
     reservedAliases,
     allowedOrigins: ['*'],
@@ -26,6 +26,13 @@ test('an issuer where strangers have users never vouches for addresses', () => {
   expect(readConfig({ ...env, OIDC_ISSUER: 'https://login.corp.example' }).oidcTrustedDomains)
     .toEqual(['corp.example', 'acme.example'])
   expect(() => readConfig(common)).toThrow(/strangers have users there/)
+})
+
+test('a setting that was renamed is read under its old name, unless the new one is set', () => {
+  const old = { STRANGER_MESSAGES_PER_DAY: '3' }
+  expect(readConfig(old).externalMessagesPerDay).toBe(3)
+  expect(readConfig({ ...old, EXTERNAL_MESSAGES_PER_DAY: '4' }).externalMessagesPerDay).toBe(4)
+  expect(() => readConfig({ STRANGER_MESSAGES_PER_DAY: 'many' })).toThrow(/^STRANGER_MESSAGES_PER_DAY must be/)
 })
 
 test('an email server needs a sender address', () => {

@@ -251,7 +251,7 @@ const texts: Record<string, string[]> = {
   alias: names,
   agent: agents,
   agentId: agents,
-  stranger: agents,
+  external: agents,
   // A time, too.
   from: [...agents, '0'],
   to: agents,
@@ -364,7 +364,7 @@ const others: Record<string, InValue[]> = {
   ...{ above: [0], turns: [1], counted: [1] },
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ megabytesPerDay: [0], retentionDays: [0] },
-  ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
+  ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], externalMessagesPerDay: [0] },
   messageReplies: [1],
   callersWait: ['yes'],
   ...{

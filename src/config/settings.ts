@@ -25,6 +25,8 @@ import {
 
 export interface Setting<T> extends Value<T> {
   variable: string
+  /** Another name of the variable, which is read where the first is not set. */
+  formerly?: string
   /** For people. Printed if the value is invalid. */
   description: string
   /** What is used without a value, in words, where the schema has no default. */
@@ -37,9 +39,10 @@ function setting<T>(
   variable: string,
   description: string,
   value: Value<T>,
-  { fallback = 'none', isSecret = false } = {},
+  { fallback = 'none', isSecret = false, formerly }: Partial<Pick<Setting<T>, 'fallback' | 'isSecret' | 'formerly'>> =
+    {},
 ): Setting<T> {
-  return { variable, description, ...value, fallback, isSecret }
+  return { variable, description, ...value, fallback, isSecret, ...(formerly && { formerly }) }
 }
 
 /** The table. Its comments are shown where the program uses a setting. */
@@ -126,10 +129,11 @@ export const settings = {
     'Megabytes that the messages of one account may add to the database per day; 0 for any number.',
     wholeNumber(0, 1_000_000_000, 1_000),
   ),
-  strangerMessagesPerDay: setting(
-    'STRANGER_MESSAGES_PER_DAY',
+  externalMessagesPerDay: setting(
+    'EXTERNAL_MESSAGES_PER_DAY',
     'Messages that one account may send to one agent of another account per day; 0 for any number.',
     wholeNumber(0, 1_000_000_000, 2_000),
+    { formerly: 'STRANGER_MESSAGES_PER_DAY' },
   ),
   unreadPerInbox: setting(
     'UNREAD_PER_INBOX',

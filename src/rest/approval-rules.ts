@@ -13,7 +13,7 @@ import type { AccountStore } from '../store/account.ts'
 import { type Route, route, time } from './route.ts'
 
 const text = atMost(z.string(), 200)
-const end = 'an @alias, or any, strangers (of other accounts), people, remote'
+const end = 'an @alias, or any, external (of other accounts), people, remote'
 const settings = {
   condition: z.enum(conditions).optional(),
   guardrail: text.nullable().optional().describe('With the condition finding: its id or name; null for any'),

@@ -128,7 +128,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
     to: '@bob',
     deciders: ['ann@acme.example'],
   })
-  await createApprovalRule(acme.store, { name: 'From outside', from: 'strangers', to: 'any', enabled: false })
+  await createApprovalRule(acme.store, { name: 'From outside', from: 'external', to: 'any', enabled: false })
   await sendMessage(alice, { to: '@bob', text: 'Please let this pass.' })
   await approveOne(owner)
   await sendMessage(alice, { to: '@bob', text: 'Please refuse this.' })

@@ -22,7 +22,7 @@ import {
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/sql.ts'
-import { strangersPerHour } from '../messaging/quota.ts'
+import { externalPerHour } from '../messaging/quota.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { endAgent } from './end-agent.ts'
 import { findProgram } from './find-agent.ts'
@@ -58,7 +58,7 @@ export interface NewAgent {
 }
 
 /** Of the token of a remote agent that is public. */
-export const strangersShare = `Together they may send at most ${strangersPerHour} messages an hour.`
+export const externalShare = `Together they may send at most ${externalPerHour} messages an hour.`
 
 /** Create an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
 export async function createAgent(
@@ -87,7 +87,7 @@ export async function createAgent(
   const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
   const isCleaned = agent.description !== (input.description ?? '') || areCleaned(input.skills ?? [])
   const isShared = agent.visibility === 'public' && input.remoteToken !== undefined
-  const note = isShared && { note: `Agents of other accounts spend the remoteToken too. ${strangersShare}` }
+  const note = isShared && { note: `Agents of other accounts spend the remoteToken too. ${externalShare}` }
   const created = { agent, apiKey: key.key, ...(isCleaned && sanitized), ...note }
 
   return await retryOnConflict(async () => {

@@ -46,8 +46,8 @@ function isTo({ toKind, toId }: ActiveApprovalRule, candidate: Candidate): boole
   return toKind === 'agent' ? isOwnRecipient && candidate.toId === toId : isOfKind(toKind, isOwnRecipient, toType)
 }
 
-function isOfKind(kind: 'strangers' | 'people' | 'remote', isOwn: boolean, type?: AgentType): boolean {
-  if (kind === 'strangers') return !isOwn
+function isOfKind(kind: 'external' | 'people' | 'remote', isOwn: boolean, type?: AgentType): boolean {
+  if (kind === 'external') return !isOwn
   return isOwn && type === (kind === 'people' ? 'human' : 'a2a')
 }
 

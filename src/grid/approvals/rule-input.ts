@@ -8,7 +8,7 @@ import type { ApprovalRule } from '../../store/account/approval-rules.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { findGuardrail } from '../guardrails/list-guardrails.ts'
 
-export const senderKinds = ['any', 'strangers', 'people', 'remote'] as const
+export const senderKinds = ['any', 'external', 'people', 'remote'] as const
 export const conditions = ['always', 'finding', 'parts'] as const
 export const maxDeciders = 20
 export const maxExpiryHours = 7 * 24
@@ -80,15 +80,20 @@ function nameOf(text: string, id: string, rules: readonly ApprovalRule[]): strin
   return name
 }
 
+/** The kind that a caller names. `strangers` is what `external` was called. */
+function kindOf(end: string): typeof senderKinds[number] | undefined {
+  return senderKinds.find((kind) => kind === (end === 'strangers' ? 'external' : end))
+}
+
 async function senderOf(account: AccountStore, from: string): Promise<Pick<ApprovalRule, 'fromKind' | 'fromId'>> {
-  const kind = senderKinds.find((kind) => kind === from)
+  const kind = kindOf(from)
   if (kind) return { fromKind: kind, fromId: null }
   if (!from.startsWith('@')) throw notAnEnd('from', `an @alias, ${senderKinds.join(', ')}`)
   return { fromKind: 'agent', fromId: (await findAgent(account, from, 'from')).id }
 }
 
 async function recipientOf(account: AccountStore, to: string): Promise<Pick<ApprovalRule, 'toKind' | 'toId'>> {
-  const kind = senderKinds.find((kind) => kind === to)
+  const kind = kindOf(to)
   if (kind) return { toKind: kind, toId: null }
   if (to.startsWith('@')) return { toKind: 'agent', toId: (await findAgent(account, to, 'to')).id }
   if (!to.startsWith('#')) throw notAnEnd('to', `an @alias, a #channel, ${senderKinds.join(', ')}`)

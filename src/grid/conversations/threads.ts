@@ -124,8 +124,8 @@ function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | 
       ...{ id, alias, isForeign: isMoved === 1, isDeleted: isDeleted === 1 && isMoved === 0 },
     }))
   const named = kind === 'pair' ? key.split(' ') : [key.slice(0, key.indexOf('/'))]
-  const stranger = named.find((id) => id !== '' && !own.some((agent) => agent.id === id))
-  if (stranger === undefined || preview === null) return own
-  const alias = preview.fromAgentId === stranger ? preview.fromAlias : preview.recipient.replace(/^@/, '')
-  return [own[0], { id: stranger, alias, isForeign: true, isDeleted: false }].filter((agent) => agent !== undefined)
+  const external = named.find((id) => id !== '' && !own.some((agent) => agent.id === id))
+  if (external === undefined || preview === null) return own
+  const alias = preview.fromAgentId === external ? preview.fromAlias : preview.recipient.replace(/^@/, '')
+  return [own[0], { id: external, alias, isForeign: true, isDeleted: false }].filter((agent) => agent !== undefined)
 }

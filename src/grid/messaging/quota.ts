@@ -19,20 +19,20 @@ export const nearlyUsed = 0.8
 const fullInboxRetrySeconds = minute / second
 
 /** What all agents of other accounts together may send in an hour to a remote agent whose token they spend. */
-export const strangersPerHour = 60
+export const externalPerHour = 60
 
 type Target = Pick<Recipient, 'label' | 'inbox'>
 
 /** The quotas of a send, which its unit checks. */
 export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxAddress): Quotas {
-  const isStranger = inbox?.home !== undefined
-  const maxUnread = !inbox ? 0 : isStranger ? config.strangerUnreadPerInbox : config.unreadPerInbox
+  const isExternal = inbox?.home !== undefined
+  const maxUnread = !inbox ? 0 : isExternal ? config.externalUnreadPerInbox : config.unreadPerInbox
   return {
     day: startOfDay(now()),
-    receiver: isStranger ? inbox.agentId : null,
+    receiver: isExternal ? inbox.agentId : null,
     messagesPerDay: config.messagesPerDay,
     bytesPerDay: config.megabytesPerDay * megabyte,
-    strangerMessagesPerDay: config.strangerMessagesPerDay,
+    externalMessagesPerDay: config.externalMessagesPerDay,
     maxUnread,
     nearlyFull: Math.ceil(nearlyUsed * maxUnread),
   }
@@ -41,7 +41,7 @@ export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxA
 export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }: Target): Promise<void> {
   const { deps: { now }, read } = account
   const quotas = { ...quotasOf(account, inbox), ...await limitsOf(account) }
-  const { account: { messages, bytes }, toStranger } = await read.usage.of(quotas.day, quotas.receiver)
+  const { account: { messages, bytes }, toExternal } = await read.usage.of(quotas.day, quotas.receiver)
   if (isReached(messages, quotas.messagesPerDay)) {
     const { messagesPerDay } = quotas
     const what = `This account has sent ${count(messagesPerDay, 'message')} today, its daily limit.`
@@ -52,11 +52,11 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
     const what = `The messages of this account took ${megabytesPerDay} MB today, the daily limit.`
     throw exceeded('megabytes_per_day', megabytesPerDay, secondsToTomorrow(now()), what)
   }
-  if (isReached(toStranger, quotas.strangerMessagesPerDay)) {
-    const { strangerMessagesPerDay } = quotas
-    const sent = count(strangerMessagesPerDay, 'message')
+  if (isReached(toExternal, quotas.externalMessagesPerDay)) {
+    const { externalMessagesPerDay } = quotas
+    const sent = count(externalMessagesPerDay, 'message')
     const what = `This account has sent ${sent} to ${label} today, the daily limit for an agent of another account.`
-    throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, secondsToTomorrow(now()), what)
+    throw exceeded('external_messages_per_day', externalMessagesPerDay, secondsToTomorrow(now()), what)
   }
   await refuseFullInbox(account, { inbox, label })
 }
@@ -74,7 +74,7 @@ export async function refuseFullInbox(account: AccountStore, { inbox, label }: T
 
 /** Inboxes of the account that are nearly full, or refuse messages of other accounts, the fullest first. */
 export async function fullInboxes(account: AccountStore) {
-  const { strangerUnreadPerInbox: fullForOthers, unreadPerInbox: max } = account.deps.config
+  const { externalUnreadPerInbox: fullForOthers, unreadPerInbox: max } = account.deps.config
   if (max === 0) return []
   const nearlyFull = Math.ceil(nearlyUsed * max)
   return await account.read.attention.full({ max, nearlyFull, fullForOthers, day: startOfDay(account.deps.now()) })
@@ -142,18 +142,18 @@ export function spentTokenPart(
   { label, id: to }: Recipient,
   message: NewMessage,
 ): SendPart {
-  const spent = { to, id: message.id, since: message.at - hour, max: strangersPerHour }
+  const spent = { to, id: message.id, since: message.at - hour, max: externalPerHour }
   return {
     preconditions: [change.spentTokens.requireRoom(spent)],
     statements: [change.spentTokens.count(to, message)],
     needsMessage: true,
     async refuse() {
       const now = deps.now()
-      const first = await read.spentTokens.blockedSince({ to, since: now - hour, max: strangersPerHour })
+      const first = await read.spentTokens.blockedSince({ to, since: now - hour, max: externalPerHour })
       if (first === undefined) return
       const what =
-        `Agents of other accounts have sent ${strangersPerHour} messages to ${label} in the last hour, its limit.`
-      throw exceeded('stranger_messages_per_hour', strangersPerHour, Math.ceil((first + hour - now) / second), what)
+        `Agents of other accounts have sent ${externalPerHour} messages to ${label} in the last hour, its limit.`
+      throw exceeded('external_messages_per_hour', externalPerHour, Math.ceil((first + hour - now) / second), what)
     },
   }
 }

@@ -41,7 +41,7 @@ export async function turnPart(
   if (type !== 'agent' || isInTaskAlone) return {}
   await refuseBeyondHops(account, sender, recipient, message)
 
-  // A stranger could guess the id of a conversation, so it names one only within the account.
+  // An agent of another account could guess the id of a conversation, so it names one only within the account.
   const name = inbox?.home === undefined ? contextId ?? conversationId : null
   const named = name === null ? null : keyOfId(name)
   const answered = replyFrom === null || replyFrom === alias ? null : replyToMessageId

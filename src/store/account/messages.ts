@@ -75,7 +75,7 @@ const countTrial = statement(`
 const deliverDirect = traffic(deliver({ account: ':toAccount', agent: ':to' }, `messages WHERE ${isStored}`, {
   state: `iif(:isInTaskAlone, 'task', 'unread')`,
   read_at: 'iif(:isInTaskAlone, :at, NULL)',
-  stranger_id: ':stranger',
+  stranger_id: ':external',
   task_id: ':task',
   expires_at: ':expiresAt',
 }))
@@ -159,7 +159,7 @@ export const messages = {
           isInTaskAlone,
           toAccount: home ?? account.accountId,
           to: agentId,
-          stranger: home === undefined ? null : from,
+          external: home === undefined ? null : from,
           chars: lengthOf(message),
           task: taskId,
           expiresAt,

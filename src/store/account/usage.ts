@@ -15,7 +15,7 @@ export interface Quotas {
   receiver: string | null
   messagesPerDay: number
   bytesPerDay: number
-  strangerMessagesPerDay: number
+  externalMessagesPerDay: number
   /** Of the inbox that it goes to; 0 for a channel. */
   maxUnread: number
   /** From this number of unread messages on, receipts within the account say how full the inbox is. */
@@ -30,14 +30,14 @@ export interface FullInbox {
   refused: number
 }
 
-/** The counts of the day that a message adds to: of the account, and of what it sent to a stranger. */
+/** The counts of the day that a message adds to: of the account, and of what it sent to an agent of another account. */
 const ofDay = `usage.account_id = :account AND usage.day = :day AND usage.subject IN ('', :receiver)`
 
 export const isWithinDay = `NOT EXISTS (
   SELECT 1 FROM usage WHERE ${ofDay} AND iif(usage.subject = '',
     ${ownLimit('messagesPerDay', ':messagesPerDay')} BETWEEN 1 AND usage.messages
       OR ${ownLimit('megabytesPerDay', ':bytesPerDay')} BETWEEN 1 AND usage.bytes,
-    :strangerMessagesPerDay BETWEEN 1 AND usage.messages))`
+    :externalMessagesPerDay BETWEEN 1 AND usage.messages))`
 
 export const hasRoom = `NOT :maxUnread BETWEEN 1 AND ${unreadOf(':to', ':toAccount')}`
 
@@ -74,7 +74,7 @@ export const usage = {
       const rows = await account.all(used, { day, receiver })
       const ofSubject = (subject: string | null): Used =>
         rows.find((row) => row.subject === subject) ?? { messages: 0, bytes: 0 }
-      return { account: ofSubject(''), toStranger: ofSubject(receiver).messages }
+      return { account: ofSubject(''), toExternal: ofSubject(receiver).messages }
     }
     return {
       of,

@@ -59,14 +59,6 @@ function fields(text: string): Record<string, string> {
   )
 }
 
-/** Stored words by those of the archive. Other words are the same in both. */
-function words(storedByArchived: Readonly<Record<string, string>>): Conversion {
-  return {
-    toArchive: (stored) => inverse(storedByArchived)[stored] ?? stored,
-    fromArchive: (archived) => storedByArchived[archived] ?? archived,
-  }
-}
-
 /** Stored keys of JSON by those of the archive, at every depth. */
 function keys(storedByArchived: Readonly<Record<string, string>>): Conversion {
   const renamed = (text: string, names: Readonly<Record<string, string>>) => {
@@ -104,7 +96,6 @@ export function conditionOf({ table, accounts = [], where = '1' }: ArchivedTable
 }
 
 const sender = ['sender_account_id']
-const external = words({ external: 'strangers' })
 
 /** Messages whose texts the reader of the archive may not read: their public ids. */
 const hidden = '(SELECT id FROM temp.hidden_messages)'
@@ -275,7 +266,6 @@ export const archivedTables: readonly ArchivedTable[] = [
     table: 'approval_rules',
     fields: fields(`id name from_kind from_id to_kind to_id condition guardrail_id media_type min_bytes deciders
       expires_ms is_enabled:enabled is_risky created_at updated_at`),
-    convert: { from_kind: external, to_kind: external },
   },
   {
     record: 'message',

@@ -17,7 +17,7 @@ const account = `iif(${isOwn}, m.account_id, d.account_id)`
 const hasBeenIn = (account: string, agent: string) =>
   `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = ${account} AND agents.id = ${agent})`
 const sender = `iif(${hasBeenIn(account, 'm.from_agent_id')}, '', m.from_agent_id)`
-const stranger = `iif(${isOwn} AND NOT ${hasBeenIn('m.account_id', 'd.agent_id')}, d.agent_id, ${sender})`
+const external = `iif(${isOwn} AND NOT ${hasBeenIn('m.account_id', 'd.agent_id')}, d.agent_id, ${sender})`
 const pair = `iif(m.from_agent_id < d.agent_id,
     m.from_agent_id || ' ' || d.agent_id, d.agent_id || ' ' || m.from_agent_id)`
 /** The messages that are `chosen`, a condition on `messages AS m`, once for each account that shows them. */
@@ -27,7 +27,7 @@ export const places = (chosen: string) => `
       CASE WHEN m.channel_id IS NOT NULL THEN 'channel'
         WHEN m.conversation_id IS NOT NULL THEN 'conversation' ELSE 'pair' END AS kind,
       CASE WHEN m.channel_id IS NOT NULL THEN m.channel_id
-        WHEN m.conversation_id IS NOT NULL THEN ${stranger} || '/' || m.conversation_id ELSE ${pair} END AS key,
+        WHEN m.conversation_id IS NOT NULL THEN ${external} || '/' || m.conversation_id ELSE ${pair} END AS key,
       m.type, iif(${isOwn}, m.from_agent_id, '@' || m.from_alias) AS source,
       CASE WHEN m.channel_id IS NOT NULL THEN m.channel_id
         WHEN ${account} = d.account_id THEN d.agent_id ELSE m.recipient END AS target
@@ -90,7 +90,7 @@ export function placing(name: string, chosen: string): Query<Row>[] {
       SELECT ${account} AS account_id, iif(side.n = 1, d.agent_id, m.from_agent_id) AS agent_id,
         iif(side.n = 1, d.seq, 0) AS delivery_seq, iif(side.n <> 1 AND m.type = 'human', m.seq, 0) AS answered_seq,
         iif(m.conversation_id IS NULL, 'pair', 'conversation') AS kind,
-        iif(m.conversation_id IS NULL, ${pair}, ${stranger} || '/' || m.conversation_id) AS key
+        iif(m.conversation_id IS NULL, ${pair}, ${external} || '/' || m.conversation_id) AS key
       FROM messages AS m
       JOIN deliveries AS d ON d.message_id = m.id AND d.sender_account_id = m.account_id
       CROSS JOIN (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2) AS side

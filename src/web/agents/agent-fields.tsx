@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Form fields that the pages of new and existing agents share. */
 import { GridError } from '../../errors.ts'
-import { maxAccessList, maxDescriptionLength, strangersShare } from '../../grid/agents/agents.ts'
+import { externalShare, maxAccessList, maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { Checkbox, ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
 import type { AccessPolicy, AgentType, CallersWait, ProgramType, Visibility } from '../../store/account/agents.ts'
 import { readChoice } from '../forms.tsx'
@@ -159,7 +159,7 @@ export function RemoteFields({ stored, hasToken }: AgentFieldsProps & { hasToken
         hint={(hasToken
           ? 'A token is stored, encrypted. Enter another to replace it. It is never shown. '
           : 'The bearer token for its endpoint. Stored encrypted and never shown. ') +
-          `If the agent is public, agents of other accounts spend it too. ${strangersShare}`}
+          `If the agent is public, agents of other accounts spend it too. ${externalShare}`}
         isOptional
         autocomplete='new-password'
       />

@@ -53,7 +53,7 @@ export function RuleForm(
         name='to'
         label='Sent to'
         what='agent or channel'
-        end={rule?.to ?? 'strangers'}
+        end={rule?.to ?? 'external'}
         known={[...agents, ...channels]}
       />
       <ChoiceList

@@ -4,7 +4,7 @@ import type { ShownRule } from '../../grid/approvals/rules.ts'
 /** The kinds of senders and recipients, in the order of the form. */
 export const kinds = {
   any: 'any agent',
-  strangers: 'other accounts',
+  external: 'other accounts',
   people: 'people of the account',
   remote: 'remote agents',
 } as const

@@ -54,6 +54,16 @@ test('a rule is listed with names, in the order of making', async () => {
   ])
 })
 
+test('agents of other accounts are external, and their old word is still read', async () => {
+  await make({ name: 'old', from: 'strangers', to: 'any' })
+  await make({ name: 'new', from: 'any', to: 'external' })
+
+  expect(await listApprovalRules(acme)).toMatchObject([
+    { name: 'old', from: 'external', to: 'any' },
+    { name: 'new', from: 'any', to: 'external' },
+  ])
+})
+
 test.each<[string, Partial<RuleInput>, string]>([
   ['an unknown agent', { from: '@nobody-here' }, 'agent_not_found'],
   ['an agent of another account', { to: '@eve' }, 'agent_not_found'],

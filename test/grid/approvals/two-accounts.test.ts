@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 test('the account of the sender decides first, then that of the recipient', async () => {
   await hold(grid.acme.store)
-  await hold(grid.evil.store, { fromKind: 'strangers' })
+  await hold(grid.evil.store, { fromKind: 'external' })
   const { message_id } = await send()
   expect(await heldMessages(ed)).toEqual([])
 
@@ -40,7 +40,7 @@ test('the account of the sender decides first, then that of the recipient', asyn
 })
 
 test('a rule of the account of the recipient holds it, and its sender learns neither who decides nor who refused it', async () => {
-  await hold(grid.evil.store, { fromKind: 'strangers' })
+  await hold(grid.evil.store, { fromKind: 'external' })
   const sent = await send()
   expect(sent.held.by).toEqual([])
   await refuseOne(ed, 'No offers')

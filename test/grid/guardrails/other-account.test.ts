@@ -10,7 +10,7 @@ let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
 beforeEach(async () => {
   providers = testProviders()
-  grid = await testGrid({ ...providers, env: { STRANGER_MESSAGES_PER_DAY: '3' } })
+  grid = await testGrid({ ...providers, env: { EXTERNAL_MESSAGES_PER_DAY: '3' } })
   await grid.evil.agent('desk', { visibility: 'public' })
 })
 

@@ -71,7 +71,7 @@ onEachDatabase((open) => {
   })
 
   test("a stranger's inbox takes a number of messages of one account", async () => {
-    grid = await open({ env: { STRANGER_MESSAGES_PER_DAY: '2' } })
+    grid = await open({ env: { EXTERNAL_MESSAGES_PER_DAY: '2' } })
     await grid.acme.agent('desk', { visibility: 'public' })
     await grid.acme.agent('shop', { visibility: 'public' })
     const mallory = await grid.evil.agent('mallory')
@@ -153,7 +153,7 @@ onEachDatabase((open) => {
   })
 
   test('a refused send counts nothing, and 0 switches a quota off', async () => {
-    const off = { MESSAGES_PER_DAY: '0', MEGABYTES_PER_DAY: '0', STRANGER_MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' }
+    const off = { MESSAGES_PER_DAY: '0', MEGABYTES_PER_DAY: '0', EXTERNAL_MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' }
     grid = await open({ env: { ...off, AGENTS_PER_ACCOUNT: '0' } })
 
     for (let n = 0; n < 5; n++) expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 const rules = () => grid.acme.store.read.approvalRules.list()
-const filled = { name: 'Payments', fromKind: 'any', toKind: 'strangers', expiresInHours: '24', enabled: 'on' }
+const filled = { name: 'Payments', fromKind: 'any', toKind: 'external', expiresInHours: '24', enabled: 'on' }
 const make = (fields: Record<string, string>) => annsBrowser.submit(`${list}/new`, { ...filled, ...fields })
 
 test('a rule is made, listed in words, changed and deleted; the log has each', async () => {
@@ -43,7 +43,7 @@ test('a rule is made, listed in words, changed and deleted; the log has each', a
 
 test('each condition is made by the form', async () => {
   const { id } = await createGuardrail(grid.acme.store, { name: 'keys', provider: 'pii' })
-  const finding = await make({ condition: 'finding', guardrail: id, fromKind: 'strangers', toKind: 'people' })
+  const finding = await make({ condition: 'finding', guardrail: id, fromKind: 'external', toKind: 'people' })
   expect(finding.text).toContain('Messages from other accounts to people of the account, if keys objects')
 
   const parts = await make({ name: 'Files', condition: 'parts', mediaType: 'Image/', minBytes: '1000' })
