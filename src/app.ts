@@ -182,6 +182,6 @@ function isRpcPath(path: string): boolean {
 export { metricsOnly } from './rest/metrics.ts'
 
 /** The requests of the worker that are written as a door writes its answers. */
-export function lineAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {
+export function outboxAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {
   return { push: pushAttempt(store) }
 }

@@ -115,15 +115,15 @@ const exchange = {
   contextId: 'a context of acme',
   taskId: 'a task of acme',
 }
-const line = { kind: 'inbox' as const, agent: robot.id, id: grid.alice.id, hold: 'a hold of acme' }
+const outbox = { kind: 'inbox' as const, agent: robot.id, id: grid.alice.id, claim: 'a claim of acme' }
 await owner.store.write([
-  ...owner.store.change.remoteAgents.putExchange(
+  ...owner.store.change.remoteAgents.putRemoteTask(
     robot.id,
     { ...exchange, state: 'input-required', dueAt: 0, error: null, sends: 1, sentAt: 1 },
     grid.clock.now,
   ),
   { sql: 'UPDATE remote_senders SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
-  owner.store.change.remoteAgents.hold(line, 'a process', grid.clock.now),
+  owner.store.change.remoteAgents.claim(outbox, 'a process', grid.clock.now),
 ])
 const push = { id: newId(), configId: 'a webhook of acme', url: 'https://acme.example/hook', scheme: null }
 await owner.store.write([
@@ -135,8 +135,8 @@ await owner.store.write([
   ),
   { sql: 'UPDATE task_push_configs SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
   { sql: "UPDATE tasks SET repeat_hash = 'a hash of acme' WHERE account_id = ?", args: [owner.id] },
-  owner.store.change.remoteAgents.hold(
-    { kind: 'push', agent: foreign['agent id'], id: push.id, hold: 'a hold of acme' },
+  owner.store.change.remoteAgents.claim(
+    { kind: 'push', agent: foreign['agent id'], id: push.id, claim: 'a claim of acme' },
     'a process',
     grid.clock.now,
   ),
@@ -176,8 +176,8 @@ const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
 await owner.store.write([
   owner.store.change.webhooks.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
   ...owner.store.change.webhooks.tell(webhook, newId(), grid.clock.now),
-  owner.store.change.remoteAgents.hold(
-    { kind: 'webhook', agent: webhook, id: webhook, hold: 'a webhook hold of acme' },
+  owner.store.change.remoteAgents.claim(
+    { kind: 'webhook', agent: webhook, id: webhook, claim: 'a webhook claim of acme' },
     'a process',
     grid.clock.now,
   ),
@@ -279,7 +279,7 @@ const texts: Record<string, string[]> = {
   repeatHash: ['a hash of acme'],
   refreshId: [String(grant.code_taken_by)],
   conversation: [pause.key, exchange.conversation],
-  hold: [line.hold],
+  claim: [outbox.claim],
   threads: numbers('thread_id').map((thread) => JSON.stringify([{ thread: Number(thread), after: 0, since: 0 }])),
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],

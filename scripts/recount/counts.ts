@@ -60,8 +60,8 @@ const recent = `(period_ms = ${hourMs} AND at > ${newestAt} - ${dayMs} OR period
 const sizeOf = (text: string) =>
   `octet_length(${text}) + 40 * (2 * length(${text}) - length(replace(${text}, '{', '')) - length(replace(${text}, '[', '')))`
 
-/** Only what is due and has something to send. A line that has nothing to send ends with its next attempt. */
-function dueLine(name: string, waiting: string): Count {
+/** Only what is due and has something to send. An outbox that has nothing to send ends with its next attempt. */
+function dueOutbox(name: string, waiting: string): Count {
   return {
     name,
     stored: `SELECT DISTINCT what, 'due' AS value FROM (${waiting}) WHERE due_at IS NOT NULL`,
@@ -339,27 +339,27 @@ export const counts: readonly Count[] = [
       FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
       WHERE ${isIndexed} AND d.body IS NOT NULL AND ${isAscii('d.body')}`),
   },
-  dueLine(
-    'due lines of messages to remote agents',
-    `SELECT d.account_id || ' ' || d.agent_id || ' ' || m.from_agent_id AS what, line.due_at
+  dueOutbox(
+    'due outboxes of messages to remote agents',
+    `SELECT d.account_id || ' ' || d.agent_id || ' ' || m.from_agent_id AS what, outbox.due_at
     FROM deliveries AS d JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
     JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
     JOIN messages AS m ON m.account_id = d.sender_account_id AND m.id = d.message_id
-    LEFT JOIN remote_senders AS line ON line.account_id = d.account_id AND line.agent_id = d.agent_id
-      AND line.sender_id IN ('', m.from_agent_id)
+    LEFT JOIN remote_senders AS outbox ON outbox.account_id = d.account_id AND outbox.agent_id = d.agent_id
+      AND outbox.sender_id IN ('', m.from_agent_id)
     WHERE d.state = 'unread'`,
   ),
-  dueLine(
-    'due lines of answers of remote agents',
+  dueOutbox(
+    'due outboxes of answers of remote agents',
     `SELECT account_id || ' ' || agent_id || ' ' || id AS what, due_at FROM remote_exchanges WHERE state = 'working'`,
   ),
-  dueLine(
-    'due lines of webhooks',
+  dueOutbox(
+    'due outboxes of webhooks',
     `SELECT webhooks.account_id || ' ' || webhooks.id AS what, due_at FROM webhooks
     JOIN webhook_events AS e ON e.account_id = webhooks.account_id AND e.webhook_id = webhooks.id`,
   ),
-  dueLine(
-    'due lines of push notifications of tasks',
+  dueOutbox(
+    'due outboxes of push notifications of tasks',
     `SELECT config.account_id || ' ' || config.id AS what, due_at FROM task_push_configs AS config
     JOIN tasks ON tasks.account_id = config.account_id AND tasks.id = config.task_id
     WHERE ended_at IS NULL AND generation > sent_n`,

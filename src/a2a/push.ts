@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Buffer } from 'node:buffer'
 import { GridError } from '../errors.ts'
-import type { LineAttempt } from '../grid/remote-agents/attempt.ts'
+import type { OutboxAttempt } from '../grid/remote-agents/attempt.ts'
 import { pushEvents, type PushNotice, type SendNotice } from '../grid/tasks/push-events.ts'
 import { newId } from '../lib/id.ts'
 import { minute, second } from '../lib/time.ts'
@@ -15,8 +15,8 @@ import { writeTask } from './codec.ts'
 const timeoutMs = 15 * second
 const jwtLifetimeMs = 5 * minute
 
-/** The requests of the lines of webhooks. */
-export function pushAttempt(store: Store): LineAttempt {
+/** The requests of the outboxes of webhooks. */
+export function pushAttempt(store: Store): OutboxAttempt {
   const signer = new Signer(store)
   const { config: { baseUrl }, now, safeStream } = store.deps
 

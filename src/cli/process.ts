@@ -2,7 +2,7 @@
 import { resolveTxt } from 'node:dns/promises'
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
-import { createApp, lineAttempts, metricsOnly } from '../app.ts'
+import { createApp, metricsOnly, outboxAttempts } from '../app.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
@@ -119,7 +119,7 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
   let worker: Worker | undefined
   try {
     // Before the first request: messages that a dead process had leased must be unread again.
-    worker = await startWorker(store, lineAttempts(store))
+    worker = await startWorker(store, outboxAttempts(store))
     const app = createApp(store)
     const listeners = [await listenOrFail((request, connection) => app.fetch(request, connection), deps.config, deps)]
     const { metrics, config: { host, metricsPort } } = deps

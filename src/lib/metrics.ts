@@ -12,7 +12,7 @@ export interface WaitingFigures {
   waitingSince: number | null
   leases: number
   /** Requests to servers outside that are due. */
-  dueLines: number
+  dueOutboxes: number
 }
 
 /** What is looked up when somebody asks. Times are milliseconds. */
@@ -93,7 +93,7 @@ export class Metrics {
     this.#unread.set(current.unread)
     this.#oldest.set(waitingSince === null ? 0 : Math.max(0, now - waitingSince) / second)
     this.#leases.set(current.leases)
-    this.#lines.set(current.dueLines)
+    this.#lines.set(current.dueOutboxes)
     this.#paused.set(current.pausedServers)
     this.#queue.set(current.waitingUnits)
     this.#delay.set(current.longestDelayMs / second)

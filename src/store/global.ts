@@ -12,7 +12,7 @@ import { notifications, turns } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
 import { figures } from './global/figures.ts'
 import { pulses } from './global/pulse.ts'
-import { remoteLines } from './global/remote-lines.ts'
+import { outboxes } from './global/outboxes.ts'
 import { taskNotices } from './global/task-notices.ts'
 import { traffic } from './global/traffic.ts'
 import { waits } from './global/waits.ts'
@@ -50,7 +50,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     publicAgents: publicAgents(db),
     figures: figures(db),
     pulses: pulses(db),
-    remoteLines: remoteLines(db),
+    outboxes: outboxes(db),
     webhooks: webhooks(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),

@@ -29,7 +29,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
   return {
     tasks: retention,
     contexts: retention,
-    'remote exchanges': retention,
+    'remote tasks': retention,
     verdicts: retention,
     'texts of blocked messages': 7 * day,
     // These first: what they belong to goes after them.

@@ -10,7 +10,7 @@ import { sendDigests, tellOfPauses } from './digests.ts'
 import { gridFollowers } from './followers.ts'
 import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
-import { type LineAttempts, RemoteLines } from './remote-lines.ts'
+import { type OutboxAttempts, Outboxes } from './outboxes.ts'
 import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
 import { tellWebhooks } from './webhooks.ts'
 
@@ -19,7 +19,7 @@ export interface Worker {
 }
 
 /** Recover leases, then follow the log and perform each duty until `stop`. `attempts`: the requests that doors write. */
-export async function startWorker(store: Store, attempts?: LineAttempts): Promise<Worker> {
+export async function startWorker(store: Store, attempts?: OutboxAttempts): Promise<Worker> {
   const stopping = new AbortController()
   const startedAt = store.deps.now()
   const leases = new LeaseRecovery(store)
@@ -27,14 +27,14 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
   await keepClock(store)
   await leases.start()
   const notifier = new PushNotifier(store)
-  const remoteLines = new RemoteLines(store, attempts)
+  const outboxes = new Outboxes(store, attempts)
   const { global: { pulses } } = store
 
   const duties: Duty[] = [
     { name: 'expiry', run: () => expireMessages(store, stopping.signal) },
     { name: 'held messages', run: () => expireHeldMessages(store, stopping.signal) },
     { name: 'tasks', run: () => failTasks(store, stopping.signal) },
-    { name: 'outboxes', run: () => remoteLines.run() },
+    { name: 'outboxes', run: () => outboxes.run() },
     { name: 'notices', run: () => notifier.run() },
     { name: 'digests', run: () => sendDigests(store, stopping.signal) },
     { name: 'pauses', run: () => tellOfPauses(store) },
@@ -88,7 +88,7 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
   let stopped: Promise<void> | undefined
   async function stop(): Promise<void> {
     stopping.abort()
-    await Promise.all([notifier.stop(), remoteLines.stop(), ...ends.map((end) => end())])
+    await Promise.all([notifier.stop(), outboxes.stop(), ...ends.map((end) => end())])
     await sweeping
     await leases.stop().catch((error) => store.deps.log.warn('The end of this process was not recorded', { error }))
   }

@@ -3,7 +3,7 @@ import { StreamResponse } from '@a2a-js/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { lineAttempts } from '../../src/app.ts'
+import { outboxAttempts } from '../../src/app.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
@@ -15,18 +15,18 @@ import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { claimAgents, signUpAs } from '../support/signup.ts'
 import { noticeInShort, startWebhook, type Webhook, type WebhookAnswer } from '../support/webhook.ts'
-import { TestLines } from '../support/lines.ts'
+import { TestOutboxes } from '../support/outboxes.ts'
 
 let grid: TestGrid
-let lines: TestLines
+let outboxes: TestOutboxes
 let hooks: Webhook[]
 beforeEach(async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-  lines = new TestLines(grid.store, lineAttempts(grid.store))
+  outboxes = new TestOutboxes(grid.store, outboxAttempts(grid.store))
   hooks = []
 })
 afterEach(async () => {
-  await lines.stop()
+  await outboxes.stop()
   await Promise.all(hooks.map((hook) => hook.close()))
   await grid.close()
 })
@@ -52,8 +52,8 @@ async function newTask(configuration: object = { returnImmediately: true }): Pro
 /** What is due after some time is sent. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
 }
 
 /** Bob reads the task and completes it, with chunks of a text first. */
@@ -491,7 +491,7 @@ test('checklist 15: a name that resolves to loopback at the attempt gets nothing
   const resolve = () => Promise.resolve(asked++ === 0 ? ['127.0.0.1'] : ['::1', '93.184.216.34'])
   const safeStream = createSafeStream({ config, log, ownPorts: new Set<number>(), resolve })
   Object.assign(grid.deps, { safeStream })
-  lines = new TestLines(grid.store, lineAttempts(grid.store))
+  outboxes = new TestOutboxes(grid.store, outboxAttempts(grid.store))
   const id = await newTask()
   await set10(id, { url: 'https://rebinding.example/hook' })
 
@@ -529,7 +529,7 @@ test('a receiver that hangs keeps no others waiting', async () => {
   const bob = storeOf(grid, grid.bob)
 
   for (const task of [id, ...tasks]) await updateTask(bob, { taskId: task, state: 'completed' })
-  await lines.run()
+  await outboxes.run()
 
   await waitFor('the others', () => others.every(({ taken }) => taken.length > 0))
   expect(others.map(shown)).toEqual(others.map(() => ['completed']))

@@ -12,7 +12,7 @@ import { followIdle } from '../support/idle.ts'
 import { callTool, gridPath, wireRequest } from '../support/mcp.ts'
 import { messageResult, remoteAgent, taskResult } from '../support/remote-agent.ts'
 import { callRest } from '../support/rest.ts'
-import { TestLines } from '../support/lines.ts'
+import { TestOutboxes } from '../support/outboxes.ts'
 
 const given = { trace: '0af7651916cd43dd8448eb211c80319c', parent: 'b7ad6b7169203331' }
 const traceparent = `00-${given.trace}-${given.parent}-01`
@@ -130,15 +130,15 @@ test('between accounts a message is linked: neither continues the trace of the o
 
 test('a remote agent of the account is told the trace, and its answer goes on with it', async () => {
   const remote = await remoteAgent(() => messageResult('42'))
-  const lines = new TestLines(grid.store)
+  const outboxes = new TestOutboxes(grid.store)
   const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
   await send(grid.alice.key, 'robot', 'What is 6 times 7?')
   grid.clock.now += second
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
   await read(grid.alice.key)
-  await lines.stop()
+  await outboxes.stop()
   await remote.close()
   const spans = await spansSent()
 
@@ -297,21 +297,21 @@ test('asking a remote agent what became of a message goes on with its trace', as
   const remote = await remoteAgent(({ method }) =>
     method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: '42' })
   )
-  const lines = new TestLines(grid.store)
+  const outboxes = new TestOutboxes(grid.store)
   const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
   await send(grid.alice.key, 'robot', 'What is 6 times 7?')
   for (let n = 0; n < 2; n++) {
     grid.clock.now += second
-    await lines.run()
-    await lines.settled()
+    await outboxes.run()
+    await outboxes.settled()
   }
-  await lines.stop()
+  await outboxes.stop()
   await remote.close()
   const spans = await spansSent()
 
   const [{ traceId }] = named(spans, 'send_message')
-  expect(named(spans, 'deliver exchange')).toMatchObject([{ traceId }])
+  expect(named(spans, 'deliver task')).toMatchObject([{ traceId }])
 })
 
 test('OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say whose spans they are', async () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type CurrentFigures, Metrics } from '../../src/lib/metrics.ts'
 
 const figures: CurrentFigures = {
-  ...{ now: 100_000, unread: 7, waitingSince: 98_000, leases: 3, dueLines: 4 },
+  ...{ now: 100_000, unread: 7, waitingSince: 98_000, leases: 3, dueOutboxes: 4 },
   ...{ waitingUnits: 5, pausedServers: 2, longestDelayMs: 1_500, databaseBytes: 8_192, backupAt: 40_000 },
 }
 

@@ -13,7 +13,7 @@ import { followIdle } from '../support/idle.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 import { type Answer, remoteAgent, taskResult } from '../support/remote-agent.ts'
 import { callRest } from '../support/rest.ts'
-import { TestLines } from '../support/lines.ts'
+import { TestOutboxes } from '../support/outboxes.ts'
 
 const token = 'a token for metrics'
 let grid: TestGrid
@@ -128,11 +128,11 @@ test('leases, requests that are due, attempts and failed commits are counted', a
   await setPaused(grid.acme.store, 'robot', true)
   expect(await due()).toBe(0)
   await setPaused(grid.acme.store, 'robot', false)
-  const lines = new TestLines(grid.store)
+  const outboxes = new TestOutboxes(grid.store)
   const step = async () => {
     grid.clock.now += minute
-    await lines.run()
-    await lines.settled()
+    await outboxes.run()
+    await outboxes.settled()
   }
   await step()
   answer = taskResult('t1', 'WORKING')
@@ -150,7 +150,7 @@ test('leases, requests that are due, attempts and failed commits are counted', a
   expect(valueOf(now, 'grid_leases')).toBe(1)
   // A group that fails is committed in parts, of which one fails again.
   expect(valueOf(now, 'grid_failed_commits_total')).toBeGreaterThan(0)
-  await lines.stop()
+  await outboxes.stop()
   await remote.close()
 
   /** As a scrape more than ten seconds later, of a new process of the same database. */

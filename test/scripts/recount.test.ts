@@ -29,7 +29,7 @@ beforeEach(async () => {
   await signUpAs(grid, 'tom@trial.example', 'on-trial')
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   await sendMessage(alice, { to: '#acme-channel', text: `The ${secret}, once` })
-  await withDueLines()
+  await withDueOutboxs()
   await hold(grid.acme.store)
   await sendMessage(alice, { to: '@bob', text: 'held' })
   await followLog(grid.store)
@@ -38,13 +38,13 @@ beforeEach(async () => {
 })
 
 /** Something that waits for each kind of server outside. */
-async function withDueLines(): Promise<void> {
+async function withDueOutboxs(): Promise<void> {
   const { acme, clock } = grid
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
   const robot = await acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example' })
   await sendMessage(alice, { to: '@robot', text: 'to a remote agent' })
   const { id } = await sendMessage(alice, { to: '@bob', text: 'as if a remote agent worked on it' })
-  await acme.store.write(acme.store.change.remoteAgents.putExchange(robot.id, {
+  await acme.store.write(acme.store.change.remoteAgents.putRemoteTask(robot.id, {
     ...{ id, conversation: '@alice', contextId: null, taskId: 'theirs', state: 'working', sends: 1, error: null },
     ...{ sentAt: clock.now, dueAt: clock.now },
   }, clock.now))
@@ -91,10 +91,10 @@ const faults: Record<string, string> = {
   'search terms of texts': 'DELETE FROM message_search WHERE rowid = 1',
   'search terms of texts that were changed for a recipient':
     "UPDATE deliveries SET body = body || ' more' WHERE body IS NOT NULL",
-  'due lines of messages to remote agents': 'DELETE FROM remote_senders',
-  'due lines of answers of remote agents': 'UPDATE remote_exchanges SET due_at = NULL',
-  'due lines of webhooks': 'UPDATE webhooks SET due_at = NULL',
-  'due lines of push notifications of tasks': 'UPDATE task_push_configs SET due_at = NULL',
+  'due outboxes of messages to remote agents': 'DELETE FROM remote_senders',
+  'due outboxes of answers of remote agents': 'UPDATE remote_exchanges SET due_at = NULL',
+  'due outboxes of webhooks': 'UPDATE webhooks SET due_at = NULL',
+  'due outboxes of push notifications of tasks': 'UPDATE task_push_configs SET due_at = NULL',
 }
 
 test('every count has a fault', () => expect(Object.keys(faults)).toEqual(counts.map(({ name }) => name)))

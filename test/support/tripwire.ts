@@ -81,7 +81,7 @@ export const allowedCrossAccountQueries = [
   'old contexts',
   'old contents of uploads',
   'old uploads',
-  'old remote exchanges',
+  'old remote tasks',
   'tasks without an answer',
   'tasks without news',
   'leases in flight',

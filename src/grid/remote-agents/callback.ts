@@ -22,10 +22,10 @@ function tokenOf(secret: string, message: string): string {
  * answer is followed by a look anyway.
  */
 export async function calledBack(store: Store, message: string, token: string): Promise<boolean> {
-  const { global: { remoteLines }, deps } = store
-  const found = await remoteLines.callbacks(message)
+  const { global: { outboxes }, deps } = store
+  const found = await outboxes.callbacks(message)
   const called = found.find(({ callbackSecret }) => isSameSecret(tokenOf(callbackSecret, message), token))
   if (!called) return false
-  await store.write([remoteLines.lookNow(called, message, deps.now())])
+  await store.write([outboxes.lookNow(called, message, deps.now())])
   return true
 }

@@ -3,7 +3,7 @@ import { day, minute, second } from '../../lib/time.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import type { RemoteExchange } from '../../store/account/remote-agents.ts'
+import type { RemoteTask } from '../../store/account/remote-agents.ts'
 import type { Attempt } from './attempt.ts'
 import { deliverAnswer, tellOfFailure } from './answers.ts'
 import { partsOf } from './outgoing-parts.ts'
@@ -21,11 +21,11 @@ const pauseWhileAwaitedMs = 2 * second
 
 /** Send the oldest unread message of a sender. Resolves to whether the server answered as one does that works. */
 export async function deliverNext(attempt: Attempt): Promise<boolean> {
-  const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, line, messageId } = attempt
-  // It does not expire from the hold on.
+  const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, outbox, messageId } = attempt
+  // It does not expire from the claim on.
   const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
   if (!message) {
-    await write(remoteAgents.accepted(line, deps.now()))
+    await write(remoteAgents.accepted(outbox, deps.now()))
     return true
   }
   attempt.account.trace.spans?.follow(message)
@@ -33,7 +33,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
   if (message.type === 'system') {
     await write([
       ...inbox.markRead(actor.agentId, [message.id], deps.now()),
-      ...remoteAgents.accepted(line, deps.now()),
+      ...remoteAgents.accepted(outbox, deps.now()),
     ])
     return true
   }
@@ -41,15 +41,15 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
   if (slack) return await mirrorToSlack(attempt, slack, message)
   // Another sender must not get into it by naming its conversation.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
-  const exchange = { id: message.id, conversation, sends: attempt.number, sentAt: attempt.at }
+  const remoteTask = { id: message.id, conversation, sends: attempt.number, sentAt: attempt.at }
   const giveUp = async (told: string, said?: string) => {
     const at = deps.now()
     const error = await tellOfFailure(attempt, message, told, said)
-    const ended = { ...exchange, contextId: null, taskId: null, state: 'ended' as const, dueAt: null, error }
+    const ended = { ...remoteTask, contextId: null, taskId: null, state: 'ended' as const, dueAt: null, error }
     await write([
       remoteAgents.park(actor.agentId, message.id, deps.now()),
-      ...remoteAgents.putExchange(actor.agentId, ended, at),
-      ...remoteAgents.accepted(line, deps.now()),
+      ...remoteAgents.putRemoteTask(actor.agentId, ended, at),
+      ...remoteAgents.accepted(outbox, deps.now()),
     ])
   }
   return await withRetries(attempt, giveUp, async () => {
@@ -69,58 +69,60 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
       },
     }, { callback, answerMs })
     const at = deps.now()
-    const accepted = { ...exchange, ...await passedOn(attempt, message, answer, at) }
+    const accepted = { ...remoteTask, ...await passedOn(attempt, message, answer, at) }
     await write([
       ...inbox.markRead(actor.agentId, [message.id], deps.now()),
-      ...remoteAgents.putExchange(actor.agentId, accepted, at),
-      ...remoteAgents.accepted(line, deps.now()),
+      ...remoteAgents.putRemoteTask(actor.agentId, accepted, at),
+      ...remoteAgents.accepted(outbox, deps.now()),
     ])
   })
 }
 
 /** Ask what became of an accepted message. Resolves as `deliverNext` does. */
-export async function followExchange(attempt: Attempt): Promise<boolean> {
-  const { account: { actor, read, write, change: { remoteAgents }, deps }, line } = attempt
-  const exchange = await read.remoteAgents.exchange(actor.agentId, line.id)
-  const message = await read.inbox.message(actor.agentId, line.id, deps.now())
-  const put = (change: Partial<RemoteExchange>) =>
-    write(remoteAgents.putExchange(actor.agentId, { ...exchange!, dueAt: null, error: null, ...change }, deps.now()))
+export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
+  const { account: { actor, read, write, change: { remoteAgents }, deps }, outbox } = attempt
+  const remoteTask = await read.remoteAgents.remoteTask(actor.agentId, outbox.id)
+  const message = await read.inbox.message(actor.agentId, outbox.id, deps.now())
+  const put = (change: Partial<RemoteTask>) =>
+    write(
+      remoteAgents.putRemoteTask(actor.agentId, { ...remoteTask!, dueAt: null, error: null, ...change }, deps.now()),
+    )
   // What the agent was asked was removed, so there is nothing to answer.
-  if (!exchange?.taskId || !message) {
-    if (exchange) await put({ state: 'ended' })
+  if (!remoteTask?.taskId || !message) {
+    if (remoteTask) await put({ state: 'ended' })
     return true
   }
   attempt.account.trace.spans?.follow(message)
-  const { taskId } = exchange
+  const { taskId } = remoteTask
   const giveUp = async (told: string, said?: string) => {
     const reason = await tellOfFailure(attempt, message, told, said)
     await put({ state: 'ended', error: reason })
   }
   return await withRetries(attempt, giveUp, async () => {
-    if (deps.now() - exchange.createdAt > maxWorkMs) return await giveUp('It has not answered within 7 days.')
+    if (deps.now() - remoteTask.createdAt > maxWorkMs) return await giveUp('It has not answered within 7 days.')
     const { address, card } = await findRemote(attempt)
     const answer = await lookAtTask(streamOf(attempt), address, card, taskId)
-    await put(await passedOn(attempt, message, answer, exchange.createdAt))
+    await put(await passedOn(attempt, message, answer, remoteTask.createdAt))
   })
 }
 
-/** Pass on an answer. Resolves to what the exchange is then. */
+/** Pass on an answer. Resolves to what the remote task is then. */
 async function passedOn(
   attempt: Attempt,
   message: InboxMessage,
   answer: RemoteAnswer,
   since: number,
-): Promise<Pick<RemoteExchange, 'state' | 'contextId' | 'taskId' | 'error' | 'dueAt'>> {
+): Promise<Pick<RemoteTask, 'state' | 'contextId' | 'taskId' | 'error' | 'dueAt'>> {
   const { deps } = attempt.account
   const { state, contextId = null, taskId = null } = answer
-  const exchange = { contextId, taskId, error: null, dueAt: null }
+  const remoteTask = { contextId, taskId, error: null, dueAt: null }
   if (state === 'working' && taskId !== null) {
     const pause = pauseAfter(deps.now() - since)
     const isSoon = pause > pauseWhileAwaitedMs && await isAwaited(attempt, message)
-    return { ...exchange, state: 'working', dueAt: deps.now() + (isSoon ? pauseWhileAwaitedMs : pause) }
+    return { ...remoteTask, state: 'working', dueAt: deps.now() + (isSoon ? pauseWhileAwaitedMs : pause) }
   }
   const error = await deliverAnswer(attempt, message, answer)
-  return { ...exchange, error, state: state === 'input-required' ? 'input-required' : 'ended' }
+  return { ...remoteTask, error, state: state === 'input-required' ? 'input-required' : 'ended' }
 }
 
 /** How many grids a message has been sent on by, this one included. Fails when it probably runs in a circle. */

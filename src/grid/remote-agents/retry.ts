@@ -15,7 +15,7 @@ const maxUnanswered = { timeout: 2, useless: 3 }
  * server answered as one does that works.
  */
 export async function withRetries(
-  { account, line, signal }: Attempt,
+  { account, outbox, signal }: Attempt,
   giveUp: (reason: string, said?: string) => Promise<void>,
   attempt: () => Promise<void>,
 ): Promise<boolean> {
@@ -23,7 +23,7 @@ export async function withRetries(
     await attempt()
     return true
   } catch (error) {
-    // The process stops. The line is free once it has ended.
+    // The process stops. The outbox is free once it has ended.
     if (signal.aborted) return true
     if (error instanceof RemoteRefusal) {
       await giveUp(error.message, error.said)
@@ -31,7 +31,7 @@ export async function withRetries(
     }
     const { read, change, deps } = account
     const at = deps.now()
-    const { attempts = 0, failingSince, unanswered = 0 } = await read.remoteAgents.failures(line) ?? {}
+    const { attempts = 0, failingSince, unanswered = 0 } = await read.remoteAgents.failures(outbox) ?? {}
     const reason = reasonOf(error)
     const most = error instanceof RemoteError && error.unanswered ? maxUnanswered[error.unanswered] : Infinity
     if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
@@ -41,7 +41,7 @@ export async function withRetries(
       const pause = asked ?? retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
       const isUnsent = error instanceof RemoteError && ['refused', 'not_connected'].includes(error.reason)
       const failure = { error: reason, dueAt: at + pause, isUnsent, isUnanswered: most < Infinity }
-      await account.write([change.remoteAgents.failed(line, failure, at)])
+      await account.write([change.remoteAgents.failed(outbox, failure, at)])
     }
     if (!(error instanceof RemoteError)) deps.log.warn('A request to a server outside was not made', { error })
     return !(error instanceof RemoteError) || error.answered !== undefined || error.unanswered === 'useless'

@@ -48,7 +48,7 @@ export async function takeSlackEvent(
   headers: Headers,
   readBody: () => Promise<string>,
 ): Promise<string | undefined> {
-  const owner = await store.global.remoteLines.accountOfSlack(id)
+  const owner = await store.global.outboxes.accountOfSlack(id)
   if (owner === undefined) return undefined
   const account = store.account(owner, { type: 'system', job: 'slack' })
   const slack = await account.read.slack.byId(id)

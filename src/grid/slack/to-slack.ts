@@ -16,11 +16,11 @@ const pictures = ['owl', 'fox_face', 'whale', 'bee', 'octopus', 'turtle', 'pengu
 
 /** Post a message in Slack. Resolves as `deliverNext` does. A message that was written in Slack is there already. */
 export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, message: InboxMessage): Promise<boolean> {
-  const { account, line, signal } = attempt
+  const { account, outbox, signal } = attempt
   const { actor: { agentId }, read, write, change, deps } = account
   const done = () => [
     ...change.inbox.markRead(agentId, [message.id], deps.now()),
-    ...change.remoteAgents.accepted(line, deps.now()),
+    ...change.remoteAgents.accepted(outbox, deps.now()),
   ]
   if (message.recipient !== `#${slack.name}`) {
     await tellOfFailure(attempt, message, `It mirrors #${slack.name} with Slack, and reads nothing else.`)
@@ -33,7 +33,7 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
   }
   const giveUp = async () => {
     const { park, accepted } = change.remoteAgents
-    await write([park(agentId, message.id, deps.now()), ...accepted(line, deps.now())])
+    await write([park(agentId, message.id, deps.now()), ...accepted(outbox, deps.now())])
   }
   return await withRetries(attempt, giveUp, async () => {
     const row = await read.remoteAgents.byId(agentId)

@@ -29,19 +29,19 @@ const maxAttemptMs = 10 * second
 /** How long a whole task waits while others of its account take all the room. */
 const noRoomMs = 5 * second
 
-/** Send the events that a webhook has not got, one after the other. Resolves as a `LineAttempt` does. */
+/** Send the events that a webhook has not got, one after the other. Resolves as a `OutboxAttempt` does. */
 export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<boolean> {
-  const { account: { actor, read, write, change: { pushConfigs }, deps }, line } = attempt
-  const config = await read.pushConfigs.byId(actor.agentId, line.id)
+  const { account: { actor, read, write, change: { pushConfigs }, deps }, outbox } = attempt
+  const config = await read.pushConfigs.byId(actor.agentId, outbox.id)
   if (!config) return true
   const until = performance.now() + maxAttemptMs
   let status = 0
   const giveUp = async (reason: string) => {
-    await write([pushConfigs.end(line, reason, deps.now())])
+    await write([pushConfigs.end(outbox, reason, deps.now())])
     deps.log.info('Push notifications of a task were given up', { task: config.taskId, reason })
   }
   const endAttempt = async (pauseMs: number) => {
-    await write([pushConfigs.release(line, deps.now() + pauseMs)])
+    await write([pushConfigs.release(outbox, deps.now() + pauseMs)])
   }
   const isReached = await withRetries(attempt, giveUp, async () => {
     const secrets = await secretsOf(attempt.account, config)
@@ -58,8 +58,8 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
       if (status === 410) throw new RemoteRefusal('It answered 410.')
       if (status < 200 || status > 299) throw new RemoteError('invalid_response', `${status}`)
       after = event.n
-      const [held] = await write([pushConfigs.sent(line, after)])
-      if (!held[0]?.held_by) return
+      const [claimed] = await write([pushConfigs.sent(outbox, after)])
+      if (!claimed[0]?.held_by) return
     }
     await endAttempt(0)
   })

@@ -16,37 +16,37 @@ const maxAttemptMs = 10 * second
 const keptAnswers = 10
 const shownCharacters = 200
 
-/** Resolves as a `LineAttempt` does. */
+/** Resolves as a `OutboxAttempt` does. */
 export async function deliverEvents(attempt: Attempt): Promise<boolean> {
-  const { system, line, signal } = attempt
+  const { system, outbox, signal } = attempt
   const { read, write, change: { webhooks }, deps } = system
-  const row = await read.webhooks.sealed(line.id)
+  const row = await read.webhooks.sealed(outbox.id)
   if (!row) return true
   let answers: WebhookAnswer[] = JSON.parse(row.answers)
   const giveUp = async (reason: string) => {
-    await write([webhooks.giveUp(line, reason, deps.now())])
+    await write([webhooks.giveUp(outbox, reason, deps.now())])
   }
   let isReached = false
   const isTaken = await withRetries(attempt, giveUp, async () => {
     const until = performance.now() + maxAttemptMs
-    const secrets = await signingSecrets(system, line.id)
-    const url = (await read.webhooks.list()).find(({ id }) => id === line.id)?.url
+    const secrets = await signingSecrets(system, outbox.id)
+    const url = (await read.webhooks.list()).find(({ id }) => id === outbox.id)?.url
     while (url !== undefined && performance.now() < until) {
-      const event = await read.webhooks.next(line.id)
+      const event = await read.webhooks.next(outbox.id)
       if (!event) break
       const answer = await send(system, url, secrets, event, signal)
       isReached = answer.status !== null
       answers = [answer, ...answers].slice(0, keptAnswers)
       const isOk = answer.status !== null && answer.status >= 200 && answer.status < 300
-      const unit = [webhooks.answered(line, answers), ...isOk ? webhooks.taken(line, event.seq) : []]
-      // A process that stops leaves the line to the next one.
+      const unit = [webhooks.answered(outbox, answers), ...isOk ? webhooks.taken(outbox, event.seq) : []]
+      // A process that stops leaves the outbox to the next one.
       if (signal.aborted) throw new RemoteError('aborted', answer.text)
-      const [held] = await write(unit)
+      const [claimed] = await write(unit)
       if (answer.status === 410) throw new RemoteRefusal('It answered 410.')
       if (!isOk) throw answer.error ?? refused(answer.status)
-      if (held.length === 0) return
+      if (claimed.length === 0) return
     }
-    await write([webhooks.release(line, deps.now())])
+    await write([webhooks.release(outbox, deps.now())])
   })
   return isTaken || isReached
 }

@@ -8,8 +8,8 @@ const maxSkillText = 100
 /** The `RemotePresence` of a remote agent, as JSON; null for other agents. */
 export function remoteAsJson(account: string, agent: string): string {
   return `(SELECT json_object('state', 'remote', 'pausedAt', remote.paused_at, 'failingSince', (
-      SELECT min(line.failing_since) FROM remote_senders AS line
-      WHERE line.account_id = ${account} AND line.agent_id = ${agent}))
+      SELECT min(outbox.failing_since) FROM remote_senders AS outbox
+      WHERE outbox.account_id = ${account} AND outbox.agent_id = ${agent}))
     FROM remote_agents AS remote WHERE remote.account_id = ${account} AND remote.agent_id = ${agent})`
 }
 

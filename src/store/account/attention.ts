@@ -1,5 +1,5 @@
 /** What may need a person, found by a few index searches. */
-import { failingLines } from './remote-agents.ts'
+import { failingOutboxes } from './remote-agents.ts'
 import type { activity, credentials } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
@@ -85,9 +85,9 @@ const parked = query<ParkedMessages>(
   SELECT agents.id AS agent_id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted, count(*) AS messages,
     max(lost.release_count) AS releases, min(lost.read_at) AS since,
     iif(agents.remote_url IS NULL, NULL, (
-      SELECT exchange.error FROM deliveries CROSS JOIN remote_exchanges AS exchange
+      SELECT remote_task.error FROM deliveries CROSS JOIN remote_exchanges AS remote_task
       WHERE deliveries.account_id = :account AND deliveries.state = 'parked' AND deliveries.agent_id = agents.id
-        AND exchange.account_id = :account AND exchange.agent_id = agents.id AND exchange.id = deliveries.message_id
+        AND remote_task.account_id = :account AND remote_task.agent_id = agents.id AND remote_task.id = deliveries.message_id
       ORDER BY deliveries.read_at DESC LIMIT 1)) AS reason
   FROM (
     SELECT deliveries.inbox, deliveries.read_at, deliveries.release_count FROM deliveries
@@ -110,15 +110,15 @@ interface RemoteInTrouble {
 }
 
 const remote = query<RemoteInTrouble>(`
-  SELECT agents.id AS agent_id, agents.alias, line.failing_since, remote.paused_at, line.error, line.due_at,
+  SELECT agents.id AS agent_id, agents.alias, outbox.failing_since, remote.paused_at, outbox.error, outbox.due_at,
     min(agent_numbers.unread, ${maxCounted}) AS unread
   FROM remote_agents AS remote
   JOIN agents ON agents.account_id = :account AND agents.id = remote.agent_id AND agents.deleted_at IS NULL
     AND agents.remote_url IS NOT NULL
   JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.agent_id = remote.agent_id
-  LEFT JOIN (${failingLines}) AS line ON line.agent_id = remote.agent_id
-  WHERE remote.account_id = :account AND (line.failing_since <= :until OR remote.paused_at IS NOT NULL)
-  ORDER BY coalesce(remote.paused_at, line.failing_since) LIMIT ${maxOfKind}`)
+  LEFT JOIN (${failingOutboxes}) AS outbox ON outbox.agent_id = remote.agent_id
+  WHERE remote.account_id = :account AND (outbox.failing_since <= :until OR remote.paused_at IS NOT NULL)
+  ORDER BY coalesce(remote.paused_at, outbox.failing_since) LIMIT ${maxOfKind}`)
 
 interface RefusedCaller {
   calls: number

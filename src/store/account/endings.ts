@@ -15,9 +15,9 @@ export const isSending = `EXISTS (SELECT 1 FROM remote_senders AS remote
     AND remote.sending_id = deliveries.message_id)`
 
 /** A remote agent got it, or may have, and does not answer it. */
-const isRefused = `EXISTS (SELECT 1 FROM remote_exchanges AS exchange
-  WHERE exchange.account_id = deliveries.account_id AND exchange.agent_id = deliveries.agent_id
-    AND exchange.id = deliveries.message_id)`
+const isRefused = `EXISTS (SELECT 1 FROM remote_exchanges AS remote_task
+  WHERE remote_task.account_id = deliveries.account_id AND remote_task.agent_id = deliveries.agent_id
+    AND remote_task.id = deliveries.message_id)`
 
 const ofMessage = 'deliveries.sender_account_id = :account AND deliveries.message_id = messages.id'
 const isRead = `EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}

@@ -10,7 +10,7 @@ import {
   type Statement,
   statement,
 } from '../sql.ts'
-import type { HeldLine } from './remote-agents.ts'
+import type { ClaimedOutbox } from './remote-agents.ts'
 import { taskEnds } from './task-ends.ts'
 
 /** As stored. `sentN`: the last event that the receiver has. */
@@ -49,18 +49,18 @@ const put = statement(`
     created_at = excluded.created_at, ended_at = NULL, due_at = NULL, attempts = 0, failing_since = NULL, error = NULL,
     held_by = NULL`)
 const remove = statement(`DELETE FROM task_push_configs WHERE ${isOfTask} AND config_id = :config`)
-const isHeld = `${isConfig} AND held_by = :hold`
+const isClaimed = `${isConfig} AND held_by = :claim`
 const hasMore = (n: string) =>
   `EXISTS (SELECT 1 FROM tasks
     WHERE tasks.account_id = :account AND tasks.id = task_push_configs.task_id AND tasks.generation > ${n})`
 const sent = statement(`
   UPDATE task_push_configs SET sent_n = :n, attempts = 0, failing_since = NULL, error = NULL,
     held_by = iif(${hasMore(':n')}, held_by, NULL), due_at = iif(${hasMore(':n')}, due_at, NULL)
-  WHERE ${isHeld} RETURNING held_by`)
+  WHERE ${isClaimed} RETURNING held_by`)
 const release = statement(`
-  UPDATE task_push_configs SET held_by = NULL, due_at = iif(${hasMore('sent_n')}, :dueAt, NULL) WHERE ${isHeld}`)
+  UPDATE task_push_configs SET held_by = NULL, due_at = iif(${hasMore('sent_n')}, :dueAt, NULL) WHERE ${isClaimed}`)
 const end = statement(`
-  UPDATE task_push_configs SET held_by = NULL, due_at = NULL, error = :error, ended_at = :at WHERE ${isHeld}`)
+  UPDATE task_push_configs SET held_by = NULL, due_at = NULL, error = :error, ended_at = :at WHERE ${isClaimed}`)
 
 export const pushConfigs = {
   reads: (account: AccountDb) => ({
@@ -78,12 +78,12 @@ export const pushConfigs = {
      * The receiver has event `n`. Returns `held_by`: null if there is no other event, which ends the attempt. No row if the
      * registration is gone.
      */
-    sent: ({ agent, id, hold }: HeldLine, n: number): Statement => account.bind(sent, { agent, id, hold, n }),
+    sent: ({ agent, id, claim }: ClaimedOutbox, n: number): Statement => account.bind(sent, { agent, id, claim, n }),
     /** End an attempt. What is left of the events is due at `dueAt`. */
-    release: ({ agent, id, hold }: HeldLine, dueAt: number): Statement =>
-      account.bind(release, { agent, id, hold, dueAt }),
-    end: ({ agent, id, hold }: HeldLine, error: string, at: number): Statement =>
-      account.bind(end, { agent, id, hold, error, at }),
+    release: ({ agent, id, claim }: ClaimedOutbox, dueAt: number): Statement =>
+      account.bind(release, { agent, id, claim, dueAt }),
+    end: ({ agent, id, claim }: ClaimedOutbox, error: string, at: number): Statement =>
+      account.bind(end, { agent, id, claim, error, at }),
   }),
 }
 

@@ -1,12 +1,12 @@
 /** Remote agents of the account: the messages of each sender to them, and what became of those that were accepted. */
 import type { remoteExchanges } from '../../../db/schema.ts'
 import { inboxOf, isInTime } from './inbox-message.ts'
-import { hasRoom, isFree, type LineKind } from '../global/remote-lines.ts'
+import { hasRoom, isFree, type OutboxKind } from '../global/outboxes.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
-export type ExchangeState = typeof remoteExchanges.$inferSelect.state
+export type RemoteTaskState = typeof remoteExchanges.$inferSelect.state
 
-interface Line {
+interface Outbox {
   dueAt: number | null
   attempts: number
   failingSince: number | null
@@ -14,8 +14,8 @@ interface Line {
   triedAt: number | null
 }
 
-/** The line is that which has failed for the longest time. It is all null if no message fails. */
-export interface RemoteAgentRow extends Omit<Line, 'attempts'> {
+/** The outbox is that which has failed for the longest time. It is all null if no message fails. */
+export interface RemoteAgentRow extends Omit<Outbox, 'attempts'> {
   attempts: number | null
   remoteUrl: string
   /** How long the answer to a message may take. */
@@ -30,13 +30,13 @@ export interface RemoteAgentRow extends Omit<Line, 'attempts'> {
   tokenKeyId: string | null
 }
 
-export interface RemoteExchange extends Line {
+export interface RemoteTask extends Outbox {
   /** That of the message. */
   id: string
   conversation: string
   contextId: string | null
   taskId: string | null
-  state: ExchangeState
+  state: RemoteTaskState
   /** When the agent accepted or refused the message. */
   createdAt: number
   /** With which attempt that was, and when it began. */
@@ -44,23 +44,23 @@ export interface RemoteExchange extends Line {
   sentAt: number
 }
 
-const lineColumns = 'due_at, attempts, failing_since, error, tried_at'
-const exchangeColumns = `id, conversation, context_id, task_id, state, created_at, sends, sent_at, ${lineColumns}`
+const outboxColumns = 'due_at, attempts, failing_since, error, tried_at'
+const remoteTaskColumns = `id, conversation, context_id, task_id, state, created_at, sends, sent_at, ${outboxColumns}`
 
 /** Of each remote agent the sender whose messages have failed for the longest time: SQLite takes all columns from that row. */
-export const failingLines = `SELECT agent_id, min(failing_since) AS failing_since, due_at, attempts, error, tried_at
+export const failingOutboxes = `SELECT agent_id, min(failing_since) AS failing_since, due_at, attempts, error, tried_at
   FROM remote_senders WHERE account_id = :account AND failing_since IS NOT NULL GROUP BY agent_id`
 const byId = query<RemoteAgentRow>(`
   SELECT agents.remote_url, agents.encrypted_token, agents.token_iv, agents.token_auth_tag, agents.token_key_id,
-    remote.card, remote.card_at, remote.paused_at, remote.callback_secret, remote.answer_ms, line.due_at, line.attempts,
-    line.failing_since, line.error, line.tried_at
+    remote.card, remote.card_at, remote.paused_at, remote.callback_secret, remote.answer_ms, outbox.due_at, outbox.attempts,
+    outbox.failing_since, outbox.error, outbox.tried_at
   FROM remote_agents AS remote JOIN agents ON agents.account_id = remote.account_id AND agents.id = remote.agent_id
-  LEFT JOIN (${failingLines}) AS line ON line.agent_id = remote.agent_id
+  LEFT JOIN (${failingOutboxes}) AS outbox ON outbox.agent_id = remote.agent_id
   WHERE remote.account_id = :account AND remote.agent_id = :agent AND agents.remote_url IS NOT NULL`)
-const exchange = query<RemoteExchange>(`
-  SELECT ${exchangeColumns} FROM remote_exchanges WHERE account_id = :account AND agent_id = :agent AND id = :id`)
-const newest = query<RemoteExchange>(`
-  SELECT ${exchangeColumns} FROM remote_exchanges
+const remoteTask = query<RemoteTask>(`
+  SELECT ${remoteTaskColumns} FROM remote_exchanges WHERE account_id = :account AND agent_id = :agent AND id = :id`)
+const newest = query<RemoteTask>(`
+  SELECT ${remoteTaskColumns} FROM remote_exchanges
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation
   ORDER BY created_at DESC LIMIT 1`)
 
@@ -73,44 +73,44 @@ const progress = query<RemoteProgress>(`
       WHERE next.account_id = :account AND next.inbox = deliveries.inbox AND next.state = 'unread'
         AND (remote.in_one_order OR waiting.from_agent_id = messages.from_agent_id)
       ORDER BY next.seq LIMIT 1) AS is_next,
-    line.held_by IS NOT NULL AND line.sending_id = deliveries.message_id AS is_sending,
-    exchange.state, exchange.created_at AS decided_at, exchange.sends, exchange.sent_at, line.attempts,
-    iif(exchange.id IS NULL, line.error, exchange.error) AS error,
-    iif(exchange.id IS NULL, line.tried_at, exchange.tried_at) AS tried_at
+    outbox.held_by IS NOT NULL AND outbox.sending_id = deliveries.message_id AS is_sending,
+    remote_task.state, remote_task.created_at AS decided_at, remote_task.sends, remote_task.sent_at, outbox.attempts,
+    iif(remote_task.id IS NULL, outbox.error, remote_task.error) AS error,
+    iif(remote_task.id IS NULL, outbox.tried_at, remote_task.tried_at) AS tried_at
   FROM deliveries
   ${joinMessages}
   JOIN remote_agents AS remote ON remote.account_id = :account AND remote.agent_id = deliveries.agent_id
-  LEFT JOIN remote_senders AS line ON line.account_id = :account AND line.agent_id = deliveries.agent_id
-    AND line.sender_id = iif(remote.in_one_order, '', messages.from_agent_id)
-  LEFT JOIN remote_exchanges AS exchange ON exchange.account_id = :account
-    AND exchange.agent_id = deliveries.agent_id AND exchange.id = deliveries.message_id
+  LEFT JOIN remote_senders AS outbox ON outbox.account_id = :account AND outbox.agent_id = deliveries.agent_id
+    AND outbox.sender_id = iif(remote.in_one_order, '', messages.from_agent_id)
+  LEFT JOIN remote_exchanges AS remote_task ON remote_task.account_id = :account
+    AND remote_task.agent_id = deliveries.agent_id AND remote_task.id = deliveries.message_id
   WHERE deliveries.account_id = :account AND deliveries.message_id = :id`)
 
 const isSender = 'account_id = :account AND agent_id = :agent AND sender_id = :id'
-const ofEach = <T>(make: (table: string, row: string, isInbox: boolean) => T): Record<LineKind, T> => ({
+const ofEach = <T>(make: (table: string, row: string, isInbox: boolean) => T): Record<OutboxKind, T> => ({
   inbox: make('remote_senders', isSender, true),
-  exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id', false),
+  task: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id', false),
   push: make('task_push_configs', 'account_id = :account AND agent_id = :agent AND id = :id', false),
   webhook: make('webhooks', 'account_id = :account AND id = :id AND id = :agent', false),
 })
 const failures = ofEach((table, row, isInbox) =>
-  query<Pick<Line, 'attempts' | 'failingSince'> & { unanswered: number }>(
+  query<Pick<Outbox, 'attempts' | 'failingSince'> & { unanswered: number }>(
     `SELECT attempts, failing_since, ${isInbox ? 'unanswered' : '0 AS unanswered'} FROM ${table} WHERE ${row}`,
   )
 )
 const unreadOnes = `deliveries ${joinMessages}
   WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread' AND (:id = '' OR messages.from_agent_id = :id)`
-// From its hold on, a message neither expires nor can be retracted. One that may have arrived is sent again after its time.
+// From its claim on, a message neither expires nor can be retracted. One that may have arrived is sent again after its time.
 const sending = `sending_id = (
   SELECT deliveries.message_id FROM ${unreadOnes}
     AND (${isInTime} OR deliveries.message_id = remote_senders.sending_id)
   ORDER BY deliveries.seq LIMIT 1)`
-// A unit that is sent again finds its own hold.
-const hold = ofEach((table, row, isInbox) =>
+// A unit that is sent again finds its own claim.
+const claim = ofEach((table, row, isInbox) =>
   statement(`
-    UPDATE ${table} SET ${isInbox ? `${sending},` : ''} held_by = :hold, tried_at = :at
+    UPDATE ${table} SET ${isInbox ? `${sending},` : ''} held_by = :claim, tried_at = :at
     WHERE ${row} AND due_at <= :at
-      AND (held_by = :hold OR (${isFree} AND ${isInbox ? hasRoom(':account', ':agent') : '1'}))
+      AND (held_by = :claim OR (${isFree} AND ${isInbox ? hasRoom(':account', ':agent') : '1'}))
     RETURNING attempts, ${isInbox ? 'sending_id' : 'NULL AS sending_id'}`)
 )
 const fail = ofEach((table, row, isInbox) =>
@@ -120,20 +120,20 @@ const fail = ofEach((table, row, isInbox) =>
   }
       held_by = NULL, attempts = attempts + 1, failing_since = coalesce(failing_since, :at),
       error = :error, due_at = :dueAt
-    WHERE ${row} AND held_by = :hold`)
+    WHERE ${row} AND held_by = :claim`)
 )
-const isHeld = `${isSender} AND held_by = :hold`
-const end = statement(`DELETE FROM remote_senders WHERE ${isHeld} AND NOT EXISTS (SELECT 1 FROM ${unreadOnes})`)
+const isClaimed = `${isSender} AND held_by = :claim`
+const end = statement(`DELETE FROM remote_senders WHERE ${isClaimed} AND NOT EXISTS (SELECT 1 FROM ${unreadOnes})`)
 const goOn = statement(`
   UPDATE remote_senders SET held_by = NULL, sending_id = NULL, unanswered = 0, attempts = 0, failing_since = NULL,
     error = NULL, due_at = :at
-  WHERE ${isHeld}`)
+  WHERE ${isClaimed}`)
 // What never arrived had no connection. There is one now.
 const tryUnsent = statement(`
   UPDATE remote_senders SET due_at = min(due_at, :at)
   WHERE account_id = :account AND agent_id = :agent AND failing_since IS NOT NULL AND sending_id IS NULL
-    AND EXISTS (SELECT 1 FROM remote_senders AS held WHERE held.account_id = :account AND held.agent_id = :agent
-      AND held.sender_id = :id AND held.held_by = :hold)`)
+    AND EXISTS (SELECT 1 FROM remote_senders AS claimed WHERE claimed.account_id = :account AND claimed.agent_id = :agent
+      AND claimed.sender_id = :id AND claimed.held_by = :claim)`)
 const tryNow = statement(`
   UPDATE remote_senders SET due_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const pause = statement(`
@@ -151,8 +151,8 @@ const putCard = statement(`
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
   WHERE account_id = :account AND agent_id = :agent AND message_id = :message AND state = 'unread'`)
-// A callback that came during the look has made the exchange due again. `min` of one that ends is NULL.
-const putExchange = statement(`
+// A callback that came during the look has made the remote task due again. `min` of one that ends is NULL.
+const putRemoteTask = statement(`
   INSERT INTO remote_exchanges (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
     sent_at, due_at, error)
   VALUES (:account, :id, :agent, :conversation, :contextId, :taskId, :state, :at, :sends, :sentAt, :dueAt, :error)
@@ -164,7 +164,7 @@ const endInput = statement(`
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation AND state = 'input-required'
     AND id <> :id`)
 
-export type NewExchange = Omit<RemoteExchange, 'createdAt' | 'attempts' | 'failingSince' | 'triedAt'>
+export type NewRemoteTask = Omit<RemoteTask, 'createdAt' | 'attempts' | 'failingSince' | 'triedAt'>
 
 /** How far a message is at one remote agent. `isNext`: it is the oldest unread one of its sender. */
 export interface RemoteProgress {
@@ -174,7 +174,7 @@ export interface RemoteProgress {
   isNext: number
   isSending: number | null
   /** Null until the agent has accepted or refused it, at `decidedAt`, with the attempt number `sends` of `sentAt`. */
-  state: ExchangeState | null
+  state: RemoteTaskState | null
   decidedAt: number
   sends: number
   sentAt: number
@@ -194,12 +194,12 @@ interface Failure {
 }
 
 /** A row that this process holds for one attempt. */
-export interface HeldLine {
-  kind: LineKind
+export interface ClaimedOutbox {
+  kind: OutboxKind
   agent: string
-  /** The id of the message of an exchange, of the sender of messages, or of the registration of a webhook. */
+  /** The id of the message of a remote task, of the sender of messages, or of the registration of a webhook. */
   id: string
-  hold: string
+  claim: string
 }
 
 export const remoteAgents = {
@@ -207,23 +207,23 @@ export const remoteAgents = {
     byId: (agent: string) => account.one(byId, { agent }),
     /** How far a message is at each remote agent of the account that it was sent to. */
     progress: (id: string) => account.all(progress, { id }),
-    exchange: (agent: string, id: string) => account.one(exchange, { agent, id }),
-    /** How often the requests of a line have failed in a row, and since when. */
-    failures: ({ kind, agent, id }: HeldLine) => account.one(failures[kind], { agent, id }),
-    /** The last exchange of a conversation with the agent. */
+    remoteTask: (agent: string, id: string) => account.one(remoteTask, { agent, id }),
+    /** How often the requests of an outbox have failed in a row, and since when. */
+    failures: ({ kind, agent, id }: ClaimedOutbox) => account.one(failures[kind], { agent, id }),
+    /** The last remote task of a conversation with the agent. */
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
   changes: (account: AccountDb) => ({
-    /** Returns a row if the line is due, and is now held: `attempts`, and `sending_id` of the message of an inbox. */
-    hold: ({ kind, agent, id, hold: by }: HeldLine, instance: string, at: number): Statement =>
-      account.bind(hold[kind], { agent, id, hold: by, instance, at }),
-    failed: ({ kind, agent, id, hold }: HeldLine, failure: Failure, at: number): Statement =>
-      account.bind(fail[kind], { agent, id, hold, at, ...failure }),
+    /** Returns a row if the outbox is due, and is now claimed: `attempts`, and `sending_id` of the message of an inbox. */
+    claim: ({ kind, agent, id, claim: by }: ClaimedOutbox, instance: string, at: number): Statement =>
+      account.bind(claim[kind], { agent, id, claim: by, instance, at }),
+    failed: ({ kind, agent, id, claim }: ClaimedOutbox, failure: Failure, at: number): Statement =>
+      account.bind(fail[kind], { agent, id, claim, at, ...failure }),
     /** Go on with the next unread message of the sender. To be written after the change of the message that was sent. */
-    accepted: ({ agent, id, hold }: HeldLine, at: number): Statement[] => [
-      account.bind(tryUnsent, { agent, id, hold, at }),
-      account.bind(end, { agent, id, hold }),
-      account.bind(goOn, { agent, id, hold, at }),
+    accepted: ({ agent, id, claim }: ClaimedOutbox, at: number): Statement[] => [
+      account.bind(tryUnsent, { agent, id, claim, at }),
+      account.bind(end, { agent, id, claim }),
+      account.bind(goOn, { agent, id, claim, at }),
     ],
     tryNow: (agent: string, at: number): Statement => account.bind(tryNow, { agent, at }),
     pause: (agent: string, at: number): Statement => account.bind(pause, { agent, at }),
@@ -235,10 +235,10 @@ export const remoteAgents = {
     setOneOrder: (agent: string): Statement => account.bind(setOneOrder, { agent }),
     putCard: (agent: string, card: string, at: number): Statement => account.bind(putCard, { agent, card, at }),
     park: (agent: string, message: string, at: number): Statement => account.bind(park, { agent, message, at }),
-    /** Adds or replaces the exchange of a message, and ends an earlier one of the conversation that waited for input. */
-    putExchange: (agent: string, exchange: NewExchange, at: number): Statement[] => [
-      account.bind(putExchange, { ...exchange, agent, at }),
-      account.bind(endInput, { agent, conversation: exchange.conversation, id: exchange.id }),
+    /** Adds or replaces the remote task of a message, and ends an earlier one of the conversation that waited for input. */
+    putRemoteTask: (agent: string, remoteTask: NewRemoteTask, at: number): Statement[] => [
+      account.bind(putRemoteTask, { ...remoteTask, agent, at }),
+      account.bind(endInput, { agent, conversation: remoteTask.conversation, id: remoteTask.id }),
     ],
   }),
 }

@@ -12,7 +12,7 @@ import {
   statement,
   updatedToken,
 } from '../sql.ts'
-import type { HeldLine } from './remote-agents.ts'
+import type { ClaimedOutbox } from './remote-agents.ts'
 
 export type WebhookAnswer = (typeof table.$inferSelect)['answers'][number]
 
@@ -126,15 +126,15 @@ const beDue = statement(
   'UPDATE webhooks SET due_at = :at WHERE account_id = :account AND id = :id AND due_at IS NULL',
 )
 const setTold = statement('UPDATE webhooks SET told = :after WHERE account_id = :account AND id = :id')
-const isHeld = 'webhooks.account_id = :account AND webhooks.id = :id AND webhooks.held_by = :hold'
+const isClaimed = 'webhooks.account_id = :account AND webhooks.id = :id AND webhooks.held_by = :claim'
 const taken = statement(`
   DELETE FROM webhook_events WHERE account_id = :account AND webhook_id = :id AND seq = :seq
-    AND EXISTS (SELECT 1 FROM webhooks WHERE ${isHeld})`)
-const hasWorked = statement(`UPDATE webhooks SET ${works} WHERE ${isHeld} AND failing_since IS NOT NULL`)
-const answered = statement(`UPDATE webhooks SET answers = :answers WHERE ${isHeld} RETURNING held_by`)
+    AND EXISTS (SELECT 1 FROM webhooks WHERE ${isClaimed})`)
+const hasWorked = statement(`UPDATE webhooks SET ${works} WHERE ${isClaimed} AND failing_since IS NOT NULL`)
+const answered = statement(`UPDATE webhooks SET answers = :answers WHERE ${isClaimed} RETURNING held_by`)
 const release = statement(`
-  UPDATE webhooks SET held_by = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL) WHERE ${isHeld}`)
-const giveUp = statement(`UPDATE webhooks SET held_by = NULL, error = :error, paused_at = :at WHERE ${isHeld}`)
+  UPDATE webhooks SET held_by = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL) WHERE ${isClaimed}`)
+const giveUp = statement(`UPDATE webhooks SET held_by = NULL, error = :error, paused_at = :at WHERE ${isClaimed}`)
 
 export const webhooks = {
   reads: (account: AccountDb) => ({
@@ -172,15 +172,15 @@ export const webhooks = {
       account.bind(beDue, { id: webhook, at }),
     ],
     /** Remove an event that the server has taken. Earlier failures count no longer. */
-    taken: ({ id, hold }: HeldLine, seq: number): Statement[] => [
-      account.bind(taken, { id, hold, seq }),
-      account.bind(hasWorked, { id, hold }),
+    taken: ({ id, claim }: ClaimedOutbox, seq: number): Statement[] => [
+      account.bind(taken, { id, claim, seq }),
+      account.bind(hasWorked, { id, claim }),
     ],
-    /** Returns a row if the line is still held. */
-    answered: ({ id, hold }: HeldLine, answers: readonly WebhookAnswer[]): Statement =>
-      account.bind(answered, { id, hold, answers: JSON.stringify(answers) }),
-    release: ({ id, hold }: HeldLine, at: number): Statement => account.bind(release, { id, hold, at }),
-    giveUp: ({ id, hold }: HeldLine, error: string, at: number): Statement =>
-      account.bind(giveUp, { id, hold, error, at }),
+    /** Returns a row if the outbox is still claimed. */
+    answered: ({ id, claim }: ClaimedOutbox, answers: readonly WebhookAnswer[]): Statement =>
+      account.bind(answered, { id, claim, answers: JSON.stringify(answers) }),
+    release: ({ id, claim }: ClaimedOutbox, at: number): Statement => account.bind(release, { id, claim, at }),
+    giveUp: ({ id, claim }: ClaimedOutbox, error: string, at: number): Statement =>
+      account.bind(giveUp, { id, claim, error, at }),
   }),
 }

@@ -49,8 +49,8 @@ const edgesKey = 'account_id, period_ms, source, target, at'
 const removals = {
   tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', { name: 'old tasks' }),
   contexts: removal('contexts', 'used_at <= :until', { name: 'old contexts' }),
-  'remote exchanges': removal('remote_exchanges', 'due_at IS NULL AND created_at <= :until', {
-    name: 'old remote exchanges',
+  'remote tasks': removal('remote_exchanges', 'due_at IS NULL AND created_at <= :until', {
+    name: 'old remote tasks',
   }),
   verdicts: removal('verdicts', 'created_at <= :until', { name: 'old verdicts' }),
   'texts of blocked messages': crossAccountStatement(

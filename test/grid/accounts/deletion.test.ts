@@ -20,7 +20,7 @@ import { activityOf, postWithToken } from '../../support/roles.ts'
 import { askFor } from '../../support/tasks.ts'
 import { accountTables } from '../../support/tripwire.ts'
 import { startWebhook } from '../../support/webhook.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let owner: Person
@@ -186,11 +186,11 @@ test('webhooks and remote agents of a deleted account wait until it is back', as
   await callTool(grid, grid.alice.key, 'send_message', { to: 'robot', message: 'hello' })
   await followLog(grid.store)
   await deleteAccount(acme.store, { name: 'Acme' })
-  const lines = new TestLines(grid.store)
+  const outboxes = new TestOutboxes(grid.store)
   const run = async () => {
     grid.clock.now += minute
-    await lines.run()
-    await lines.settled()
+    await outboxes.run()
+    await outboxes.settled()
   }
 
   await run()
@@ -198,7 +198,7 @@ test('webhooks and remote agents of a deleted account wait until it is back', as
   await restoreAccount(acme.store)
   await run()
   expect([hook.taken.length, remote.calls.length]).toEqual([1, 1])
-  await lines.stop()
+  await outboxes.stop()
   await hook.close()
   await remote.close()
 })

@@ -5,17 +5,17 @@ import { type Answer, type RemoteAgent, remoteAgent, type RemoteCall, taskResult
 import { sdkAgent, type SdkAgentOptions, sdkCompleted, sdkMessage, sdkTask } from '../../support/sdk-agent.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: LiveGrid
-let lines: TestLines
+let outboxes: TestOutboxes
 
 beforeEach(async () => {
   grid = await liveGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-  lines = new TestLines(grid.store)
+  outboxes = new TestOutboxes(grid.store)
 })
 afterEach(async () => {
-  await lines.stop()
+  await outboxes.stop()
   await grid.close()
 })
 
@@ -26,8 +26,8 @@ async function send(remoteUrl: string): Promise<string> {
 
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
 }
 
 const read = async () => (await callTool(grid, grid.alice.key, 'read_messages')).text

@@ -9,7 +9,7 @@ import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail } from '../../support/people.ts'
 import { messageResult, taskResult } from '../../support/remote-agent.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 const canaryHost = '127.0.0.2'
 let grid: TestGrid
@@ -67,7 +67,7 @@ const redirect = (response: ServerResponse, status: number, location: string) =>
 /** The agent is created, its card read again, a message sent to it and followed, and its address tried. */
 async function throughEveryDoor(remoteUrl: string): Promise<void> {
   const alias = `robot-${++aliases}`
-  const lines = new TestLines(grid.store)
+  const outboxes = new TestOutboxes(grid.store)
   const create = (remoteUrl: string) =>
     callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl, remoteToken: 'secret' })
   if ((await create(remoteUrl)).code !== undefined) {
@@ -82,11 +82,11 @@ async function throughEveryDoor(remoteUrl: string): Promise<void> {
   await ann.submit(page, {}, `${page}/read-card`)
   await callTool(grid, grid.alice.key, 'send_message', { to: `@${alias}`, message: 'hi' })
   for (let n = 0; n < 3; n++) {
-    await lines.run()
-    await lines.settled()
+    await outboxes.run()
+    await outboxes.settled()
     grid.clock.now += 2_000
   }
-  await lines.stop()
+  await outboxes.stop()
 }
 
 const base = {

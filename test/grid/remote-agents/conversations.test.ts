@@ -15,13 +15,13 @@ import { sendMessage } from '../../support/messaging.ts'
 import { type Answer, messageResult, type RemoteAgent, remoteAgent, taskResult } from '../../support/remote-agent.ts'
 import { callRest } from '../../support/rest.ts'
 import { askFor } from '../../support/tasks.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 type Sent = NonNullable<RemoteAgent['calls'][number]['params']['message']>
 
 let grid: TestGrid
 let remote: RemoteAgent
-let lines: TestLines
+let outboxes: TestOutboxes
 let robot: TestAgent
 let answer: (message: Sent) => Answer
 /** Of the task that the agent works on, when it is asked about it. */
@@ -33,10 +33,10 @@ beforeEach(async () => {
   look = taskResult('t1', 'WORKING', { isLook: true })
   remote = await remoteAgent(({ method, params }) => method === 'SendMessage' ? answer(params.message!) : look)
   robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: remote.url })
-  lines = new TestLines(grid.store)
+  outboxes = new TestOutboxes(grid.store)
 })
 afterEach(async () => {
-  await lines.stop()
+  await outboxes.stop()
   await remote.close()
   await grid.close()
 })
@@ -55,8 +55,8 @@ const sent = () => remote.calls.flatMap(({ params }) => params.message ?? [])
 async function step(ms = 0, times = 2): Promise<void> {
   grid.clock.now += ms
   for (let n = 0; n < times; n++) {
-    await lines.run()
-    await lines.settled()
+    await outboxes.run()
+    await outboxes.settled()
   }
 }
 

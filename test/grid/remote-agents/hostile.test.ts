@@ -6,25 +6,25 @@ import { testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, messageResult, remoteAgent, taskResult } from '../../support/remote-agent.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 /** A grid with a remote agent `@robot`, to which one message was sent and tried once. */
 async function tried(answer: () => Answer, card: object | ((url: string) => object) = {}) {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const remote = await remoteAgent(answer, card)
-  const lines = new TestLines(grid.store)
+  const outboxes = new TestOutboxes(grid.store)
   const create = (alias: string, remoteUrl: string) =>
     callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl, remoteToken: 'secret' })
   await create('robot', remote.url)
   const { message_id } = (await callTool(grid, grid.alice.key, 'send_message', { to: '@robot', message: 'hi' })).text
   return {
-    ...{ grid, remote, lines, create },
+    ...{ grid, remote, outboxes, create },
     id: message_id as string,
     read: async () => (await callTool(grid, grid.alice.key, 'read_messages')).text,
     line: async () =>
       (await grid.acme.store.read.remoteAgents.byId((await grid.acme.store.read.agents.byAlias('robot'))!.id))!,
     async close() {
-      await lines.stop()
+      await outboxes.stop()
       await remote.close()
       await grid.close()
     },
@@ -81,10 +81,10 @@ test.each<[string, Answer]>([
   }],
   ['no content', { status: 204 }],
 ])('checklist 19: %s is an attempt that failed, and nothing is told yet', async (name, answer) => {
-  const { lines, read, line, close } = await tried(() => name === 'a redirect' ? { status: 302 } : answer)
+  const { outboxes, read, line, close } = await tried(() => name === 'a redirect' ? { status: 302 } : answer)
 
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
 
   expect(await read()).toEqual([])
   expect(await line()).toMatchObject({ attempts: 1, error: expect.stringMatching(/./) })
@@ -97,11 +97,11 @@ test.each<[string, Answer]>([
   ['no task', { result: null }],
 ])('a look at a task that is answered with %s tells nothing, and is repeated', async (_, answer) => {
   let [asked, looked] = [0, answer]
-  const { grid, lines, read, id, close } = await tried(() => asked++ === 0 ? taskResult('t1', 'WORKING') : looked)
+  const { grid, outboxes, read, id, close } = await tried(() => asked++ === 0 ? taskResult('t1', 'WORKING') : looked)
   const step = async (ms: number) => {
     grid.clock.now += ms
-    await lines.run()
-    await lines.settled()
+    await outboxes.run()
+    await outboxes.settled()
   }
   await step(0)
   await step(1_000)
@@ -115,14 +115,14 @@ test.each<[string, Answer]>([
 })
 
 test('a server that hangs keeps no other server waiting', async () => {
-  const { grid, lines, create, remote, close } = await tried(() => 'hang')
+  const { grid, outboxes, create, remote, close } = await tried(() => 'hang')
   const healthy = await remoteAgent(() => messageResult('ok'))
   await create('healthy', healthy.url)
   for (let n = 0; n < 20; n++) await create(`robot-${n}`, remote.url)
   for (let n = 0; n < 20; n++) {
     await callTool(grid, grid.alice.key, 'send_message', { to: `@robot-${n}`, message: 'hi' })
   }
-  await lines.run()
+  await outboxes.run()
   await waitFor('eight requests that hang', () => remote.calls.length >= 8)
   await callTool(grid, grid.alice.key, 'send_message', { to: '@healthy', message: 'hi' })
 
@@ -137,10 +137,10 @@ test.each<[string, (url: string) => object, string]>([
   ['A2A 1.0 over HTTP+JSON', (url) => card10(url, 'HTTP+JSON'), '1.0'],
   ['A2A 1.0 over JSON-RPC', (url) => card10(url, 'JSONRPC'), '1.0'],
 ])('checklist 19: %s', async (_, card, version) => {
-  const { lines, read, remote, id, close } = await tried(() => messageResult('yes'), card)
+  const { outboxes, read, remote, id, close } = await tried(() => messageResult('yes'), card)
 
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
 
   expect(remote.calls[0].headers['a2a-version']).toBe(version)
   expect(remote.calls[0].params.message!.messageId).toBe(id)
@@ -156,15 +156,15 @@ test('checklist 19: A2A 0.3 over JSON-RPC', async () => {
     contextId: 'c',
     parts: [{ kind: 'text', text: 'yes' }],
   }
-  const { lines, read, remote, id, close } = await tried(() => ({ result: message }), (url) => ({
+  const { outboxes, read, remote, id, close } = await tried(() => ({ result: message }), (url) => ({
     ...base,
     protocolVersion: '0.3.0',
     url: `${url}/rpc`,
     preferredTransport: 'JSONRPC',
   }))
 
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
 
   expect(remote.calls[0].method).toBe('message/send')
   expect(remote.calls[0].params.message).toMatchObject({ messageId: id, parts: [{ kind: 'text', text: 'hi' }] })
@@ -173,15 +173,15 @@ test('checklist 19: A2A 0.3 over JSON-RPC', async () => {
 })
 
 test('checklist 19: of a hybrid card, the interface of 1.0 is used', async () => {
-  const { lines, read, remote, close } = await tried(() => messageResult('yes'), (url) => ({
+  const { outboxes, read, remote, close } = await tried(() => messageResult('yes'), (url) => ({
     ...card10(url, 'JSONRPC'),
     protocolVersion: '0.3.0',
     preferredTransport: 'JSONRPC',
     url: `${url}/rpc`,
   }))
 
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
 
   expect(remote.calls.map(({ method }) => method)).toEqual(['SendMessage'])
   expect(await read()).toMatchObject([{ message: 'yes' }])

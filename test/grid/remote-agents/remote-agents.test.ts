@@ -22,19 +22,19 @@ import {
   type RemoteCall,
   taskResult,
 } from '../../support/remote-agent.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
 /** Made with the first step, because a send starts it soon. */
-let lines: TestLines | undefined
+let outboxes: TestOutboxes | undefined
 
 beforeEach(async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
 })
 afterEach(async () => {
-  await lines?.stop()
-  lines = undefined
+  await outboxes?.stop()
+  outboxes = undefined
   await remote.close()
   await grid.close()
 })
@@ -53,9 +53,9 @@ async function withRemote(answer: (call: RemoteCall) => Answer, card?: object, m
 /** Everything that is due now is tried. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
-  lines ??= new TestLines(grid.store)
-  await lines.run()
-  await lines.settled()
+  outboxes ??= new TestOutboxes(grid.store)
+  await outboxes.run()
+  await outboxes.settled()
 }
 
 const send = async (message: string, more: object = {}) =>
@@ -205,9 +205,9 @@ test('the timeline of an agent that answers at once is in order', async () => {
   let { now } = grid.clock
   Object.defineProperty(grid.clock, 'now', { get: () => ++now })
 
-  lines = new TestLines(grid.store)
-  await lines.run()
-  await lines.settled()
+  outboxes = new TestOutboxes(grid.store)
+  await outboxes.run()
+  await outboxes.settled()
 
   const { timeline } = await status(message_id)
   expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])

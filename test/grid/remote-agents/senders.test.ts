@@ -5,11 +5,11 @@ import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, messageResult, type RemoteAgent, remoteAgent, taskResult } from '../../support/remote-agent.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
-let lines: TestLines
+let outboxes: TestOutboxes
 let answer: (text: string) => Answer | Promise<Answer>
 
 beforeEach(async () => {
@@ -17,10 +17,10 @@ beforeEach(async () => {
   answer = () => messageResult('ok')
   remote = await remoteAgent(({ params }) => answer(String(params.message?.parts[0].text)))
   await create('robot')
-  lines = new TestLines(grid.store)
+  outboxes = new TestOutboxes(grid.store)
 })
 afterEach(async () => {
-  await lines.stop()
+  await outboxes.stop()
   await remote.close()
   await grid.close()
 })
@@ -44,8 +44,8 @@ const answerWithin = (ms: number) =>
 
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
 }
 
 /** An answer that is given when the test says so. */
@@ -60,13 +60,13 @@ test('while an agent works on the message of one sender for three minutes, it an
   answer = (text) => text === 'slow' ? slow.promise : messageResult(`ok ${text}`)
   const id = await send('slow')
   await send('behind it')
-  await lines.run()
+  await outboxes.run()
   await waitFor('the slow request', () => remote.calls.length === 1)
   expect(await statusOf(id)).toEqual({ delivery: 'pending', timeline: ['stored', 'sent 1'] })
 
   const sentAt = performance.now()
   await send('quick', grid.bob)
-  await lines.run()
+  await outboxes.run()
   await waitFor('the quick answer', async () => (await read(grid.bob)).length === 1)
   expect(performance.now() - sentAt).toBeLessThan(5 * second)
   expect(texts()).toEqual(['slow', 'quick'])
@@ -74,7 +74,7 @@ test('while an agent works on the message of one sender for three minutes, it an
   grid.clock.now += 3 * minute
   slow.give(messageResult('ok slow'))
   await waitFor('both answers', async () => {
-    await lines.run()
+    await outboxes.run()
     return texts().length === 3 && (await read()).some(({ message }: { message: string }) => message === 'ok behind it')
   })
   expect(texts()).toEqual(['slow', 'quick', 'behind it'])
@@ -90,9 +90,9 @@ test('an agent gets four requests at a time, each of another sender, and the nex
     await send(`${n} again`, sender)
     grid.clock.now++
   }
-  for (let n = 0; n < 3; n++) await lines.run()
+  for (let n = 0; n < 3; n++) await outboxes.run()
   await waitFor('four requests', () => texts().length === 4)
-  await lines.run()
+  await outboxes.run()
   expect(texts().toSorted()).toEqual(['0', '1', '2', '3'])
 
   first.give(messageResult('ok'))
@@ -102,17 +102,17 @@ test('an agent gets four requests at a time, each of another sender, and the nex
 })
 
 test('two processes keep the order of each sender, and send nothing twice', async () => {
-  const other = new TestLines(grid.store)
+  const other = new TestOutboxes(grid.store)
   const senders = [grid.alice, grid.bob, await grid.acme.agent('carol')]
   for (let n = 0; n < 10; n++) {
     for (const [m, sender] of senders.entries()) await send(`${m} ${n}`, sender)
   }
 
   await waitFor('all messages', async () => {
-    await Promise.all([lines.run(), other.run()])
+    await Promise.all([outboxes.run(), other.run()])
     return texts().length >= 30
   })
-  await Promise.all([lines.settled(), other.settled()])
+  await Promise.all([outboxes.settled(), other.settled()])
 
   for (const m of senders.keys()) {
     expect(texts().filter((text) => String(text).startsWith(`${m} `))).toEqual(
@@ -231,12 +231,12 @@ test('of each sender the message that fails is the one that was sent', async () 
 test('after three failures in a row a server is left alone, at most for a minute, and then gets one request', async () => {
   answer = () => ({ status: 503 })
   // A send starts them soon, and here all are to begin at once.
-  await lines.stop()
+  await outboxes.stop()
   for (let n = 0; n < 4; n++) {
     await create(`robot-${n}`)
     await send('hello', grid.alice, `@robot-${n}`)
   }
-  lines = new TestLines(grid.store)
+  outboxes = new TestOutboxes(grid.store)
   await step()
   expect(texts()).toHaveLength(4)
   await send('another')
@@ -285,7 +285,7 @@ test('agents that take long keep no other agent of the account waiting', async (
     await send('slow', grid.alice, `@robot-${n}`)
     await send('slow', grid.alice, `@robot-elsewhere-${n}`)
   }
-  for (let n = 0; n < 3; n++) await lines.run()
+  for (let n = 0; n < 3; n++) await outboxes.run()
   await waitFor('16 requests', () => remote.calls.length + elsewhere.calls.length === 16)
   await send('quick', grid.bob, '@healthy')
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { callTool } from '../../support/mcp.ts'
 import { liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 test('a message crosses to another grid as a task, and its answer comes back', async () => {
   const env = { ALLOW_PRIVATE_TARGETS: '1' }
@@ -19,11 +19,11 @@ test('a message crosses to another grid as a task, and its answer comes back', a
     })
     expect(text.card).toMatchObject({ endpoint: { version: '1.0', binding: 'JSONRPC' } })
   }
-  const lines = [new TestLines(here.store), new TestLines(there.store)]
+  const outboxes = [new TestOutboxes(here.store), new TestOutboxes(there.store)]
   const step = async () => {
     for (const grid of [here, there]) grid.clock.now += 1_000
-    for (const line of lines) await line.run()
-    for (const line of lines) await line.settled()
+    for (const one of outboxes) await one.run()
+    for (const one of outboxes) await one.settled()
   }
   const readAs = async (grid: typeof here, key: string) => {
     await step()
@@ -48,7 +48,7 @@ test('a message crosses to another grid as a task, and its answer comes back', a
   })
   expect(answer).toMatchObject({ user: '@far-bob', message: '42', reply_to_message_id: question.message_id, hops: 1 })
 
-  for (const line of lines) await line.stop()
+  for (const one of outboxes) await one.stop()
   for (const grid of [here, there]) await grid.close()
 })
 
@@ -64,13 +64,13 @@ test('a message that two grids would send to each other without end stops', asyn
       remoteToken: caller.key,
     })
   }
-  const lines = [new TestLines(here.store), new TestLines(there.store)]
+  const outboxes = [new TestOutboxes(here.store), new TestOutboxes(there.store)]
   const { message_id } = (await callTool(here, here.alice.key, 'send_message', { to: '@mirror', message: 'hi' })).text
 
   const [words, notice] = await waitFor('the end of the circle', async () => {
     for (const grid of [here, there]) grid.clock.now += 1_000
-    for (const line of lines) await line.run()
-    for (const line of lines) await line.settled()
+    for (const one of outboxes) await one.run()
+    for (const one of outboxes) await one.settled()
     const { text } = await callTool(here, here.alice.key, 'read_messages', { peek: true })
     return text.length === 2 && text
   })
@@ -78,6 +78,6 @@ test('a message that two grids would send to each other without end stops', asyn
   expect(words).toMatchObject({ type: 'agent', reply_to_message_id: message_id })
   expect(words.message).toContain('It has crossed 8 grids')
   expect(notice).toMatchObject({ type: 'system', reply_to_message_id: message_id })
-  for (const line of lines) await line.stop()
+  for (const one of outboxes) await one.stop()
   for (const grid of [here, there]) await grid.close()
 })

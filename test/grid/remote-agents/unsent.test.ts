@@ -7,12 +7,12 @@ import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, messageResult, type RemoteAgent, remoteAgent } from '../../support/remote-agent.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
 /** Made with the first step, because a send starts it soon. */
-let lines: TestLines | undefined
+let outboxes: TestOutboxes | undefined
 let answer: Answer
 
 beforeEach(async () => {
@@ -23,8 +23,8 @@ beforeEach(async () => {
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
 })
 afterEach(async () => {
-  await lines?.stop()
-  lines = undefined
+  await outboxes?.stop()
+  outboxes = undefined
   await remote.close()
   await grid.close()
 })
@@ -34,10 +34,10 @@ const send = async (more: object = {}) =>
   String((await asAlice('send_message', { to: '@robot', message: 'hi', ...more })).text.message_id)
 const retract = async (message_id: string) => (await asAlice('retract_message', { message_id })).code ?? 'retracted'
 const deliveryOf = async (message_id: string) => (await asAlice('message_status', { message_id })).text.delivery
-async function start(): Promise<TestLines> {
-  lines ??= new TestLines(grid.store)
-  await lines.run()
-  return lines
+async function start(): Promise<TestOutboxes> {
+  outboxes ??= new TestOutboxes(grid.store)
+  await outboxes.run()
+  return outboxes
 }
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
@@ -131,7 +131,7 @@ test('a request that the end of the process breaks off is no failure, and the ne
     sql: 'UPDATE remote_senders SET held_by = ? WHERE account_id = ?',
     args: [`${'b'.repeat(36)} 1`, grid.acme.id],
   }])
-  lines = undefined
+  outboxes = undefined
   answer = messageResult('ok')
   await step()
   expect([remote.calls.length, await deliveryOf(id)]).toEqual([2, 'delivered'])

@@ -22,11 +22,11 @@ import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail } from '../../support/people.ts'
 import { member, seated } from '../../support/seats.ts'
 import { botToken, signedEvent, signingSecret, type SlackServer, startSlack } from '../../support/slack.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let slack: SlackServer
-let lines: TestLines
+let outboxes: TestOutboxes
 let path: string
 let channel: string
 const space = { free: 2 ** 40, total: 2 ** 40 }
@@ -34,7 +34,7 @@ beforeEach(async () => {
   slack = await startSlack()
   space.free = space.total
   grid = await testGrid({ safeFetch: slack.safeFetch, readSpace: () => Promise.resolve(space) })
-  lines = new TestLines(grid.store)
+  outboxes = new TestOutboxes(grid.store)
   channel = (await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })).channel.id
   const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
   const made = await connectSlack(grid.acme.store, input)
@@ -42,7 +42,7 @@ beforeEach(async () => {
   path = `/api/v1/slack/${made.id}/events`
 })
 afterEach(async () => {
-  await lines.stop()
+  await outboxes.stop()
   await slack.close()
   await grid.close()
 })
@@ -51,8 +51,8 @@ afterEach(async () => {
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
   for (let n = 0; n < 5; n++) {
-    await lines.run()
-    await lines.settled()
+    await outboxes.run()
+    await outboxes.settled()
   }
 }
 

@@ -27,15 +27,15 @@ import { callRest } from '../../support/rest.ts'
 import { askFor } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startWebhook, type TakenNotice, type Webhook, type WebhookAnswer } from '../../support/webhook.ts'
-import { TestLines } from '../../support/lines.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
-let lines: TestLines
+let outboxes: TestOutboxes
 let hooks: Webhook[]
 let acme: AccountStore
 beforeEach(async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-  lines = new TestLines(grid.store)
+  outboxes = new TestOutboxes(grid.store)
   hooks = []
   acme = grid.store.account(grid.acme.id, {
     type: 'admin',
@@ -45,7 +45,7 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
-  await lines.stop()
+  await outboxes.stop()
   await Promise.all(hooks.map((hook) => hook.close()))
   await grid.close()
 })
@@ -61,15 +61,15 @@ const send = (message: string, to = '@bob') => callTool(grid, grid.alice.key, 's
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
   await followLog(grid.store)
-  await lines.run()
-  await lines.settled()
+  await outboxes.run()
+  await outboxes.settled()
 }
 
 /** Nothing is sent meanwhile, however slow the machine is. */
 async function withoutLines(change: () => Promise<void>): Promise<void> {
-  await lines.stop()
+  await outboxes.stop()
   await change()
-  lines = new TestLines(grid.store)
+  outboxes = new TestOutboxes(grid.store)
 }
 
 function verified(secret: string, { text, headers }: TakenNotice) {
@@ -150,7 +150,7 @@ test('a receiver that hangs does not delay another', async () => {
   const { hook } = await webhook()
   for (const n of [1, 2, 3]) await send(`${n}`)
   await followLog(grid.store)
-  await lines.run()
+  await outboxes.run()
 
   await waitFor('the events of the other one', () => hook.taken.length === 3)
 

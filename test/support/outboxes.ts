@@ -1,14 +1,14 @@
 /** The outboxes of a test grid, as its worker drives them: what the log leads to is sent when it is due. */
 import type { Store } from '../../src/store/store.ts'
-import { type LineAttempts, RemoteLines } from '../../src/worker/remote-lines.ts'
+import { type OutboxAttempts, Outboxes } from '../../src/worker/outboxes.ts'
 import { followLog } from '../../src/worker/followers.ts'
 import { follow } from './conversations.ts'
 
-export class TestLines extends RemoteLines {
+export class TestOutboxes extends Outboxes {
   readonly #store: Store
   readonly #ends: (() => Promise<void>)[]
 
-  constructor(store: Store, attempts?: LineAttempts) {
+  constructor(store: Store, attempts?: OutboxAttempts) {
     super(store, attempts)
     this.#store = store
     this.#ends = [follow(store), store.loop.perform({ name: 'outboxes', run: () => super.run() })]

@@ -1,15 +1,15 @@
-/** The lines of requests to servers outside that are due, over all accounts. */
+/** The outboxes to servers outside that are due, over all accounts. */
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /**
- * A line of messages of one sender to a remote agent, of questions what became of one, of events of a task to its webhook, or of events of
+ * An outbox of messages of one sender to a remote agent, of questions what became of one, of events of a task to its webhook, or of events of
  * the account to a webhook, whose agent is the webhook itself.
  */
-export type LineKind = 'inbox' | 'exchange' | 'push' | 'webhook'
+export type OutboxKind = 'inbox' | 'task' | 'push' | 'webhook'
 
 /** A request that is due: the next message of the sender `id`, the next event, or a look at the message `id`. */
-export interface DueLine {
-  kind: LineKind
+export interface DueOutbox {
+  kind: OutboxKind
   accountId: string
   agentId: string
   /** Without `@`. */
@@ -33,33 +33,34 @@ export function hasRoom(account: string, agent: string): string {
 }
 
 const isDue = (url: string) =>
-  `line.due_at <= :now AND ${isFree}
-    AND line.account_id NOT IN (SELECT value FROM json_each(:accounts))
+  `outbox.due_at <= :now AND ${isFree}
+    AND outbox.account_id NOT IN (SELECT value FROM json_each(:accounts))
     AND NOT EXISTS (SELECT 1 FROM json_each(:origins) WHERE instr(${url}, value || '/') = 1)`
 const dueOf = (
-  kind: LineKind,
+  kind: OutboxKind,
   table: string,
-  { id = 'line.id', url = 'agents.remote_url', goesOn = '', join = '', condition = '1' } = {},
+  { id = 'outbox.id', url = 'agents.remote_url', goesOn = '', join = '', condition = '1' } = {},
 ) => `
-  SELECT '${kind}' AS kind, line.account_id, line.agent_id, agents.alias, ${id} AS id, ${url} AS remote_url, line.due_at
-  FROM ${table} AS line JOIN agents ON agents.account_id = line.account_id AND agents.id = line.agent_id ${join}
+  SELECT '${kind}' AS kind, outbox.account_id, outbox.agent_id, agents.alias, ${id} AS id, ${url} AS remote_url, outbox.due_at
+  FROM ${table} AS outbox JOIN agents ON agents.account_id = outbox.account_id AND agents.id = outbox.agent_id ${join}
   WHERE ${isDue(url)} AND ${condition} AND ${url} IS NOT NULL AND (agents.deleted_at IS NULL${goesOn})`
-const due = crossAccountQuery<DueLine>(
+const due = crossAccountQuery<DueOutbox>(
   'requests to remote agents that are due',
   [
     dueOf('inbox', 'remote_senders', {
-      id: 'line.sender_id',
-      join: `JOIN remote_agents AS remote ON remote.account_id = line.account_id AND remote.agent_id = line.agent_id`,
-      condition: `remote.paused_at IS NULL AND ${hasRoom('line.account_id', 'line.agent_id')}`,
+      id: 'outbox.sender_id',
+      join:
+        `JOIN remote_agents AS remote ON remote.account_id = outbox.account_id AND remote.agent_id = outbox.agent_id`,
+      condition: `remote.paused_at IS NULL AND ${hasRoom('outbox.account_id', 'outbox.agent_id')}`,
     }),
-    dueOf('exchange', 'remote_exchanges'),
+    dueOf('task', 'remote_exchanges'),
     // The tasks of an agent that moves to another account end in the one that it leaves.
-    dueOf('push', 'task_push_configs', { url: 'line.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
+    dueOf('push', 'task_push_configs', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
     `
-  SELECT 'webhook' AS kind, line.account_id, line.id AS agent_id, 'webhook' AS alias, line.id, line.url AS remote_url,
-    line.due_at
-  FROM webhooks AS line WHERE ${isDue('line.url')} AND line.paused_at IS NULL
-    AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = line.account_id AND accounts.deleted_at IS NOT NULL)`,
+  SELECT 'webhook' AS kind, outbox.account_id, outbox.id AS agent_id, 'webhook' AS alias, outbox.id, outbox.url AS remote_url,
+    outbox.due_at
+  FROM webhooks AS outbox WHERE ${isDue('outbox.url')} AND outbox.paused_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = outbox.account_id AND accounts.deleted_at IS NOT NULL)`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
 /** A remote agent that may tell of a message, and what the token that it shows is made of. */
@@ -86,7 +87,7 @@ const accountOfSlack = crossAccountQuery<{ accountId: string }>(
   'SELECT account_id FROM slack_channels WHERE id = :id',
 )
 
-export const remoteLines = (db: Db) => ({
+export const outboxes = (db: Db) => ({
   /** The account of a channel that is mirrored with Slack. */
   accountOfSlack: async (id: string) => (await db.one(accountOfSlack, { id }))?.accountId,
   /** The remote agents that a message goes to. */
@@ -94,7 +95,7 @@ export const remoteLines = (db: Db) => ({
   /** Look at once what became of the message, if it is worked on. */
   lookNow: ({ accountId: account, agentId: agent }: CallbackRow, id: string, at: number): Statement =>
     db.bind(lookNow, { account, agent, id, at }),
-  /** What is due and not held, longest due first; nothing of the origins and accounts in `busy`. */
+  /** What is due and not claimed, longest due first; nothing of the origins and accounts in `busy`. */
   due: (
     now: number,
     instance: string,

@@ -1,11 +1,11 @@
 /** Sends to servers outside what is due. See docs/delivery.md, "Remote agents". */
 import { setMaxListeners } from 'node:events'
-import type { LineAttempt } from '../grid/remote-agents/attempt.ts'
+import type { OutboxAttempt } from '../grid/remote-agents/attempt.ts'
 import { deliverEvents } from '../grid/webhooks/deliver-events.ts'
-import { deliverNext, followExchange } from '../grid/remote-agents/deliver.ts'
+import { deliverNext, followRemoteTask } from '../grid/remote-agents/deliver.ts'
 import { newId } from '../lib/id.ts'
 import { hour, minute, second } from '../lib/time.ts'
-import type { DueLine, LineKind } from '../store/global/remote-lines.ts'
+import type { DueOutbox, OutboxKind } from '../store/global/outboxes.ts'
 import type { Store } from '../store/store.ts'
 
 const maxRunning = 100
@@ -34,29 +34,29 @@ interface Origin extends Load {
   pausedUntil: number
 }
 
-/** How the requests of each kind are made. Without the function of a kind, its lines wait. */
-export type LineAttempts = Partial<Record<LineKind, LineAttempt>>
+/** How the requests of each kind are made. Without the function of a kind, its outboxes wait. */
+export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 
-/** Each line is held by one process for one attempt. `run` starts what is due. */
-export class RemoteLines {
+/** Each outbox is claimed by one process for one attempt. `run` starts what is due. */
+export class Outboxes {
   readonly #store: Store
-  readonly #attempts: LineAttempts
+  readonly #attempts: OutboxAttempts
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #origins = new Map<string, Origin>()
   readonly #accounts = new Map<string, Load>()
   readonly #load: Load = { running: 0, slow: 0 }
 
-  constructor(store: Store, attempts: LineAttempts = {}) {
+  constructor(store: Store, attempts: OutboxAttempts = {}) {
     this.#store = store
     // Each request listens for the end. Beyond 10 listeners Node warns.
     setMaxListeners(0, this.#stopping.signal)
-    this.#attempts = { inbox: deliverNext, exchange: followExchange, webhook: deliverEvents, ...attempts }
+    this.#attempts = { inbox: deliverNext, task: followRemoteTask, webhook: deliverEvents, ...attempts }
   }
 
   async run(): Promise<void> {
     if (this.#stopping.signal.aborted || this.#load.running >= maxRunning) return
-    const { global: { remoteLines }, instanceId, deps: { now } } = this.#store
+    const { global: { outboxes }, instanceId, deps: { now } } = this.#store
     for (const [name, origin] of this.#origins) {
       if (isIdle(origin) && now() - origin.failedAt > hour) this.#origins.delete(name)
     }
@@ -65,8 +65,8 @@ export class RemoteLines {
     const busy = [...this.#origins].filter(([, origin]) => this.#isBusy(origin)).map(([name]) => name)
     const accounts = [...this.#accounts].filter(([, { running }]) => running >= maxOfAccount).map(([id]) => id)
     const free = maxRunning - this.#load.running
-    for (const line of await remoteLines.due(now(), instanceId, { origins: busy, accounts }, free)) {
-      this.#start(line)
+    for (const outbox of await outboxes.due(now(), instanceId, { origins: busy, accounts }, free)) {
+      this.#start(outbox)
     }
   }
 
@@ -74,7 +74,7 @@ export class RemoteLines {
     while (this.#running.size > 0) await Promise.all(this.#running.values())
   }
 
-  /** End the requests. Their lines are free once this process has ended. */
+  /** End the requests. Their outboxes are free once this process has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.settled()
@@ -84,27 +84,27 @@ export class RemoteLines {
     return running >= (failures >= failuresUntilPause ? 1 : maxOfOrigin) || this.#store.deps.now() < pausedUntil
   }
 
-  #start(line: DueLine): void {
-    const key = `${line.kind} ${line.accountId} ${line.agentId} ${line.id}`
-    const name = new URL(line.remoteUrl).origin
+  #start(outbox: DueOutbox): void {
+    const key = `${outbox.kind} ${outbox.accountId} ${outbox.agentId} ${outbox.id}`
+    const name = new URL(outbox.remoteUrl).origin
     const origin = this.#origins.get(name) ?? { running: 0, slow: 0, failures: 0, failedAt: 0, pausedUntil: 0 }
-    const account = this.#accounts.get(line.accountId) ?? { running: 0, slow: 0 }
+    const account = this.#accounts.get(outbox.accountId) ?? { running: 0, slow: 0 }
     if (this.#stopping.signal.aborted || this.#running.has(key) || this.#isBusy(origin)) return
     if (account.running >= maxOfAccount) return
-    this.#accounts.set(line.accountId, account)
+    this.#accounts.set(outbox.accountId, account)
     this.#origins.set(name, origin)
     const end = this.#counted(origin, account)
-    const attempt = this.#attempt(line)
+    const attempt = this.#attempt(outbox)
       .then((isReached) => {
         if (isReached === undefined) return
         this.#count(origin, isReached)
-        this.#store.deps.metrics?.attempt(line.kind, isReached)
+        this.#store.deps.metrics?.attempt(outbox.kind, isReached)
       })
-      .catch((error) => this.#warn(error, line.accountId))
+      .catch((error) => this.#warn(error, outbox.accountId))
       .finally(() => {
         this.#running.delete(key)
         end()
-        if (isIdle(account)) this.#accounts.delete(line.accountId)
+        if (isIdle(account)) this.#accounts.delete(outbox.accountId)
         if (isIdle(origin) && origin.failures === 0) this.#origins.delete(name)
         this.#store.loop.wake()
       })
@@ -138,8 +138,8 @@ export class RemoteLines {
     if (over >= 0) origin.pausedUntil = this.#store.deps.now() + Math.min(minute, firstPauseMs * 2 ** over)
   }
 
-  /** Resolves to whether the server was reached; undefined if another process holds the line. */
-  async #attempt({ kind, accountId, agentId, alias, id }: DueLine): Promise<boolean | undefined> {
+  /** Resolves to whether the server was reached; undefined if another process holds the outbox. */
+  async #attempt({ kind, accountId, agentId, alias, id }: DueOutbox): Promise<boolean | undefined> {
     const make = this.#attempts[kind]
     if (!make) return undefined
     const { instanceId, deps: { now, traces } } = this.#store
@@ -150,13 +150,13 @@ export class RemoteLines {
     const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId })
     system.trace.spans = spans
     account.trace.spans = spans
-    const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
+    const outbox = { kind, agent: agentId, id, claim: `${instanceId} ${newId()}` }
     const at = now()
-    const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, at)])
-    if (held.length === 0) return undefined
-    const { attempts, sending_id: messageId } = held[0]
+    const [claimed] = await system.write([system.change.remoteAgents.claim(outbox, instanceId, at)])
+    if (claimed.length === 0) return undefined
+    const { attempts, sending_id: messageId } = claimed[0]
     const attempt = {
-      ...{ account, system, line, signal: this.#stopping.signal },
+      ...{ account, system, outbox, signal: this.#stopping.signal },
       messageId: messageId === null ? undefined : String(messageId),
       number: Number(attempts) + 1,
       at,
@@ -167,14 +167,14 @@ export class RemoteLines {
       return isReached
     } catch (error) {
       spans?.endAttempt(`deliver ${kind}`, false)
-      // The database did not take what became of the attempt. Otherwise the line would be held until the process ends.
+      // The database did not take what became of the attempt. Otherwise the outbox would stay claimed until the process ends.
       const failure = {
         error: 'The grid itself failed.',
         dueAt: now() + firstPauseMs,
         isUnsent: false,
         isUnanswered: false,
       }
-      const failed = [system.change.remoteAgents.failed(line, failure, now())]
+      const failed = [system.change.remoteAgents.failed(outbox, failure, now())]
       await system.write(failed).catch(() => system.writeLater(failed))
       throw error
     }
