@@ -8,7 +8,7 @@ import type { InValue } from '@libsql/client'
 import { expect, test } from 'vitest'
 import { recordReading } from '../src/grid/conversations/may-read.ts'
 import { leaseOf, readMessages } from '../src/grid/messaging/read-messages.ts'
-import { chooseAlias } from '../src/grid/people/seats.ts'
+import { chooseAlias } from '../src/grid/people/person-aliases.ts'
 import { newId } from '../src/lib/id.ts'
 import { day } from '../src/lib/time.ts'
 import { trigramQuery } from '../src/store/account/agent-columns.ts'
@@ -90,9 +90,9 @@ await owner.store.write([
 ])
 const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a session of acme' } as const
 const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
-const seat = await chooseAlias(ofUser, { alias: 'acme-person' })
-await sendMessage(as(grid.alice), { to: seat.alias, text: 'a question of acme' })
-const ofPerson = await sendMessage(as(grid.alice), { to: seat.alias, text: 'as a person of acme writes' })
+const personAlias = await chooseAlias(ofUser, { alias: 'acme-person' })
+await sendMessage(as(grid.alice), { to: personAlias.alias, text: 'a question of acme' })
+const ofPerson = await sendMessage(as(grid.alice), { to: personAlias.alias, text: 'as a person of acme writes' })
 await owner.store.write([{
   sql: "UPDATE messages SET type = 'human' WHERE account_id = ? AND id = ?",
   args: [owner.id, ofPerson.id],
@@ -158,7 +158,7 @@ await owner.store.write([
   ...owner.store.change.slack.connect(slack, slackMember, '#acme', grid.clock.now),
   owner.store.change.slack.addMessage(slack.id, { ts: '1.1', threadTs: '1.1', messageId: foreign['message id'] }),
   { sql: "UPDATE slack_messages SET conversation_id = 'acme' WHERE account_id = ?", args: [owner.id] },
-  owner.store.change.channels.addMembers(slack.channelId, [seat.agentId], 1),
+  owner.store.change.channels.addMembers(slack.channelId, [personAlias.agentId], 1),
   owner.store.change.slack.askToLink(slack.id, user, 'a hash of acme', grid.clock.now + day),
   { sql: "UPDATE slack_people SET slack_user = 'U1' WHERE account_id = ?", args: [owner.id] },
 ])
@@ -236,7 +236,7 @@ const [task] = await rows(
   'SELECT message_id, conversation_id FROM tasks WHERE account_id = ? AND id = ?',
   [owner.id, foreign['task id']],
 )
-const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId, robot.id, webhook]
+const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, personAlias.agentId, robot.id, webhook]
 const messages = [foreign['message id'], reply.id, setAside.id, String(task.message_id)]
 const names = [
   ...[foreign['agent alias'], 'alice', foreign['channel name'], foreign['guardrail name'], foreign['skill name']],
@@ -318,7 +318,7 @@ const texts: Record<string, string[]> = {
   held: ['a held message of acme', 'a held chunk of acme', 'a decision of acme'],
   decidedBy: [user],
   recipients: list(['@bob']),
-  seat: agents,
+  personAlias: agents,
   slack: [slack.id],
   ts: ['1.1'],
   slackUser: ['U1'],

@@ -51,7 +51,7 @@ import { storeOf, type TestGrid, testGrid } from './support/grid.ts'
 import { type Form, isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
 import { sendMessage } from './support/messaging.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
-import { seated } from './support/seats.ts'
+import { personWithAlias } from './support/person-aliases.ts'
 
 type Probe = [verb: string, as: 'admin' | 'person', form: Form | 'grant id' | 'webhook id', Verb]
 type Verb = (account: AccountStore, value: string) => Promise<unknown>
@@ -134,7 +134,7 @@ describe('a name of another account', async () => {
   const { grantId } = await accessTokenFor(grid, foreign['user id'], owner.id)
   const webhook = await createWebhook(owner.store, { url: 'https://acme.example/events', events: ['message'] })
   const values = { ...foreign, 'grant id': grantId, 'webhook id': webhook.id }
-  const callers = { admin: caller.store, person: (await seated(grid, 'emma', { account: caller })).account }
+  const callers = { admin: caller.store, person: (await personWithAlias(grid, 'emma', { account: caller })).account }
   const before = await world.dumpOwner()
 
   test.each(probes)('is unknown to %s (%s, %s)', async (_, as, form, call) => {

@@ -8,7 +8,7 @@ import { approvalRules } from './account/approval-rules.ts'
 import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
-import { edges } from './account/edges.ts'
+import { traffic } from './account/traffic.ts'
 import { endings } from './account/endings.ts'
 import { erasing } from './account/erasing.ts'
 import { figures } from './account/figures.ts'
@@ -31,7 +31,7 @@ import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { search } from './account/search.ts'
 import { seenTasks } from './account/seen-tasks.ts'
-import { seats } from './account/seats.ts'
+import { personAliases } from './account/person-aliases.ts'
 import { skills } from './account/skills.ts'
 import { slack } from './account/slack.ts'
 import { spentTokens } from './account/spent-tokens.ts'
@@ -56,7 +56,7 @@ const tables = {
   attention,
   channels,
   directory,
-  edges,
+  traffic,
   endings,
   erasing,
   fanOut,
@@ -84,7 +84,7 @@ const tables = {
   removal,
   retention,
   search,
-  seats,
+  personAliases,
   seenTasks,
   skills,
   slack,

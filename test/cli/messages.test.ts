@@ -9,7 +9,7 @@ import { runtimeCommand } from '../../scripts/runtime.ts'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import { callTool } from '../support/mcp.ts'
-import { seated } from '../support/seats.ts'
+import { personWithAlias } from '../support/person-aliases.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -48,7 +48,7 @@ test('a message is sent from an option or from standard input, and read once', a
 })
 
 test('a person is offered choices', async () => {
-  await seated(grid, 'ann')
+  await personWithAlias(grid, 'ann')
   const sent = await run(grid.alice.key, ['send', '@ann', 'May I?', '--choice', 'Yes', '--choice', 'No, wait'])
   const refused = await run(grid.alice.key, ['send', '@bob', 'May I?', '--choice', 'Yes'])
 

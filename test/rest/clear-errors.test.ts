@@ -11,7 +11,7 @@ import { ack, callInbox, extend, lease, post, release } from '../support/inbox.t
 import { callTool } from '../support/mcp.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { callRest } from '../support/rest.ts'
-import { seated } from '../support/seats.ts'
+import { personWithAlias } from '../support/person-aliases.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -100,7 +100,7 @@ test('the wake stream refuses a parameter that it does not have', async () => {
 })
 
 test('a held post to a channel that was replaced says that the channel is another one', async () => {
-  const ann = (await seated(grid, 'ann', { role: 'owner' })).account
+  const ann = (await personWithAlias(grid, 'ann', { role: 'owner' })).account
   const made = () => createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await made()
   await hold(grid.acme.store)

@@ -31,7 +31,7 @@ import { storeOf, type TestGrid } from './grid.ts'
 import { approveOne, refuseOne } from './held.ts'
 import { callTool } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
-import { seated } from './seats.ts'
+import { personWithAlias } from './person-aliases.ts'
 import { askFor } from './tasks.ts'
 
 /** Fill Acme. Its words are fixed, and nothing in it is secret. */
@@ -39,7 +39,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   const { acme, clock, store } = grid
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
   const owner = await ownerOf(grid, acme.id)
-  const carol = await seated(grid, 'carol', { name: 'Carol' })
+  const carol = await personWithAlias(grid, 'carol', { name: 'Carol' })
   const desk = await acme.agent('acme-desk', { visibility: 'public', accessPolicy: 'allow_list', accessList: ['eve'] })
   await acme.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/a2a' })
   await setSkills(alice, { skills: [{ name: 'sorting', description: 'Sorts lists of words' }] })

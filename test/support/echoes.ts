@@ -4,7 +4,7 @@ import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
-import { seated } from './seats.ts'
+import { personWithAlias } from './person-aliases.ts'
 
 // deno-lint-ignore no-explicit-any -- the answer of a tool
 type Answer = any
@@ -17,7 +17,7 @@ export async function send(grid: TestGrid, from: TestAgent, to: string, more: ob
 
 /** Send a message as a new member of Acme. */
 export async function sendAsPerson(grid: TestGrid, to: string): Promise<void> {
-  const { account } = await seated(grid, `p-${newId().slice(-12)}`)
+  const { account } = await personWithAlias(grid, `p-${newId().slice(-12)}`)
   await writeMessage(account, { to, text: 'go on' })
 }
 

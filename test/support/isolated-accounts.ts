@@ -63,7 +63,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   await followLog(grid.store)
   const user = foreign['user id']
   const { threads } = await listThreads(acme.store, {})
-  const seat = { sql: 'INSERT INTO seats (account_id, user_id, agent_id) VALUES (?, ?, ?)' }
+  const personAlias = { sql: 'INSERT INTO seats (account_id, user_id, agent_id) VALUES (?, ?, ?)' }
   const snooze = {
     sql:
       "INSERT INTO snoozes (account_id, user_id, kind, subject, until, level) VALUES (?, ?, 'waiting', 'a subject of acme', 1, 1)",
@@ -88,7 +88,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   await acme.store.write([
     ...threads.map(({ id, lastSeq }) => acme.store.change.threads.setSeen(user, id, lastSeq)),
     { sql: 'UPDATE thread_seen SET news_seq = seq, seq = seq - 1 WHERE account_id = ?', args: [acme.id] },
-    { ...seat, args: [acme.id, user, mate!.id] },
+    { ...personAlias, args: [acme.id, user, mate!.id] },
     { ...snooze, args: [acme.id, user] },
     { ...consent, args: [acme.id, mate!.id] },
     { ...push, args: [acme.id, user] },

@@ -6,12 +6,12 @@ import { follow } from './conversations.ts'
 import { storeOf, type TestAgent, type TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
 import { signedIn } from './people.ts'
-import { seated, type SeatedPerson } from './seats.ts'
+import { type PersonWithAlias, personWithAlias } from './person-aliases.ts'
 
 export interface WritingGrid<T extends TestGrid> {
   grid: T
   /** A member with the alias `ann`, and their browser. */
-  ann: SeatedPerson
+  ann: PersonWithAlias
   browser: Browser
   /** Paths of the account. */
   path(...parts: (string | number)[]): string
@@ -23,7 +23,7 @@ export interface WritingGrid<T extends TestGrid> {
 /** Follows the log of a grid, with a member of the account. */
 export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingGrid<T>> {
   const stop = follow(grid.store)
-  const ann = await seated(grid, 'ann', { name: 'Ann' })
+  const ann = await personWithAlias(grid, 'ann', { name: 'Ann' })
   return {
     grid,
     ann,

@@ -1,7 +1,7 @@
 /** Two processes on a libsql-server: what one of them stores is seen on the pages of the other. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { chooseAlias } from '../../src/grid/people/seats.ts'
+import { chooseAlias } from '../../src/grid/people/person-aliases.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { browser } from '../support/browse.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
@@ -34,7 +34,7 @@ afterAll(async () => {
 test('two people at two processes see what three agents say, soon, and only what they may read', async () => {
   const carol = await grid.acme.agent('carol')
   const [owner, member] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'member' })]
-  const seat = await chooseAlias(grid.store.account(grid.acme.id, member.actor('member')), { alias: 'kim' })
+  const personAlias = await chooseAlias(grid.store.account(grid.acme.id, member.actor('member')), { alias: 'kim' })
   const app = createApp(other)
   const elsewhere = {
     deps: grid.deps,
@@ -58,13 +58,18 @@ test('two people at two processes see what three agents say, soon, and only what
     took.push(performance.now() - sentAt)
     return data.seq
   }
-  for (const [from, to] of [[grid.alice, 'bob'], [grid.bob, 'carol'], [carol, 'alice'], [carol, seat.alias]] as const) {
+  for (
+    const [from, to] of [[grid.alice, 'bob'], [grid.bob, 'carol'], [carol, 'alice'], [
+      carol,
+      personAlias.alias,
+    ]] as const
+  ) {
     const sentAt = performance.now()
     await sendMessage(storeOf(grid, from), { to, text: 'hello' })
     const seqs = await Promise.all([seen(streams.ownerHere, sentAt), seen(streams.ownerThere, sentAt)])
     expect(seqs[0]).toBe(seqs[1])
     // The member hears only of what is to their alias.
-    if (to !== seat.alias) continue
+    if (to !== personAlias.alias) continue
     expect((await streams.memberThere.next('count', 'thread')).data.unread).toBe(1)
     expect((await streams.memberThere.next('thread')).data.seq).toBe(seqs[0])
   }

@@ -71,12 +71,12 @@ beforeAll(async () => {
 
   const olga = (await store.global.users.byEmail('olga@acme.example'))!
   await accessTokenFor(grid, olga.id, acme.id)
-  const seat = (await acme.store.read.agents.byAlias('olga-marin'))!.id
+  const personAlias = (await acme.store.read.agents.byAlias('olga-marin'))!.id
   // Whichever agent links lead to first has a program and a parked message, and is a remote agent out of reach.
   for (const { id } of await acme.store.read.agents.page('', 50)) {
     await accessTokenFor(grid, olga.id, acme.id, id)
     const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND agent_id = ?`
-    if (id === seat) continue
+    if (id === personAlias) continue
     await rows(grid, parked, [acme.id, id])
     const remote = `UPDATE agents SET remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`
     await rows(grid, remote, [acme.id, id])

@@ -9,15 +9,15 @@ import type { Browser } from '../support/browse.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { guard, secret, testProviders } from '../support/guarded.ts'
 import { sendMessage } from '../support/messaging.ts'
-import { seated, type SeatedPerson } from '../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../support/person-aliases.ts'
 import { person, signedIn } from '../support/people.ts'
 
 let grid: TestGrid
-let ann: SeatedPerson
+let ann: PersonWithAlias
 let browser: Browser
 beforeEach(async () => {
   grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
-  ann = await seated(grid, 'ann', { name: 'Ann' })
+  ann = await personWithAlias(grid, 'ann', { name: 'Ann' })
   browser = await signedIn(grid, ann.person)
 })
 

@@ -5,7 +5,7 @@ import { createChannel } from '../../src/grid/channels/channels.ts'
 import { markRead } from '../../src/grid/conversations/marks.ts'
 import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { type DigestPeriod, findDigest, setDigest } from '../../src/grid/notifications/digests.ts'
-import { giveUpAlias } from '../../src/grid/people/seats.ts'
+import { giveUpAlias } from '../../src/grid/people/person-aliases.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { sendDigests } from '../../src/worker/digests.ts'
@@ -15,15 +15,15 @@ import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { storeOf, type TestGrid } from '../support/grid.ts'
-import { seated, type SeatedPerson } from '../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../support/person-aliases.ts'
 
 onEachDatabase((open) => {
   let grid: TestGrid
-  let ann: SeatedPerson
+  let ann: PersonWithAlias
   let alice: AccountStore
   beforeEach(async () => {
     grid = await open({ env: { MAILS_PER_HOUR: '20' } })
-    ann = await seated(grid, 'ann-lee')
+    ann = await personWithAlias(grid, 'ann-lee')
     alice = storeOf(grid, grid.alice)
   })
 

@@ -16,7 +16,7 @@ import { followLog } from '../../src/worker/followers.ts'
 import { say } from '../support/conversations.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { type PushService, startPushService } from '../support/push-service.ts'
-import { seated, type SeatedPerson } from '../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../support/person-aliases.ts'
 
 test.each([
   ['ask @ann-lee, please', ['ann-lee']],
@@ -30,13 +30,13 @@ test.each([
 
 let grid: TestGrid
 let service: PushService
-let ann: SeatedPerson
+let ann: PersonWithAlias
 let alice: AccountStore
 let general: string
 beforeEach(async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1', GRID_KEYS: newKeyRing(), MAILS_PER_HOUR: '20' } })
   service = await startPushService()
-  ann = await seated(grid, 'ann-lee', { role: 'owner' })
+  ann = await personWithAlias(grid, 'ann-lee', { role: 'owner' })
   alice = storeOf(grid, grid.alice)
   await subscribe(grid.store, ann.account, service.subscription())
   const { channel } = await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'ann-lee'] })
@@ -89,7 +89,7 @@ test('what a person has seen, wrote, or is written to them, is no news', async (
 })
 
 test('talk of agents names a person to them only if they may read it', async () => {
-  const zoe = await seated(grid, 'zoe-lee')
+  const zoe = await personWithAlias(grid, 'zoe-lee')
   await subscribe(grid.store, zoe.account, service.subscription('/zoe'))
   await setPeopleRead(ann.account, { choice: 'off' })
   await say(grid, alice, 'bob', 'did @ann-lee or @zoe-lee answer?')
@@ -102,7 +102,7 @@ test('talk of agents names a person to them only if they may read it', async () 
 })
 
 test('an alias of another account is not named, and a retracted message tells nothing', async () => {
-  const ed = await seated(grid, 'ed-lee', { account: grid.evil, role: 'owner' })
+  const ed = await personWithAlias(grid, 'ed-lee', { account: grid.evil, role: 'owner' })
   await subscribe(grid.store, ed.account, service.subscription('/ed'))
   await say(grid, alice, '#general', '@ed-lee')
   expect(await titlesAfter(hour)).toEqual([])
@@ -127,7 +127,7 @@ test('a follower is told of all posts once an hour, also after the members were 
   await followChannel(ann.account, general, false)
   await say(grid, alice, '#general', 'three')
   expect(await titlesAfter(hour)).toEqual([])
-  const zoe = await seated(grid, 'zoe-lee')
+  const zoe = await personWithAlias(grid, 'zoe-lee')
   await expect(followChannel(zoe.account, general, true)).rejects.toMatchObject({ code: 'channel_not_found' })
 })
 

@@ -20,17 +20,17 @@ import { onEachDatabase } from '../support/databases.ts'
 import { storeOf, type TestGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { type PushAnswer, type PushService, startPushService } from '../support/push-service.ts'
-import { seated, type SeatedPerson } from '../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../support/person-aliases.ts'
 
 onEachDatabase((open) => {
   let grid: TestGrid
   let service: PushService
-  let ann: SeatedPerson
+  let ann: PersonWithAlias
   let alice: AccountStore
   beforeEach(async () => {
     grid = await open({ env: { ALLOW_PRIVATE_TARGETS: '1', GRID_KEYS: newKeyRing() } })
     service = await startPushService()
-    ann = await seated(grid, 'ann-lee')
+    ann = await personWithAlias(grid, 'ann-lee')
     alice = storeOf(grid, grid.alice)
     await subscribe(grid.store, ann.account, service.subscription())
   })
@@ -179,7 +179,7 @@ onEachDatabase((open) => {
     await say(grid, alice, 'bob', 'to another')
     expect(await after(hour)).toEqual([])
 
-    const zoe = await seated(grid, 'zoe-lee')
+    const zoe = await personWithAlias(grid, 'zoe-lee')
     await say(grid, alice, 'zoe-lee', 'before')
     await subscribe(grid.store, zoe.account, service.subscription('/zoe'))
     await say(grid, alice, 'zoe-lee', 'after')
@@ -250,7 +250,7 @@ onEachDatabase((open) => {
   test('an address that has become private is refused', async () => {
     await grid.close()
     grid = await open({ env: { GRID_KEYS: newKeyRing() } })
-    ann = await seated(grid, 'ann-lee')
+    ann = await personWithAlias(grid, 'ann-lee')
     await expect(subscribe(grid.store, ann.account, service.subscription())).rejects.toMatchObject({
       code: 'invalid_input',
     })

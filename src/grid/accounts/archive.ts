@@ -59,8 +59,8 @@ export async function exportForOwner(
   await authorize(account, 'own')
   const madeAt = account.deps.now()
   requireConfirmed(account.actor, madeAt)
-  const { seat, channels, peopleReadSince } = await readerOf(account)
-  const reader = { agentId: seat?.agentId ?? null, since: peopleReadSince, channels: [...channels] }
+  const { personAlias, channels, peopleReadSince } = await readerOf(account)
+  const reader = { agentId: personAlias?.agentId ?? null, since: peopleReadSince, channels: [...channels] }
   const lines = store.archive({ account: id, reader, madeAt })
   return withSignature(lines, (list) => signArchive(store, list))
 }

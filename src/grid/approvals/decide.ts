@@ -102,8 +102,8 @@ function decidedAlready({ state, decider, decidedAt, decidedBy }: FoundHeld['hel
 
 async function decider(account: AccountStore): Promise<{ user: string; decider: string }> {
   const { userId } = callingUser(account.actor)
-  const seat = await account.read.seats.ofMember(userId)
-  if (seat) return { user: userId, decider: `@${seat.alias}` }
+  const personAlias = await account.read.personAliases.ofMember(userId)
+  if (personAlias) return { user: userId, decider: `@${personAlias.alias}` }
   const member = await account.read.team.member(userId)
   return { user: userId, decider: member?.name || member?.email || 'A member' }
 }

@@ -140,7 +140,7 @@ async function requireConsents(account: AccountStore, { fromId, toId, deciders }
   const exempt = await account.read.approvalRules.exemptIds(deciders)
   const id = [fromId, toId].find((id) => id !== null && exempt.includes(id))
   if (!id) return
-  const person = await account.read.seats.holder(id)
+  const person = await account.read.personAliases.holder(id)
   throw new GridError(
     'consent_required',
     `Others would decide about messages of ${

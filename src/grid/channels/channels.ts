@@ -10,7 +10,7 @@ import { checkDescription } from '../agents/agents.ts'
 import { sanitized } from '../agents/skills.ts'
 import { agentPage } from '../lists.ts'
 import { authorize } from '../authorize.ts'
-import { callingSeat } from '../people/seats.ts'
+import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { endMirror } from '../slack/end-mirror.ts'
 
@@ -143,7 +143,7 @@ export async function followChannel(account: AccountStore, channel: string, foll
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
     const { id, name } = await findChannel(account, channel)
-    const { agentId } = await callingSeat(account)
+    const { agentId } = await callingPersonAlias(account)
     const written = await account.write([...precondition, account.change.channels.follow(id, agentId, follows)])
     if (written.at(-1)!.length === 0) throw new GridError('channel_not_found', `You are not a member of #${name}.`)
   })

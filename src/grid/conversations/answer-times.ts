@@ -17,7 +17,7 @@ const maxPeers = 3
 /** The times of all its answers, and those to the ends that it answered most. Empty without answers. */
 export async function answerTimesOf(account: AccountStore, agentId: string): Promise<AnswerTimes[]> {
   const first = startOfDay(account.deps.now()) - (days - 1) * day
-  const rows = await account.read.edges.answers(agentId, first)
+  const rows = await account.read.traffic.answers(agentId, first)
   const sum = (some: typeof rows, of: 'n' | 'ms') => some.reduce((sum, row) => sum + row[of], 0)
   const average = (some: typeof rows) => sum(some, 'ms') / Math.max(1, sum(some, 'n'))
   const timesOf = (some: typeof rows, name?: string): AnswerTimes => ({

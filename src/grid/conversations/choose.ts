@@ -3,7 +3,7 @@ import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { choicesOf } from '../messaging/choices.ts'
 import type { SentMessage } from '../messaging/outgoing-message.ts'
-import { callingSeat } from '../people/seats.ts'
+import { callingPersonAlias } from '../people/person-aliases.ts'
 import { choicesIn } from './choices.ts'
 import { findThread, unknownConversation } from './threads.ts'
 import { messageIn, replyToMessage } from './write.ts'
@@ -18,7 +18,7 @@ export async function choose(
   { seq, index }: { seq: number; index: number },
 ): Promise<SentMessage> {
   if (!await findThread(account, threadId)) throw unknownConversation()
-  const seat = await callingSeat(account)
+  const personAlias = await callingPersonAlias(account)
   const message = await messageIn(account, threadId, seq)
   const choice = choicesOf(message?.a2a ?? null)[index]
   if (!message || choice === undefined) throw closed()
@@ -28,7 +28,7 @@ export async function choose(
     parts: [{ data: { choice, index } }],
     idempotencyKey: `choice ${message.id} ${index}`,
     part: ({ at }) => ({
-      preconditions: [account.change.questions.requireOpen(seat.agentId, message.id, at)],
+      preconditions: [account.change.questions.requireOpen(personAlias.agentId, message.id, at)],
       needsMessage: true,
       async refuse() {
         const choices = (await choicesIn(account, [message])).get(seq)!

@@ -43,14 +43,14 @@ export async function listConversations(
   const reader = await readerOf(account)
   const readsOwn = reader.role === 'member'
   const show = readsOwn && chosen === 'all' ? 'you' : chosen
-  const { seat, userId } = reader
-  const unread = seat ? await account.read.inbox.unread(seat.agentId) : 0
-  if ((show === 'you' || readsOwn) && !seat) return { reader, threads: [], unread }
+  const { personAlias, userId } = reader
+  const unread = personAlias ? await account.read.inbox.unread(personAlias.agentId) : 0
+  if ((show === 'you' || readsOwn) && !personAlias) return { reader, threads: [], unread }
   const page = await listThreads(account, {
     userId,
     before,
     name: search?.replace(/^[@#]/, '').toLowerCase(),
-    ...((show === 'you' || (readsOwn && show === 'channels')) && { agentId: seat!.agentId }),
+    ...((show === 'you' || (readsOwn && show === 'channels')) && { agentId: personAlias!.agentId }),
     channels: show === 'channels',
     waiting: show === 'waiting',
   })
@@ -67,7 +67,7 @@ export async function listConversations(
 /** The place of the newest message of each thread. With a conversation id, the message itself tells. */
 async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
-  const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.seat)
+  const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.personAlias)
   if (unclear.length === 0) return places
   const seqs = unclear.map(({ lastSeq }) => lastSeq)
   const [messages, receipts] = await Promise.all([findMessages(account, seqs), receiptsOf(account, seqs)])

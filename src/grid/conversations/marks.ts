@@ -2,7 +2,7 @@
 import { callingUser, requirePermission } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { callingSeat, findSeat } from '../people/seats.ts'
+import { callingPersonAlias, findPersonAlias } from '../people/person-aliases.ts'
 import { readThread } from './messages.ts'
 import { findThread, setSeen, type Thread, unknownConversation } from './threads.ts'
 
@@ -37,8 +37,8 @@ export async function markConversationUnread(
 ): Promise<{ unread: number }> {
   const { userId, thread } = await threadOfReader(account, threadId)
   const { messages } = await readThread(account, threadId, { after: from - 1 })
-  const hasSeat = messages.length > 0 && await findSeat(account) !== undefined
-  const unread = hasSeat ? (await markUnread(account, messages.map(({ id }) => id))).unread.length : 0
+  const hasPersonAlias = messages.length > 0 && await findPersonAlias(account) !== undefined
+  const unread = hasPersonAlias ? (await markUnread(account, messages.map(({ id }) => id))).unread.length : 0
   if (from <= thread.lastSeq) await setSeen(account, userId, threadId, Math.max(0, from - 1))
   return { unread }
 }
@@ -49,14 +49,14 @@ export async function nextUnread(
   except?: number,
 ): Promise<{ threadId: number; seq: number } | undefined> {
   const userId = callingReader(account)
-  const found = (await account.read.threads.unreadOfSeat(userId)).sort((a, b) => a.firstSeq - b.firstSeq)
+  const found = (await account.read.threads.unreadOfPersonAlias(userId)).sort((a, b) => a.firstSeq - b.firstSeq)
   const next = found.find(({ threadId }) => threadId !== except) ?? found[0]
   return next && { threadId: next.threadId, seq: next.firstSeq }
 }
 
 async function unreadIn(account: AccountStore, threadId: number): Promise<{ id: string; seq: number }[]> {
-  const seat = await findSeat(account)
-  return seat ? await account.read.threads.unreadInThread(threadId, seat.agentId) : []
+  const personAlias = await findPersonAlias(account)
+  return personAlias ? await account.read.threads.unreadInThread(threadId, personAlias.agentId) : []
 }
 
 async function threadOfReader(account: AccountStore, threadId: number): Promise<{ userId: string; thread: Thread }> {
@@ -76,14 +76,14 @@ function callingReader(account: AccountStore): string {
 const maxInboxPage = 50
 /** Mark messages to the calling user as read; their senders see it. Resolves to those that were unread. */
 export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {
-  const { agentId } = await callingSeat(account)
+  const { agentId } = await callingPersonAlias(account)
   requireFew(messageIds)
   const [rows] = await account.write(account.change.inbox.markRead(agentId, messageIds, account.deps.now()))
   return { read: rows.map((row) => String(row.message_id)) }
 }
 
 export async function markUnread(account: AccountStore, messageIds: readonly string[]): Promise<{ unread: string[] }> {
-  const { agentId } = await callingSeat(account)
+  const { agentId } = await callingPersonAlias(account)
   requireFew(messageIds)
   const [rows] = await account.write([account.change.inbox.markUnread(agentId, messageIds)])
   return { unread: rows.map((row) => String(row.message_id)) }

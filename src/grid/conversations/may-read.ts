@@ -23,8 +23,8 @@ import type { Thread } from './threads.ts'
 export interface Reader {
   userId: string
   role: Role
-  /** The id and alias (without `@`) of their seat; undefined without one, as for every viewer. */
-  seat?: { agentId: string; alias: string }
+  /** The id and alias (without `@`) of their person alias; undefined without one, as for every viewer. */
+  personAlias?: { agentId: string; alias: string }
   channels: ReadonlyMap<string, number>
   /** Since when owners and admins can read what agents write to each other; null if they cannot. */
   peopleReadSince: number | null
@@ -42,28 +42,28 @@ export async function readerOf(account: AccountStore): Promise<Reader> {
 
 /** A user as a reader; undefined if they are no member. */
 export async function readerFor(account: AccountStore, userId: string): Promise<Reader | undefined> {
-  const row = await account.read.seats.reader(userId)
+  const row = await account.read.personAliases.reader(userId)
   if (!row) return undefined
   const { role, peopleReadSince, agentId, alias, channels } = row
-  const mayHaveSeat = agentId !== null && alias !== null && allows(role, 'use')
+  const mayHavePersonAlias = agentId !== null && alias !== null && allows(role, 'use')
   return {
     userId,
     role,
-    ...(mayHaveSeat && { seat: { agentId, alias } }),
-    channels: new Map(mayHaveSeat ? JSON.parse(channels) : []),
+    ...(mayHavePersonAlias && { personAlias: { agentId, alias } }),
+    channels: new Map(mayHavePersonAlias ? JSON.parse(channels) : []),
     peopleReadSince,
   }
 }
 
 /** The place of a message or thread. `agents` are the ids of the agents at its ends. */
 export function placeOf(reader: Reader, of: { channelId: string | null; agents: readonly (string | null)[] }): Place {
-  if (reader.seat && of.agents.includes(reader.seat.agentId)) return { kind: 'mine' }
+  if (reader.personAlias && of.agents.includes(reader.personAlias.agentId)) return { kind: 'mine' }
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
 }
 
 /** The time from which on the reader may read texts of a place; undefined: only numbers are shown. */
 export function readableFrom(reader: Reader, place: Place): number | undefined {
-  if (place.kind === 'mine') return reader.seat && 0
+  if (place.kind === 'mine') return reader.personAlias && 0
   const bySwitch = allows(reader.role, 'manage') ? reader.peopleReadSince ?? undefined : undefined
   const joined = place.kind === 'channel' ? reader.channels.get(place.channelId) : undefined
   if (joined === undefined || bySwitch === undefined) return joined ?? bySwitch
@@ -74,7 +74,7 @@ export function readableFrom(reader: Reader, place: Place): number | undefined {
 export function readableTimes(reader: Reader): ReadableTimes {
   const from = (place: Place) => readableFrom(reader, place) ?? null
   return {
-    seat: reader.seat?.agentId ?? null,
+    personAlias: reader.personAlias?.agentId ?? null,
     channels: Object.fromEntries(
       [...reader.channels.keys()].map((id) => [id, from({ kind: 'channel', channelId: id })!]),
     ),

@@ -47,16 +47,16 @@ const maxEdges = 200
 
 /** Who sent how much to whom, as every member of the account may see it. */
 export async function networkOf(account: AccountStore, query: NetworkQuery): Promise<Network> {
-  const { edges } = account.read
+  const { traffic } = account.read
   const now = account.deps.now()
   const hours = query.window === 'hour' ? 1 : 23
   const since = query.window === 'week' ? startOfDay(now) - 6 * day : now - now % hour - hours * hour
   const [ends, groups, sent, parked, refused] = await Promise.all([
-    edges.ends(),
-    edges.groups(query.by),
-    edges.sent(query.window === 'week' ? day : hour, since),
-    edges.parked(since),
-    edges.refused(since),
+    traffic.ends(),
+    traffic.groups(query.by),
+    traffic.sent(query.window === 'week' ? day : hour, since),
+    traffic.parked(since),
+    traffic.refused(since),
   ])
   const { nodes, byKey } = foldNodes({ ends, groups, sent, since, ...query })
   const found = new Map<string, NetworkEdge>()
@@ -107,7 +107,7 @@ async function findConversations(account: AccountStore, edges: NetworkEdge[]): P
       key: channelId ?? edge.keys.toSorted().join(' '),
     }
   })
-  const threads = await account.read.edges.threads(single.map(({ key }) => key))
+  const threads = await account.read.traffic.threads(single.map(({ key }) => key))
   for (const { edge, place, key } of single) {
     const thread = threads.find((one) => one.key === key)
     edge.isReadable = mayRead(reader, place, edge.lastAt ?? 0)

@@ -8,7 +8,7 @@ import { type PartHandle, storedPart } from '../messaging/parts.ts'
 import { contentOf, type PartContent, partIn } from '../messaging/read-part.ts'
 import { besidesText, inlineDetails } from '../messaging/shown-parts.ts'
 import { retractMessage } from '../messaging/retract-message.ts'
-import { callingSeat } from '../people/seats.ts'
+import { callingPersonAlias } from '../people/person-aliases.ts'
 import { isReadBySwitch, mayRead, placeOfMessage, type Reader, readerOf } from './may-read.ts'
 import { type ChainMessage, findMessage, readChain, receiptsOf, type ThreadMessage } from './messages.ts'
 import { type OpenMessage, readable, recordIfOthers, recordReadingOf, whoMayRead } from './open.ts'
@@ -64,15 +64,15 @@ export async function openPart(
 export async function retractOwnMessage(account: AccountStore, ref: string): Promise<void> {
   const message = await messageNamed(account, ref)
   if (!message) throw unknownMessage()
-  await retractMessage(account, await callingSeat(account), message.id)
+  await retractMessage(account, await callingPersonAlias(account), message.id)
 }
 
 /** Whether a message is the reader's own, and has no reader yet. */
 export function canRetract(
-  { seat }: Pick<Reader, 'seat'>,
+  { personAlias }: Pick<Reader, 'personAlias'>,
   { fromAgentId, receipts }: Pick<OpenMessage, 'fromAgentId' | 'receipts'>,
 ): boolean {
-  return seat?.agentId === fromAgentId && receipts !== undefined && receipts.read === 0 && receipts.unread > 0
+  return personAlias?.agentId === fromAgentId && receipts !== undefined && receipts.read === 0 && receipts.unread > 0
 }
 
 async function messageNamed(account: AccountStore, ref: string): Promise<ThreadMessage | undefined> {

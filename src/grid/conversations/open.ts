@@ -70,11 +70,11 @@ export async function openConversation(
   const reader = await readerOf(account)
   const thread = await findThread(account, id, reader.userId)
   if (!thread) throw unknownConversation()
-  const [hasSeat, unread] = await Promise.all([
+  const [hasPersonAlias, unread] = await Promise.all([
     takesPart(account, reader, thread),
-    reader.seat ? account.read.threads.unreadOfAgent(reader.seat.agentId) : [],
+    reader.personAlias ? account.read.threads.unreadOfAgent(reader.personAlias.agentId) : [],
   ])
-  const since = hasSeat ? 0 : readableFrom(reader, placeOfThread(reader, thread))
+  const since = hasPersonAlias ? 0 : readableFrom(reader, placeOfThread(reader, thread))
   const firstUnread = unread.find(({ threadId }) => threadId === id)?.firstSeq ?? null
   const firstNew = firstUnread ??
     (thread.seenSeq > 0 && thread.seenSeq < thread.lastSeq ? thread.seenSeq + 1 : null)
@@ -143,9 +143,9 @@ async function refusedSends(
 }
 
 async function takesPart(account: AccountStore, reader: Reader, thread: Thread): Promise<boolean> {
-  if (!reader.seat || thread.kind === 'channel') return false
+  if (!reader.personAlias || thread.kind === 'channel') return false
   if (thread.kind === 'pair') return placeOfThread(reader, thread).kind === 'mine'
-  return await account.read.threads.hasAgent(thread.id, reader.seat.agentId)
+  return await account.read.threads.hasAgent(thread.id, reader.personAlias.agentId)
 }
 
 export async function readable(
@@ -171,8 +171,9 @@ export async function readable(
     if (!mayRead(reader, place, message.createdAt)) return []
     const isMine = !isReadBySwitch(reader, place, message.createdAt)
     const isUnread = found?.recipient
-      ? found.recipient.agentId === reader.seat?.agentId && found.recipient.state === 'unread'
-      : isMine && firstUnread !== null && message.seq >= firstUnread && message.fromAgentId !== reader.seat?.agentId
+      ? found.recipient.agentId === reader.personAlias?.agentId && found.recipient.state === 'unread'
+      : isMine && firstUnread !== null && message.seq >= firstUnread &&
+        message.fromAgentId !== reader.personAlias?.agentId
     const others = othersOf.get(message.seq)
     const task = taskOf.get(message.seq)
     return [{

@@ -47,9 +47,9 @@ export async function searchConversations(
   const isAsked = words.length > 0 || Object.entries(query).some(([name, value]) => {
     return name !== 'words' && (Array.isArray(value) ? value.length > 0 : Boolean(value))
   })
-  const isReader = reader.seat !== undefined || readableTimes(reader).others !== null
+  const isReader = reader.personAlias !== undefined || readableTimes(reader).others !== null
   const nothing = { hits: [], total: 0, hasMore: false, isFilling: false, isAsked, isReader }
-  if (!isAsked || !isReader || (query.isUnread && !reader.seat) || (query.to && query.in)) return nothing
+  if (!isAsked || !isReader || (query.isUnread && !reader.personAlias) || (query.to && query.in)) return nothing
   const to = query.in ? `#${query.in}` : query.to ? `@${query.to}` : undefined
   const terms: SearchTerms = { words, from: query.from || undefined, to, has: query.has }
   const range = { ...await rangeOf(account, days, position), limit: maxCounted + 1 }
@@ -82,14 +82,14 @@ async function findPlaces(
 ): Promise<FoundPlace[]> {
   const { places } = account.read.search
   const times = readableTimes(reader)
-  const { seat, channels, others } = times
-  const mine = { ...terms, within: { agents: [seat!], channels: [] } }
-  if (isUnread) return await places(mine, times, range, seat!)
+  const { personAlias, channels, others } = times
+  const mine = { ...terms, within: { agents: [personAlias!], channels: [] } }
+  if (isUnread) return await places(mine, times, range, personAlias!)
   // Older messages are not looked at: there may be many that the reader cannot read.
   const since = Math.min(...Object.values(channels), others ?? Infinity)
   const rest = { ...terms, within: others === null ? { agents: [], channels: Object.keys(channels) } : undefined }
   const found = await Promise.all([
-    seat === null ? [] : places(mine, times, range),
+    personAlias === null ? [] : places(mine, times, range),
     since === Infinity
       ? []
       : places(rest, times, { ...range, after: Math.max(range.after, await positionSince(account, since)) }),

@@ -39,7 +39,7 @@ export interface Thread {
   preview: ThreadPreview
   /** The user has looked at it up to this message; 0 for never. */
   seenSeq: number
-  /** Unread messages of the seat of the user in it, up to 100; 0 without a seat. */
+  /** Unread messages of the person alias of the user in it, up to 100; 0 without a person alias. */
   unread: number
 }
 
@@ -88,7 +88,9 @@ export async function setSeen(account: AccountStore, userId: string, threadId: n
 
 async function unreadOf(account: AccountStore, userId: string | undefined): Promise<Map<number, number>> {
   if (userId === undefined) return new Map()
-  return new Map((await account.read.threads.unreadOfSeat(userId)).map(({ threadId, unread }) => [threadId, unread]))
+  return new Map(
+    (await account.read.threads.unreadOfPersonAlias(userId)).map(({ threadId, unread }) => [threadId, unread]),
+  )
 }
 
 interface StoredPreview {

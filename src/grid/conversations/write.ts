@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Seat } from '../../store/account/seats.ts'
+import type { PersonAlias } from '../../store/account/person-aliases.ts'
 import type { SendInput, SentMessage } from '../messaging/outgoing-message.ts'
 import { isSelf } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import type { GivenPart } from '../tasks/task.ts'
-import { callingSeat } from '../people/seats.ts'
+import { callingPersonAlias } from '../people/person-aliases.ts'
 import { type Reader, readerOf } from './may-read.ts'
 import { findMessage, type ThreadMessage } from './messages.ts'
 import type { OpenMessage } from './open.ts'
@@ -34,11 +34,11 @@ interface PersonReply {
 }
 
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
-  const seat = await callingSeat(account)
-  if (isSelf(seat, input.to)) {
+  const personAlias = await callingPersonAlias(account)
+  if (isSelf(personAlias, input.to)) {
     throw new GridError('self_message', 'This is your own alias. Write to someone else.', { field: 'to' })
   }
-  return await sendAs(account, seat, input)
+  return await sendAs(account, personAlias, input)
 }
 
 /** Answer a message, as the calling user: where it came from, or once more where they sent it. */
@@ -46,16 +46,16 @@ export async function replyToMessage(
   account: AccountStore,
   { messageId, ...input }: PersonReply,
 ): Promise<SentMessage> {
-  const seat = await callingSeat(account)
-  const to = await addressOfAnswer(account, seat, messageId)
-  return await sendAs(account, seat, { ...input, to, replyToMessageId: messageId })
+  const personAlias = await callingPersonAlias(account)
+  const to = await addressOfAnswer(account, personAlias, messageId)
+  return await sendAs(account, personAlias, { ...input, to, replyToMessageId: messageId })
 }
 
 /** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
-async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
-  const { seats } = account.read
+async function addressOfAnswer(account: AccountStore, { agentId }: PersonAlias, messageId: string): Promise<string> {
+  const { personAliases } = account.read
   const end = isId(messageId)
-    ? await seats.writer(agentId, messageId) ?? await seats.recipient(agentId, messageId)
+    ? await personAliases.writer(agentId, messageId) ?? await personAliases.recipient(agentId, messageId)
     : undefined
   if (!end) throw new GridError('message_not_found', 'You can only answer messages that you sent or received.')
   const { name, aliasNow, isElsewhere } = end
@@ -64,7 +64,7 @@ async function addressOfAnswer(account: AccountStore, { agentId }: Seat, message
   return `@${aliasNow}`
 }
 
-async function sendAs(account: AccountStore, { agentId, alias }: Seat, input: SendInput): Promise<SentMessage> {
+async function sendAs(account: AccountStore, { agentId, alias }: PersonAlias, input: SendInput): Promise<SentMessage> {
   return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
 }
 
@@ -76,16 +76,18 @@ interface Addressee {
 
 /** The channel of a conversation, or its other end. Undefined if the reader takes no part, or there is no one end. */
 export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
-  const { seat, channels } = reader
+  const { personAlias, channels } = reader
   const { channel, conversationId } = thread
-  if (seat && channel) return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
+  if (personAlias && channel) {
+    return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
+  }
   const other = otherEndOf(reader, thread)
   if (!other || other.isDeleted) return undefined
   return { to: `@${other.alias}`, ...(conversationId !== null && { conversationId }) }
 }
 
-export function otherEndOf({ seat }: Reader, { agents }: Pick<Thread, 'agents'>): ThreadAgent | undefined {
-  const others = agents.filter(({ id }) => id !== seat?.agentId)
+export function otherEndOf({ personAlias }: Reader, { agents }: Pick<Thread, 'agents'>): ThreadAgent | undefined {
+  const others = agents.filter(({ id }) => id !== personAlias?.agentId)
   return agents.length === 2 && others.length === 1 ? others[0] : undefined
 }
 
@@ -95,7 +97,7 @@ export function canAnswer(
   thread: Pick<Thread, 'channel' | 'agents'>,
   { fromAgentId, isMine }: Pick<OpenMessage, 'fromAgentId' | 'isMine'>,
 ): boolean {
-  if (!reader.seat || !isMine || fromAgentId === reader.seat.agentId) return false
+  if (!reader.personAlias || !isMine || fromAgentId === reader.personAlias.agentId) return false
   return !(thread.channel ?? otherEndOf(reader, thread))?.isDeleted
 }
 
@@ -113,7 +115,7 @@ export async function findAnswered(
   const message = await messageIn(account, threadId, seq)
   if (!message) return undefined
   try {
-    return { message, to: await addressOfAnswer(account, await callingSeat(account), message.id) }
+    return { message, to: await addressOfAnswer(account, await callingPersonAlias(account), message.id) }
   } catch (error) {
     const cannot = error instanceof GridError && ['message_not_found', 'recipient_not_found'].includes(error.code)
     if (cannot) return undefined
@@ -148,7 +150,7 @@ export async function writeInConversation(
   const reader = await readerOf(account)
   const thread = await findThread(account, threadId)
   if (!thread) throw unknownConversation()
-  await callingSeat(account)
+  await callingPersonAlias(account)
   if (answers !== undefined) {
     const answered = await messageIn(account, threadId, answers)
     if (!answered) {

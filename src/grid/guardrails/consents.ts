@@ -9,7 +9,7 @@ import type { Agent } from '../../store/account/agents.ts'
 import { approvalConsent } from '../../store/account/approval-rules.ts'
 import type { Guardrail, TextService } from '../../store/account/guardrails.ts'
 import { authorize } from '../authorize.ts'
-import { callingSeat } from '../people/seats.ts'
+import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { guardrailNotFound } from './list-guardrails.ts'
 
@@ -23,13 +23,13 @@ export async function allowService(account: AccountStore, { provider, host }: Te
   const { userId } = callingUser(account.actor)
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
-    const { agentId } = await callingSeat(account)
+    const { agentId } = await callingPersonAlias(account)
     const services = await account.read.guardrails.servicesFor(agentId)
     if (!services.some((service) => isSame(service, { provider, host }))) throw guardrailNotFound()
-    const { guardrails, seats } = account.change
+    const { guardrails, personAliases } = account.change
     await account.write([
       ...precondition,
-      seats.requireSeat(userId, agentId),
+      personAliases.requirePersonAlias(userId, agentId),
       ...guardrails.consent(agentId, { provider, host }, account.deps.now()),
     ])
     return { provider, host }
@@ -38,7 +38,7 @@ export async function allowService(account: AccountStore, { provider, host }: Te
 
 /** End that consent: guardrails of the provider with this host no longer act on the alias. Fails with `alias_required`. */
 export async function disallowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
-  const { agentId } = await callingSeat(account)
+  const { agentId } = await callingPersonAlias(account)
   await account.write([account.change.guardrails.endConsent(agentId, { provider, host })])
   return { provider, host }
 }
@@ -58,7 +58,7 @@ export async function requireConsent(
   for (const { name, provider, host, action } of guardrails) {
     const sends = host !== null && !isAllowed({ provider, host })
     if (!sends && (action !== 'hold' || isAllowed(approvalConsent))) continue
-    const person = await account.read.seats.holder(id)
+    const person = await account.read.personAliases.holder(id)
     const who = person?.name ? `${person.name} (@${alias})` : `@${alias}`
     const does = sends ? `sends messages to ${host}` : 'has owners and admins decide about messages'
     throw new GridError(

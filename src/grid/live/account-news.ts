@@ -111,9 +111,9 @@ export class AccountNews {
     if (passed < (this.#mayCount ? 0 : countMs)) return []
     this.#mayCount = false
     this.#countedAt = performance.now()
-    const { seat } = await this.#freshReader()
+    const { personAlias } = await this.#freshReader()
     const [unread, needs] = await Promise.all([
-      seat ? this.#watched.account.read.inbox.unread(seat.agentId) : 0,
+      personAlias ? this.#watched.account.read.inbox.unread(personAlias.agentId) : 0,
       this.#watched.needs(),
     ])
     const counted = `${unread} ${needs?.mark}`
@@ -152,8 +152,8 @@ function isFor(reader: Reader, { channelId, fromAgentId, toAgentId, at }: LivePl
   return mayRead(reader, placeOf(reader, { channelId, agents: [fromAgentId, toAgentId] }), at)
 }
 
-function isTo({ seat, channels }: Reader, { channelId, toAgentId }: LivePlace): boolean {
-  return channelId === null ? toAgentId === seat?.agentId : channels.has(channelId)
+function isTo({ personAlias, channels }: Reader, { channelId, toAgentId }: LivePlace): boolean {
+  return channelId === null ? toAgentId === personAlias?.agentId : channels.has(channelId)
 }
 
 /** Why a stream ends: `account` means that the user may not see it any more. */

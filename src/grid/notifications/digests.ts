@@ -7,7 +7,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { DigestPeriod } from '../../store/account/notifications.ts'
 import type { Store } from '../../store/store.ts'
 import { authorize } from '../authorize.ts'
-import { callingSeat } from '../people/seats.ts'
+import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 export type { DigestPeriod }
@@ -27,18 +27,18 @@ export async function setDigest(
   period: DigestPeriod | undefined,
 ): Promise<void> {
   const { userId } = callingUser(account.actor)
-  const { notifications, seats } = account.change
+  const { notifications, personAliases } = account.change
   if (period === undefined) return void await account.write([notifications.endDigest(userId)])
   if (!account.deps.email.isConfigured) throw new GridError('invalid_input', 'This grid is not set up to send email.')
   if (emailVerifiedAt === null) throw new GridError('invalid_input', 'Verify your email address first.')
   const { token } = mintLinkToken()
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
-    const seat = await callingSeat(account)
+    const personAlias = await callingPersonAlias(account)
     const nextAt = account.deps.now() + periodMs[period]
     await account.write([
       ...precondition,
-      seats.requireSeat(userId, seat.agentId),
+      personAliases.requirePersonAlias(userId, personAlias.agentId),
       notifications.setDigest(userId, period, nextAt, token),
     ])
   })

@@ -20,8 +20,8 @@ export async function newsOf(
 ): Promise<News[]> {
   const found = await account.read.notifications.news(userId, which)
   const reader = found.length > 0 ? await readerFor(account, userId) : undefined
-  const { seat } = reader ?? {}
-  if (!reader || !seat) return []
+  const { personAlias } = reader ?? {}
+  if (!reader || !personAlias) return []
   return found
     .filter(({ channelId, agents, at }) =>
       mayRead(reader, placeOf(reader, { channelId, agents: JSON.parse(agents) }), at)
@@ -29,7 +29,7 @@ export async function newsOf(
     .map(({ seq, alias, channel, text }) => ({
       seq,
       alias,
-      did: `${namedAliases(text).includes(seat.alias) ? 'named you' : 'posted'} in ${
+      did: `${namedAliases(text).includes(personAlias.alias) ? 'named you' : 'posted'} in ${
         channel === null ? 'a conversation' : `#${channel}`
       }`,
     }))

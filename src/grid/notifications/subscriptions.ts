@@ -7,7 +7,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { PushSubscription } from '../../store/account/notifications.ts'
 import type { Store } from '../../store/store.ts'
 import { authorize } from '../authorize.ts'
-import { callingSeat } from '../people/seats.ts'
+import { callingPersonAlias } from '../people/person-aliases.ts'
 import { takePushTest } from '../people/throttle.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { publicPushKey, type PushResult, sendPush } from './send-push.ts'
@@ -37,15 +37,15 @@ export async function subscribe(store: Store, account: AccountStore, input: NewS
   await publicPushKey(store)
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
-    const seat = await callingSeat(account)
+    const personAlias = await callingPersonAlias(account)
     const known = await listBrowsers(account)
     if (known.length >= maxBrowsers && !known.some((browser) => browser.endpoint === endpoint)) {
       throw new GridError('invalid_input', `You can be notified in at most ${maxBrowsers} browsers. Remove one first.`)
     }
-    const { notifications, seats } = account.change
+    const { notifications, personAliases } = account.change
     await account.write([
       ...precondition,
-      seats.requireSeat(userId, seat.agentId),
+      personAliases.requirePersonAlias(userId, personAlias.agentId),
       store.global.notifications.removeOthers(endpoint, userId),
       notifications.subscribe(
         { id: newId(), user: userId, session: sessionId, endpoint, p256dh, auth, userAgent },
@@ -84,7 +84,7 @@ export async function testNotifications(
   account: AccountStore,
   { id, name }: { id: string; name: string },
 ): Promise<{ sent: number; browsers: number }> {
-  await callingSeat(account)
+  await callingPersonAlias(account)
   const browsers = await listBrowsers(account)
   if (browsers.length === 0) {
     throw new GridError('invalid_input', 'You have not turned on notifications in any browser yet.')

@@ -160,12 +160,12 @@ async function accept(
       const { hasUser } = await openInvitation(store, token)
       if (first.length > 0 && hasUser) throw hasUserAlready()
       const at = now()
-      const { seats, team } = account.change
+      const { personAliases, team } = account.change
       await account.write([
         ...first,
         ...(isLinkShown ? [] : [global.users.verifyEmail(userId, email, at)]),
         ...await join(account, { id: userId, role }, { by: 'invitation', id, email, isLinkShown }),
-        ...(agentId === null ? [] : [seats.add(userId, agentId)]),
+        ...(agentId === null ? [] : [personAliases.add(userId, agentId)]),
         team.accept(id, at),
       ])
     }))

@@ -6,7 +6,7 @@ import type { AccountMember } from '../../store/account/team.ts'
 import type { Statement } from '../../store/sql.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { endSeat } from './seats.ts'
+import { endPersonAlias } from './person-aliases.ts'
 
 /** The roles that a member with `role` may assign and remove: owners all roles, admins all but `owner`. */
 export function assignableRoles(role: Role): readonly Role[] {
@@ -180,6 +180,6 @@ async function revokeLostRights(
     ...(mayStill('manage') ? [] : [change.keys.revokeAdminKeysOfUser(userId, now())]),
     // Each use checks the role anyway. Without this the grants and their keys would work again once the role comes back.
     change.grants.revokeOfUser(userId, scopes, now()),
-    ...(mayStill('use') ? [] : await endSeat(account, userId)),
+    ...(mayStill('use') ? [] : await endPersonAlias(account, userId)),
   ]
 }

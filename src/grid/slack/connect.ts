@@ -13,7 +13,7 @@ import { refuseTakenAlias, refuseTooManyAgents, requireAgentLimit } from '../age
 import { maxMembers } from '../channels/channels.ts'
 import { authorize } from '../authorize.ts'
 import { sendMessage } from '../messaging/send-message.ts'
-import { callingSeat } from '../people/seats.ts'
+import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { endMirror } from './end-mirror.ts'
 
@@ -151,7 +151,7 @@ export async function disconnectSlack(account: AccountStore, channel: string): P
 /** A code for the calling user, who must be able to write in the channel. It works once, for an hour. */
 export async function askToLinkSlack(account: AccountStore, channel: string): Promise<string> {
   const { precondition } = await authorize(account, 'use')
-  await callingSeat(account)
+  await callingPersonAlias(account)
   const slack = await account.read.slack.ofChannel(channel)
   if (!slack) throw new GridError('not_found', 'The channel is not mirrored with Slack.')
   const code = `grid-link-${mintLinkToken().token}`

@@ -60,15 +60,15 @@ export async function waitForTask(
   const row = await findTask(account, id, recipient)
   const isOver = row.expiresAt === null || isInterrupted(row.state) || ms <= 0
   if (isOver || !await doCallersWait(account, row)) return
-  const releaseSeat = account.waiting.taskStreams.acquire(credentialId)
-  if (!releaseSeat) return
+  const releasePersonAlias = account.waiting.taskStreams.acquire(credentialId)
+  if (!releasePersonAlias) return
 
   try {
     const isWaiting = ({ expiresAt, state }: TaskRow) => expiresAt !== null && !isInterrupted(state)
     // Without a time for heartbeats it ends with its first value.
     await whileIts(isWaiting, account, row, { ms, connection, check }).next()
   } finally {
-    releaseSeat()
+    releasePersonAlias()
   }
 }
 
@@ -111,19 +111,19 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const { after, isOfSend = false, home } = watch
   const row = await findTask(account, id, watch.recipient, home)
   if (after === undefined && !isOfSend) refuseEnded(row)
-  const releaseSeat = account.waiting.taskStreams.acquire(credentialId)
+  const releasePersonAlias = account.waiting.taskStreams.acquire(credentialId)
   // What was sent is answered with the task alone.
-  if (!releaseSeat && !isOfSend) throw tooManyStreams(account)
+  if (!releasePersonAlias && !isOfSend) throw tooManyStreams(account)
   try {
     if (after === undefined) {
       const { generation, state } = yield* firstOf(account, row, watch)
-      if (!releaseSeat || endsStream(state, isOfSend)) return
+      if (!releasePersonAlias || endsStream(state, isOfSend)) return
       return yield* eventsOf(account, id, { after: generation, bytes: row.bytes }, watch)
     }
     const hasAll = row.expiresAt === null && after >= row.generation
     if (!hasAll) yield* eventsOf(account, id, { after, bytes: after >= row.generation ? row.bytes : 0 }, watch)
   } finally {
-    releaseSeat?.()
+    releasePersonAlias?.()
   }
 }
 

@@ -32,7 +32,7 @@ interface LogRange {
 /** From which times on a person may read messages; null for never. `mayRead` of `grid/conversations/may-read.ts` has the rules. */
 export interface ReadableTimes {
   /** The agent of the person: all that it sent and was sent directly. */
-  seat: string | null
+  personAlias: string | null
   /** Of single channels, by their ids. */
   channels: Readonly<Record<string, number>>
   others: number | null
@@ -122,8 +122,8 @@ const placeColumns = `place.seq, place.thread_id, m.created_at AS at, m.channel_
   d.agent_id AS to_agent_id`
 const isPlaced = 'place.account_id = :account AND place.seq = message_search.rowid AND m.seq = place.seq'
 const isDelivery = 'd.message_id = m.id AND d.sender_account_id = m.account_id'
-// The rules of `mayRead`: what is to or from the seat, and the rest from its times on.
-const isReadable = `(:seat IN (m.from_agent_id, d.agent_id) OR m.created_at >= coalesce(
+// The rules of `mayRead`: what is to or from the person alias, and the rest from its times on.
+const isReadable = `(:personAlias IN (m.from_agent_id, d.agent_id) OR m.created_at >= coalesce(
       json_extract(:channels, '$."' || m.channel_id || '"'), :others))`
 // The joins are crossed, so that each begins with the index, which has the newest first.
 const places = (condition = '') =>
@@ -191,7 +191,7 @@ export const search = {
      */
     places: (
       terms: SearchTerms,
-      { seat, channels, others }: ReadableTimes,
+      { personAlias, channels, others }: ReadableTimes,
       range: LogRange,
       unreadOf?: string,
     ): Promise<FoundPlace[]> => {
@@ -199,9 +199,9 @@ export const search = {
       // Unread messages are few among those to the agent, and far fewer than all with a word.
       const to = unreadOf === undefined ? [] : [idTerm('t', unreadOf)]
       const values = {
-        match: matchOf(terms, seat ?? undefined, idTerm('a', accountId), ...to),
+        match: matchOf(terms, personAlias ?? undefined, idTerm('a', accountId), ...to),
         otherMatch: matchOf(terms, undefined, idTerm('b', accountId), ...to),
-        ...{ seat, others, channels: JSON.stringify(channels) },
+        ...{ personAlias, others, channels: JSON.stringify(channels) },
         ...range,
       }
       return unreadOf === undefined

@@ -41,7 +41,7 @@ interface NewInvitation {
   tokenHash: string
   /** Null for the operator. */
   invitedBy: string | null
-  /** The agent that becomes the seat of who accepts. */
+  /** The agent that becomes the person alias of who accepts. */
   agentId?: string | null
   expiresAt: number
   /** Whether the inviter may be shown the link. Default: no. It happens only if the address has no user yet. */

@@ -131,7 +131,7 @@ const unreadOf = (inbox: string) =>
 const unreadInThread = query<{ id: string; seq: number }>(`
   SELECT messages.id, thread_messages.seq FROM ${unreadPlaces(inboxOf())} AND thread_messages.thread_id = :thread
   ORDER BY thread_messages.seq`)
-const unreadOfSeat = unreadOf(
+const unreadOfPersonAlias = unreadOf(
   inboxOf('(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)'),
 )
 const unreadOfAgent = unreadOf(inboxOf())
@@ -166,8 +166,8 @@ export const threads = {
     byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
     ofChannel: async (channel: string): Promise<number | undefined> => (await account.one(ofChannel, { channel }))?.id,
     hasAgent: async (thread: number, agent: string) => (await account.one(agentIn, { thread, agent })) !== undefined,
-    /** The threads with unread messages of the seat of a user, or of an agent: how many, and the first. At most 1,000. */
-    unreadOfSeat: (user: string) => account.all(unreadOfSeat, { user }),
+    /** The threads with unread messages of the person alias of a user, or of an agent: how many, and the first. At most 1,000. */
+    unreadOfPersonAlias: (user: string) => account.all(unreadOfPersonAlias, { user }),
     unreadOfAgent: (agent: string) => account.all(unreadOfAgent, { agent }),
     /** Those of the 1,000 oldest unread messages of an agent that are in a thread, oldest first. */
     unreadInThread: (thread: number, agent: string) => account.all(unreadInThread, { thread, agent }),

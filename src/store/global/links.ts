@@ -51,7 +51,7 @@ export interface OpenInvitation {
   email: string
   role: Role
   invitedBy: string
-  /** The agent that becomes the seat of who accepts. */
+  /** The agent that becomes the person alias of who accepts. */
   agentId: string | null
   expiresAt: number
   isLinkShown: boolean

@@ -35,7 +35,7 @@ const maxChannels = 20
 export async function showAgent(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, requestId } = visit
-  const { inbox, agents, agentSettings, channels, parked, seats, usage } = account.read
+  const { inbox, agents, agentSettings, channels, parked, personAliases, usage } = account.read
   const [talk, answerTimes, unread, full, oldest, parkedCount, trial, signup, joined, holder, access, remote] =
     await Promise
       .all([
@@ -48,7 +48,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
         agents.trial(agent.id),
         agentSettings.byId(agent.id),
         channels.joined(agent.id, maxChannels),
-        agent.type === 'human' ? seats.holder(agent.id) : undefined,
+        agent.type === 'human' ? personAliases.holder(agent.id) : undefined,
         agent.type === 'human' ? undefined : accessOf(visit, agent),
         agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
       ])
@@ -71,7 +71,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
     ['Trial', trial && `${trial.used} of ${trial.max} messages used`],
     ['Id', <CopyText id='agent-id' label='the id of the agent' text={agent.id} />],
   ]
-  const isOther = talk.reader.seat?.agentId !== agent.id
+  const isOther = talk.reader.personAlias?.agentId !== agent.id
   return await agentPage(visit, agent, 'now', {
     fresh: ['thread', 'state', `presence:${agent.id}`, 'minute'],
     threads: [...new Set(talk.messages.map(({ thread }) => thread.id))],

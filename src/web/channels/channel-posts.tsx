@@ -3,7 +3,7 @@
 /** What was posted to a channel. See docs/security.md, "People who read". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { openConversation } from '../../grid/conversations/open.ts'
-import { findSeat } from '../../grid/people/seats.ts'
+import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Badge, Card, EmptyState, WithFacts } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
@@ -75,8 +75,8 @@ export async function showPosts(visit: Visit): Promise<Response> {
 
 /** Turns on that the visitor is told of all posts, or off. Only members of the channel can. */
 async function followButton({ account, may, path }: Visit, { id }: Channel) {
-  const seat = may('use') ? await findSeat(account) : undefined
-  const membership = seat && await account.read.channels.membership(id, seat.agentId)
+  const personAlias = may('use') ? await findPersonAlias(account) : undefined
+  const membership = personAlias && await account.read.channels.membership(id, personAlias.agentId)
   if (!membership) return undefined
   const follows = membership.follows === 1
   return (

@@ -8,7 +8,7 @@ import {
   followChannel,
   updateChannel,
 } from '../../grid/channels/channels.ts'
-import { findSeat } from '../../grid/people/seats.ts'
+import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { askToLinkSlack, connectSlack, disconnectSlack, tellOfSlack, unlinkSlack } from '../../grid/slack/connect.ts'
 import { Card, Time } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
@@ -30,13 +30,15 @@ export function channelPages({ get, post, may }: AccountPages): void {
   get('/channels/new', showNew)
   post('/channels/new', async (visit) => {
     const { form } = visit
-    const seat = await findSeat(visit.account)
+    const personAlias = await findPersonAlias(visit.account)
     const members = parseAgentRefs(form, 'members')
     const input = {
       name: form.get('name') ?? '',
       description: form.get('description') ?? '',
-      members: seat && !members.some((ref) => [seat.agentId, seat.alias, `@${seat.alias}`].includes(ref))
-        ? [...members, seat.agentId]
+      members: personAlias && !members.some((ref) =>
+          [personAlias.agentId, personAlias.alias, `@${personAlias.alias}`].includes(ref)
+        )
+        ? [...members, personAlias.agentId]
         : members,
     }
     const { channel } = await visit.record('admin_create_channel', input, (account) => createChannel(account, input))

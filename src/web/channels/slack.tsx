@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** The mirroring of a channel with Slack: setting it up, and who the visitor is there. */
 import type { Channel } from '../../grid/channels/channels.ts'
-import { findSeat } from '../../grid/people/seats.ts'
+import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { slackEventsPath } from '../../grid/slack/connect.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/fields.tsx'
@@ -17,7 +17,7 @@ export async function slackCard(visit: Visit, channel: Channel) {
   const action = (...parts: string[]) => path('channels', channel.id, 'slack', ...parts)
   if (!slack) return may('manage') ? <ConnectCard visit={visit} action={action()} /> : undefined
   if (!may('use')) return undefined
-  const hasAlias = await findSeat(account) !== undefined
+  const hasAlias = await findPersonAlias(account) !== undefined
   const isLinked = await account.read.slack.isLinked(slack.id, actor.userId)
   const code = await visit.takeShown<string>()
   return (

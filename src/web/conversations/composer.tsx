@@ -54,10 +54,10 @@ export async function composerOf(visit: Visit, open: OpenConversation, isGlance 
   const { rest: refused } = formErrors(visit, visit.path('conversations', String(thread.id), 'choose'), [])
   return (
     <div class='composer' id='composer'>
-      {reader.seat && await waitsIn(visit, thread.id)}
+      {reader.personAlias && await waitsIn(visit, thread.id)}
       {refused && <Refusal visit={visit}>{refused}</Refusal>}
-      {reader.seat && !isGlance && await Marks({ visit, open })}
-      {reader.seat ? await writingIn(visit, open) : (
+      {reader.personAlias && !isGlance && await Marks({ visit, open })}
+      {reader.personAlias ? await writingIn(visit, open) : (
         <p class='soft small'>
           You have no alias in this account yet.{' '}
           <a href={writePath(visit.membership.id, writableIn(thread)[0])}>Write</a> to choose one.
@@ -178,8 +178,8 @@ function Writing(
 
 /** The composer of a channel without posts, for those whose alias is in it. A refused post is shown by the page Write. */
 export async function firstPost(visit: Visit, { id, name }: { id: string; name: string }): Promise<Child> {
-  const { seat, channels } = await readerOf(visit.account)
-  if (!seat || !channels.has(id)) return null
+  const { personAlias, channels } = await readerOf(visit.account)
+  if (!personAlias || !channels.has(id)) return null
   const { actor, membership } = visit
   return (
     <Form action={writePath(membership.id)} hasFile>
@@ -261,7 +261,7 @@ async function Marks({ visit, open }: { visit: Visit; open: OpenConversation }):
   const page = visit.path('conversations', String(thread.id))
   const last = messages.at(-1)?.seq ?? 0
   const isUnread = messages.some((message) => message.isUnread)
-  const received = messages.findLast(({ isMine, fromAgentId }) => isMine && fromAgentId !== reader.seat?.agentId)
+  const received = messages.findLast(({ isMine, fromAgentId }) => isMine && fromAgentId !== reader.personAlias?.agentId)
   const kept = listFields(listPlace(visit.query))
   const next = await nextUnread(visit.account, thread.id)
   return (

@@ -107,12 +107,12 @@ export function ListPane(
           ? (
             <ThreadList
               threads={threads.map((thread) =>
-                shownThread(thread, path, listQuery(place), { current, self: reader.seat?.alias })
+                shownThread(thread, path, listQuery(place), { current, self: reader.personAlias?.alias })
               )}
               now={visit.account.deps.now()}
             />
           )
-          : <Nothing visit={visit} place={{ ...place, show }} hasSeat={reader.seat !== undefined} />}
+          : <Nothing visit={visit} place={{ ...place, show }} hasPersonAlias={reader.personAlias !== undefined} />}
         {(place.before !== undefined || next !== undefined) && (
           <nav class='page-link' aria-label='Pages of conversations'>
             {place.before !== undefined && (
@@ -127,7 +127,11 @@ export function ListPane(
 }
 
 function Nothing(
-  { visit, place: { show, search, before }, hasSeat }: { visit: Visit; place: ListPlace; hasSeat: boolean },
+  { visit, place: { show, search, before }, hasPersonAlias }: {
+    visit: Visit
+    place: ListPlace
+    hasPersonAlias: boolean
+  },
 ) {
   if (before !== undefined) return <EmptyState icon='conversations' title='No older conversations' />
   if (search) {
@@ -144,7 +148,7 @@ function Nothing(
       </EmptyState>
     )
   }
-  if (show === 'you' && !hasSeat) {
+  if (show === 'you' && !hasPersonAlias) {
     return (
       <EmptyState
         icon='conversations'

@@ -10,7 +10,7 @@ import { givenParts } from '../../grid/messaging/given-parts.ts'
 import { hasAtMost } from '../../lib/text.ts'
 import { maxFormFileBytes, PostedFields } from '../../lib/http/form.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
-import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
+import { chooseAlias, findPersonAlias, type PersonAlias, suggestAlias } from '../../grid/people/person-aliases.ts'
 import { Card } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { ButtonLink } from '../../html/form.tsx'
@@ -75,7 +75,7 @@ async function answerWithChoice(visit: Visit): Promise<PageResult> {
 async function write(visit: Visit): Promise<PageResult> {
   const { account, form } = visit
   const alias = form.get('alias')
-  if (alias !== null && !await findSeat(account)) {
+  if (alias !== null && !await findPersonAlias(account)) {
     await visit.record('choose_alias', { alias }, (account) => chooseAlias(account, { alias }))
   }
   const message = { to: (form.get('to') ?? '').trim(), ...await messageIn(form) }
@@ -130,7 +130,7 @@ async function messageIn(form: URLSearchParams) {
 }
 
 async function showWrite(visit: Visit): Promise<Response> {
-  const seat = visit.may('use') ? await findSeat(visit.account) : undefined
+  const personAlias = visit.may('use') ? await findPersonAlias(visit.account) : undefined
   return await appPage(
     visit.frame('conversations'),
     {
@@ -142,9 +142,9 @@ async function showWrite(visit: Visit): Promise<Response> {
       ? (
         <WriteCard
           visit={visit}
-          seat={seat}
-          suggestion={seat ? '' : await suggestAlias(visit.account)}
-          offered={await namesToWriteTo(visit, seat)}
+          personAlias={personAlias}
+          suggestion={personAlias ? '' : await suggestAlias(visit.account)}
+          offered={await namesToWriteTo(visit, personAlias)}
         />
       )
       : (
@@ -161,19 +161,19 @@ async function showWrite(visit: Visit): Promise<Response> {
 }
 
 /** Names for the field `to`: agents of the account with `@`, and the channels of the alias with `#`. */
-async function namesToWriteTo({ account }: Visit, seat: Seat | undefined): Promise<string[]> {
+async function namesToWriteTo({ account }: Visit, personAlias: PersonAlias | undefined): Promise<string[]> {
   const { agents, channels } = account.read
   const [people, joined] = await Promise.all([
-    agents.search('', seat?.agentId ?? '', '', maxOffered),
-    seat ? channels.ofAgent(seat.agentId, '', maxOffered) : [],
+    agents.search('', personAlias?.agentId ?? '', '', maxOffered),
+    personAlias ? channels.ofAgent(personAlias.agentId, '', maxOffered) : [],
   ])
   return [...joined.map(({ name }) => `#${name}`), ...people.map(({ alias }) => `@${alias}`)]
 }
 
 function WriteCard(
-  { visit, seat, suggestion, offered }: {
+  { visit, personAlias, suggestion, offered }: {
     visit: Visit
-    seat: Seat | undefined
+    personAlias: PersonAlias | undefined
     suggestion: string
     offered: string[]
   },
@@ -183,7 +183,7 @@ function WriteCard(
     <Card>
       <PageForm visit={visit} acts action={visit.path('write')} fields={['alias', 'to', 'text', 'expires']} hasFile>
         <input type='hidden' name='key' value={messageKey(visit)} />
-        {!seat && (
+        {!personAlias && (
           <TextInput
             name='alias'
             label='Your alias'
@@ -214,7 +214,7 @@ function WriteCard(
           maxLength={maxMessageLength}
           draft={draftName(actor.userId, membership.id, 'write')}
         />
-        <SendRow>{seat && <span class='soft small'>You write as @{seat.alias}.</span>}</SendRow>
+        <SendRow>{personAlias && <span class='soft small'>You write as @{personAlias.alias}.</span>}</SendRow>
       </PageForm>
     </Card>
   )

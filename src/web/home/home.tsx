@@ -66,9 +66,9 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
       <HeldForYou visit={visit} held={held} max={maxHeld} />
       {questions.length > 0
         ? <WaitingForYou visit={visit} questions={questions} from='home' max={maxQuestions} />
-        : reader.seat && held.length === 0 && <p class='calm'>Nothing waits for your answer.</p>}
+        : reader.personAlias && held.length === 0 && <p class='calm'>Nothing waits for your answer.</p>}
       <Stuck visit={visit} open={open} />
-      <SinceYouWereHere visit={visit} news={others} isCut={isCut} self={reader.seat?.alias} />
+      <SinceYouWereHere visit={visit} news={others} isCut={isCut} self={reader.personAlias?.alias} />
       <Figures visit={visit} periods={periods} unit={unit} />
     </>,
   )

@@ -9,7 +9,7 @@ import {
   testNotifications,
   unsubscribe,
 } from '../../grid/notifications/subscriptions.ts'
-import { findSeat } from '../../grid/people/seats.ts'
+import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
 import { ChoiceList } from '../../html/fields.tsx'
 import { ButtonForm, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
@@ -30,8 +30,8 @@ export function notificationPages({ get, post, may }: AccountPages, deps: PageDe
   const { store } = deps
   const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'notifications')
   const show = async (visit: Visit) => {
-    const seat = await findSeat(visit.account)
-    const content = seat
+    const personAlias = await findPersonAlias(visit.account)
+    const content = personAlias
       ? (
         <>
           <BrowsersCard

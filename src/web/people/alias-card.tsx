@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
-import { chooseAlias, giveUpAlias, type Seat } from '../../grid/people/seats.ts'
+import { chooseAlias, giveUpAlias, type PersonAlias } from '../../grid/people/person-aliases.ts'
 import { Card, Notice } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
@@ -27,7 +27,7 @@ export function aliasActions({ post, may }: AccountPages, show: (visit: Visit) =
 
 /** The alias of the user in this account. See docs/security.md, "People who write". */
 export function AliasCard(
-  { visit, seat, suggestion }: { visit: Visit; seat: Seat | undefined; suggestion: string },
+  { visit, personAlias, suggestion }: { visit: Visit; personAlias: PersonAlias | undefined; suggestion: string },
 ) {
   const giveUp = settingsPath(visit, 'profile', 'alias', 'give-up')
   const refused = formErrors(visit, giveUp, []).rest
@@ -50,7 +50,7 @@ export function AliasCard(
               isMono
               isRequired
               maxLength={33}
-              value={seat?.alias ?? suggestion}
+              value={personAlias?.alias ?? suggestion}
             />
             <TextArea
               name='description'
@@ -59,17 +59,17 @@ export function AliasCard(
               isOptional
               rows={2}
               maxLength={maxDescriptionLength}
-              value={seat?.description}
+              value={personAlias?.description}
             />
-            <SubmitRow>{seat ? 'Save alias' : 'Choose alias'}</SubmitRow>
+            <SubmitRow>{personAlias ? 'Save alias' : 'Choose alias'}</SubmitRow>
           </PageForm>
         )}
-      {seat && (
+      {personAlias && (
         <ConfirmDelete
           action={giveUp}
           label='Give up alias'
-          fields={{ alias: seat.alias }}
-          question={`Give up @${seat.alias}? It leaves its channels, and messages that you have not read are parked, which their senders see. What you wrote stays readable.`}
+          fields={{ alias: personAlias.alias }}
+          question={`Give up @${personAlias.alias}? It leaves its channels, and messages that you have not read are parked, which their senders see. What you wrote stays readable.`}
         />
       )}
     </Card>

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { changePassword, requestEmailChange, setShortcuts, setUserName } from '../../grid/people/profile.ts'
-import { findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
+import { findPersonAlias, type PersonAlias, suggestAlias } from '../../grid/people/person-aliases.ts'
 import { sendVerificationLink } from '../../grid/people/send-email.ts'
 import { Badge, Card, Facts } from '../../html/components.tsx'
 import { ChoiceList, PasswordInput, TextInput } from '../../html/fields.tsx'
@@ -23,11 +23,11 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
   const { store, sessions } = deps
   const show = async (visit: Visit) => {
     const user = await store.global.users.byId(visit.actor.userId)
-    const seat = await findSeat(visit.account)
+    const personAlias = await findPersonAlias(visit.account)
     return await page(visit, deps, {
       hasPassword: user?.passwordHash !== null,
-      seat,
-      services: seat ? await visit.account.read.guardrails.servicesFor(seat.agentId) : [],
+      personAlias,
+      services: personAlias ? await visit.account.read.guardrails.servicesFor(personAlias.agentId) : [],
       suggestion: visit.may('use') ? await suggestAlias(visit.account) : '',
     })
   }
@@ -85,9 +85,9 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
 function page(
   visit: Visit,
   deps: PageDeps,
-  { hasPassword, seat, services, suggestion }: {
+  { hasPassword, personAlias, services, suggestion }: {
     hasPassword: boolean
-    seat: Seat | undefined
+    personAlias: PersonAlias | undefined
     services: TextServices
     suggestion: string
   },
@@ -97,7 +97,7 @@ function page(
     'profile',
     <>
       <NameCard visit={visit} />
-      <AliasCard visit={visit} seat={seat} suggestion={suggestion} />
+      <AliasCard visit={visit} personAlias={personAlias} suggestion={suggestion} />
       {services.length > 1 && <ServicesCard visit={visit} services={services} />}
       {services.length > 0 && <ApprovalsCard visit={visit} services={services} />}
       <ThemeCard visit={visit} />

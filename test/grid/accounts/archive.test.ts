@@ -360,7 +360,7 @@ test('a person becomes an invitation, and is again who they were when they accep
 
   const [{ agent_id }] = exported.person
   const account = target.store.account(owner.id, { type: 'system', job: 'test' })
-  expect(await account.read.seats.holder(String(agent_id))).toMatchObject({ email })
+  expect(await account.read.personAliases.holder(String(agent_id))).toMatchObject({ email })
 })
 
 test('an invitation of an import ends after 30 days, and not before', async () => {

@@ -5,7 +5,7 @@ import { endAgent } from '../../../src/grid/agents/end-agent.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { ask } from '../../../src/grid/messaging/ask.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { giveUpAlias } from '../../../src/grid/people/seats.ts'
+import { giveUpAlias } from '../../../src/grid/people/person-aliases.ts'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -14,7 +14,7 @@ import { onEachDatabase } from '../../support/databases.ts'
 import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { claimAgents, signUpAs } from '../../support/signup.ts'
 import { askFor } from '../../support/tasks.ts'
 
@@ -113,7 +113,7 @@ onEachDatabase((open) => {
   })
 
   test('it does not matter who ends the recipient: a person that leaves, or a claim that discards it', async () => {
-    const max = await seated(grid, 'max')
+    const max = await personWithAlias(grid, 'max')
     const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
     const mate = await signUpAs(grid, 'zoe@new.example', 'mate')
     await sendTo('max', grid.alice, 'hi')

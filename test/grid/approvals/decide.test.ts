@@ -19,7 +19,7 @@ import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { signedIn } from '../../support/people.ts'
 import { callRest } from '../../support/rest.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 import { askFor } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -35,7 +35,7 @@ const first = { at: Number.MAX_SAFE_INTEGER, id: '~' }
 
 beforeEach(async () => {
   grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
-  ann = (await seated(grid, 'ann', { role: 'owner', name: 'Ann' })).account
+  ann = (await personWithAlias(grid, 'ann', { role: 'owner', name: 'Ann' })).account
   await hold(grid.acme.store)
 })
 
@@ -71,7 +71,7 @@ test('what a guardrail holds, owners and admins decide, and the approved text pa
 test('an inbox that is full keeps the message held', async () => {
   await grid.close()
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '1' } })
-  ann = (await seated(grid, 'ann', { role: 'owner' })).account
+  ann = (await personWithAlias(grid, 'ann', { role: 'owner' })).account
   await send('fills it')
   await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)])
   await read(grid.bob)
@@ -365,11 +365,11 @@ test('a list of decisions of one person or one rule has nothing that nobody deci
 })
 
 test('a person who writes is told that the message waits', async () => {
-  const pat = await seated(grid, 'pat')
+  const pat = await personWithAlias(grid, 'pat')
   await rows(
     grid,
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)",
-    [grid.acme.id, pat.seat.agentId],
+    [grid.acme.id, pat.personAlias.agentId],
   )
   await hold(grid.acme.store, { fromKind: 'people' })
   const browser = await signedIn(grid, pat.person)

@@ -17,7 +17,7 @@ import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { person, signedIn } from '../../support/people.ts'
 import { callRest } from '../../support/rest.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 /** A word in every held text, and the beginning of it that a search would find. */
 const canary = 'xanthoquine'
@@ -26,7 +26,7 @@ const part = 'xantho'
 test('a held message is nowhere to be seen: for its recipients, other agents, keys, and people of every role', async () => {
   const grid = await testGrid()
   const { acme, alice, bob } = grid
-  const pat = await seated(grid, 'pat')
+  const pat = await personWithAlias(grid, 'pat')
   const people = [
     pat.person,
     ...await Promise.all(
@@ -39,7 +39,7 @@ test('a held message is nowhere to be seen: for its recipients, other agents, ke
   // Without it, no rule of others holds what is for a person.
   const consent =
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)"
-  await rows(grid, consent, [acme.id, pat.seat.agentId])
+  await rows(grid, consent, [acme.id, pat.personAlias.agentId])
   const before = await sendMessage(storeOf(grid, bob), { to: '@alice', text: 'a question' })
   await hold(acme.store, { deciders: [dora.person.id] })
 

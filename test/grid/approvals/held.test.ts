@@ -13,7 +13,7 @@ import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
 import { approveOne, hold, refuseOne, waiting } from '../../support/held.ts'
 import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 import { askFor } from '../../support/tasks.ts'
 
 let grid: TestGrid
@@ -30,7 +30,7 @@ const events = ({ timeline }: { timeline: { event: string }[] }) => timeline.map
 onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
-    ann = (await seated(grid, 'ann', { role: 'owner', name: 'Ann' })).account
+    ann = (await personWithAlias(grid, 'ann', { role: 'owner', name: 'Ann' })).account
     await hold(grid.acme.store)
   })
 
@@ -177,16 +177,16 @@ onEachDatabase((open) => {
 
   test('nobody decides on their own message: not an owner, nor who is named alone or with others', async () => {
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
-    const { person, account: cleo, seat } = await seated(grid, 'cleo', { role: 'owner' })
+    const { person, account: cleo, personAlias } = await personWithAlias(grid, 'cleo', { role: 'owner' })
     const { person: named, account: bea } = await member(grid, { name: 'Bea' })
     await rows(
       grid,
       "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)",
-      [grid.acme.id, seat.agentId],
+      [grid.acme.id, personAlias.agentId],
     )
     for (const deciders of [[], [person.id], [person.id, named.id]]) {
       await hold(grid.acme.store, { fromKind: 'people', deciders })
-      await sendMessage(cleo, seat, { to: '@bob', text: 'mine' })
+      await sendMessage(cleo, personAlias, { to: '@bob', text: 'mine' })
       const decider = deciders.length === 2 ? bea : ann
 
       expect(await heldMessages(cleo)).toEqual([])

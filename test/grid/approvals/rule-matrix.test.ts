@@ -17,7 +17,7 @@ import { lease } from '../../support/inbox.ts'
 import { callTool, sendWire, wireRequest } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
 import { routesOf } from '../../support/routes.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { askFor } from '../../support/tasks.ts'
 
 const text = `the ${secret}`
@@ -30,12 +30,12 @@ const v10 = { 'A2A-Version': '1.0' }
 async function gridWithWays() {
   const grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
   const { acme, alice, bob } = grid
-  const ann = await seated(grid, 'ann', { role: 'owner' })
+  const ann = await personWithAlias(grid, 'ann', { role: 'owner' })
   // Only an account of another person would need their consent.
-  const pat = await seated(grid, 'pat')
+  const pat = await personWithAlias(grid, 'pat')
   const consent =
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)"
-  await rows(grid, consent, [acme.id, pat.seat.agentId])
+  await rows(grid, consent, [acme.id, pat.personAlias.agentId])
   await createChannel(acme.store, { name: 'room', members: ['alice', 'bob'] })
   const robot = await acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example' })
   const tasks = await Promise.all([1, 2, 3].map((n) => askFor(storeOf(grid, bob), `task ${n}`, { to: '@alice' })))

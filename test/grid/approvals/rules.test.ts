@@ -14,7 +14,7 @@ import { minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 /** The account for an admin key. */
@@ -165,7 +165,7 @@ describe('an admin credential', () => {
   })
 
   test('does not widen a rule about a person to any agent, which leaves people out', async () => {
-    const ann = await seated(grid, 'ann')
+    const ann = await personWithAlias(grid, 'ann')
     const { id } = await make({ from: '@ann', deciders: [ann.person.id] })
 
     await expect(change(id, { from: 'any' })).rejects.toMatchObject({ code: 'not_allowed' })
@@ -210,7 +210,7 @@ describe('an admin in the browser', () => {
 
 describe('the alias of a person', () => {
   test('is named in a rule only with consent, unless the person alone decides', async () => {
-    const ann = await seated(grid, 'ann')
+    const ann = await personWithAlias(grid, 'ann')
     const ben = await member(grid)
 
     await expect(make({ to: '@ann' })).rejects.toMatchObject({ code: 'consent_required', details: { field: 'to' } })
@@ -223,17 +223,17 @@ describe('the alias of a person', () => {
   })
 
   test('is not held by rules about everyone before consent', async () => {
-    const ann = await seated(grid, 'ann')
+    const ann = await personWithAlias(grid, 'ann')
     await make({ from: 'any', to: 'any' })
     const exempt = async () => (await acme.read.approvalRules.active())[0].exemptIds
 
-    expect(await exempt()).toEqual([ann.seat.agentId])
+    expect(await exempt()).toEqual([ann.personAlias.agentId])
     await allowService(ann.account, approvalConsent)
     expect(await exempt()).toEqual([])
   })
 
   test('is shown to the owners when no decider is left, and so not held without consent', async () => {
-    const ann = await seated(grid, 'ann')
+    const ann = await personWithAlias(grid, 'ann')
     const { id } = await make({ to: '@ann', deciders: [ann.person.id] })
     await member(grid, { role: 'owner' })
     const exempt = async () => (await acme.read.approvalRules.active())[0].exemptIds
@@ -241,7 +241,7 @@ describe('the alias of a person', () => {
 
     await acme.write([acme.change.team.setRole(ann.person.id, 'viewer')])
 
-    expect(await exempt()).toEqual([ann.seat.agentId])
+    expect(await exempt()).toEqual([ann.personAlias.agentId])
     expect(id).toBeDefined()
   })
 })

@@ -5,7 +5,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { approveOne, hold, refuseOne } from '../../support/held.ts'
 import { callTool } from '../../support/mcp.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 let desk: TestAgent
@@ -20,8 +20,8 @@ const send = () => tool(grid.alice, 'send_message', { to: '@desk', message: 'an 
 beforeEach(async () => {
   grid = await testGrid()
   desk = await grid.evil.agent('desk', { visibility: 'public', accessPolicy: 'auto_approve' })
-  ann = (await seated(grid, 'ann', { role: 'owner', name: 'Ann' })).account
-  ed = (await seated(grid, 'edd', { role: 'owner', name: 'Ed', account: grid.evil })).account
+  ann = (await personWithAlias(grid, 'ann', { role: 'owner', name: 'Ann' })).account
+  ed = (await personWithAlias(grid, 'edd', { role: 'owner', name: 'Ed', account: grid.evil })).account
 })
 
 test('the account of the sender decides first, then that of the recipient', async () => {

@@ -9,21 +9,21 @@ import {
   writeMessage,
 } from '../../../src/grid/conversations/write.ts'
 import { openConversation } from '../../../src/grid/conversations/open.ts'
-import { chooseAlias, giveUpAlias } from '../../../src/grid/people/seats.ts'
+import { chooseAlias, giveUpAlias } from '../../../src/grid/people/person-aliases.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
-import { seated, type SeatedPerson } from '../../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
-let ann: SeatedPerson
-let ben: SeatedPerson
+let ann: PersonWithAlias
+let ben: PersonWithAlias
 beforeEach(async () => {
   grid = await testGrid()
-  ann = await seated(grid, 'ann')
-  ben = await seated(grid, 'ben')
+  ann = await personWithAlias(grid, 'ann')
+  ben = await personWithAlias(grid, 'ben')
 })
 
 const placeOf = async (id: string) => {
@@ -42,18 +42,18 @@ test('an answer goes to the person who wrote or received the message, even if so
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
   const told = await writeMessage(ben.account, { to: '@ann', text: 'not yet' })
   await chooseAlias(ann.account, { alias: 'annabel' })
-  const carl = await seated(grid, 'ann')
+  const carl = await personWithAlias(grid, 'ann')
 
   const answer = await replyToMessage(ben.account, { messageId: asked.id, text: 'now' })
   const more = await replyToMessage(ben.account, { messageId: told.id, text: 'still not' })
 
   expect([answer.recipient, more.recipient]).toEqual(['@annabel', '@annabel'])
-  expect(await recipients(answer.id)).toEqual([ann.seat.agentId])
-  expect(await recipients(more.id)).toEqual([ann.seat.agentId])
+  expect(await recipients(answer.id)).toEqual([ann.personAlias.agentId])
+  expect(await recipients(more.id)).toEqual([ann.personAlias.agentId])
   const { threadId } = await placeOf(asked.id)
   const { reader, thread } = await opened(ben.account, threadId)
   expect(addresseeIn(reader, thread)).toEqual({ to: '@annabel' })
-  expect(carl.seat.alias).toBe('ann')
+  expect(carl.personAlias.alias).toBe('ann')
 })
 
 test('nobody can be answered who is deleted, also if another person has their alias now', async () => {
@@ -62,7 +62,7 @@ test('nobody can be answered who is deleted, also if another person has their al
   const before = await opened(ben.account, threadId)
   expect(canAnswer(before.reader, before.thread, before.messages[0])).toBe(true)
   await giveUpAlias(ann.account)
-  await seated(grid, 'ann')
+  await personWithAlias(grid, 'ann')
 
   const { reader, thread, messages } = await opened(ben.account, threadId)
   expect(canAnswer(reader, thread, messages[0])).toBe(false)

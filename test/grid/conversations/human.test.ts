@@ -12,13 +12,13 @@ import { callTool, mcp } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
 import { person } from '../../support/people.ts'
 import { callRest } from '../../support/rest.ts'
-import { seated, type SeatedPerson } from '../../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
-let ann: SeatedPerson
+let ann: PersonWithAlias
 beforeAll(async () => {
   grid = await testGrid()
-  ann = await seated(grid, 'ann')
+  ann = await personWithAlias(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
 })
 
@@ -111,17 +111,17 @@ test.each(Object.entries(otherWays))('not by %s', async (_, send) => {
 })
 
 const actors: Record<string, () => Actor> = {
-  'an agent': () => ({ type: 'agent', agentId: ann.seat.agentId, alias: 'ann', credentialId: 'key' }),
+  'an agent': () => ({ type: 'agent', agentId: ann.personAlias.agentId, alias: 'ann', credentialId: 'key' }),
   'an OAuth client': () => ({
     type: 'agent',
-    ...{ agentId: ann.seat.agentId, alias: 'ann', credentialId: 'grant', userId: ann.person.id },
+    ...{ agentId: ann.personAlias.agentId, alias: 'ann', credentialId: 'grant', userId: ann.person.id },
   }),
   'an admin': () => ({ type: 'admin', credentialId: 'key', credentialKind: 'admin_key', userId: ann.person.id }),
   'the system': () => ({ type: 'system', job: 'test' }),
 }
 
 test.each(Object.entries(actors))('the store keeps no message from a person by %s', async (_, actor) => {
-  const sender: Sender = { agentId: ann.seat.agentId, alias: 'ann' }
+  const sender: Sender = { agentId: ann.personAlias.agentId, alias: 'ann' }
   const account = grid.store.account(grid.acme.id, actor())
   await expect(sendMessage(account, sender, { to: '@bob', text: 'hi' })).rejects.toMatchObject({ code: 'unavailable' })
   await expect(writeMessage(account, { to: '@bob', text: 'hi' })).rejects.toMatchObject({ code: 'wrong_credential' })

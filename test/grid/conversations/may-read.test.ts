@@ -14,7 +14,7 @@ import {
 } from '../../../src/grid/conversations/may-read.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { testGrid } from '../../support/grid.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 const grid = await testGrid()
 const start = grid.clock.now
@@ -26,7 +26,10 @@ const { channel: theirs } = await createChannel(grid.acme.store, { name: 'theirs
 const readers = Object.fromEntries(
   await Promise.all(
     roles.map(async (role) =>
-      [role, role === 'viewer' ? await member(grid, { role }) : await seated(grid, `a-${role}`, { role })] as const
+      [
+        role,
+        role === 'viewer' ? await member(grid, { role }) : await personWithAlias(grid, `a-${role}`, { role }),
+      ] as const
     ),
   ),
 )
@@ -105,10 +108,10 @@ test('what an owner reads by the switch alone is recorded: all of others, and of
 })
 
 test('a thread of a pair or channel is one place, and the messages of a conversation id have each their own', async () => {
-  const { account, seat } = await seated(grid, 'dan')
+  const { account, personAlias } = await personWithAlias(grid, 'dan')
   const reader = await readerOf(account)
   const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false }, {
-    id: seat.agentId,
+    id: personAlias.agentId,
     alias: 'dan',
     isForeign: false,
     isDeleted: false,
@@ -139,7 +142,7 @@ test('accounts that people made are open to them from the beginning, and those o
 })
 
 test('a role that was lost, and a membership that ended, count at once', async () => {
-  const one = await seated(grid, 'cat', { role: 'owner' })
+  const one = await personWithAlias(grid, 'cat', { role: 'owner' })
   await grid.store.write([grid.acme.store.change.profile.setPeopleRead(0)])
   expect(mayRead(await readerOf(one.account), { kind: 'others' }, later)).toBe(true)
 

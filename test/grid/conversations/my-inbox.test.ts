@@ -7,13 +7,13 @@ import { minute } from '../../../src/lib/time.ts'
 import { dump } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { member, seated, type SeatedPerson } from '../../support/seats.ts'
+import { member, type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
-let ann: SeatedPerson
+let ann: PersonWithAlias
 beforeEach(async () => {
   grid = await testGrid()
-  ann = await seated(grid, 'ann')
+  ann = await personWithAlias(grid, 'ann')
 })
 
 const texts = (messages: { message: string }[]) => messages.map(({ message }) => message)
@@ -29,7 +29,7 @@ test('marking as read tells the sender, as a read of an agent does, and unread t
   const status = await messageStatus(storeOf(grid, grid.alice), id)
   expect(status).toMatchObject({ delivery: 'read', readBy: [{ alias: 'ann', readAt: grid.clock.now }] })
   expect((await messageStatus(storeOf(grid, grid.alice), other)).delivery).toBe('queued')
-  expect((await ann.account.read.inbox.nextUnread(ann.seat.agentId, 9, grid.clock.now)).map(({ body }) => body))
+  expect((await ann.account.read.inbox.nextUnread(ann.personAlias.agentId, 9, grid.clock.now)).map(({ body }) => body))
     .toEqual(['two'])
 
   expect(await markUnread(ann.account, [id, other])).toEqual({ unread: [id] })
@@ -38,7 +38,7 @@ test('marking as read tells the sender, as a read of an agent does, and unread t
 
 test('messages of others are neither shown nor marked, whoever asks', async () => {
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'for bob' })
-  const ben = await seated(grid, 'ben', { role: 'owner' })
+  const ben = await personWithAlias(grid, 'ben', { role: 'owner' })
   const { id: forAnn } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })
   const before = await dump(grid, grid.acme, ['agents'])
 

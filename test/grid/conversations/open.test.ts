@@ -9,7 +9,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 import { recordReading } from '../../../src/grid/conversations/may-read.ts'
 
 const requestId = 'request'
@@ -39,7 +39,7 @@ const readings = async () => {
 
 /** An owner whose alias joined a channel after a first post. */
 const ownerWhoJoined = async () => {
-  const { account: owner } = await seated(grid, 'olga', { role: 'owner' })
+  const { account: owner } = await personWithAlias(grid, 'olga', { role: 'owner' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   const before = await say(grid, alice, '#ops', 'before')
   grid.clock.now += hour
@@ -49,7 +49,7 @@ const ownerWhoJoined = async () => {
 
 test('an answer to a member quotes nothing that was said between others', async () => {
   const conversationId = 'order-1'
-  const { account: ann } = await seated(grid, 'ann')
+  const { account: ann } = await personWithAlias(grid, 'ann')
   const hidden = await say(grid, alice, '@bob', 'between us', { conversationId })
   const asked = await say(grid, bob, '@ann', 'may we?', { conversationId, replyToMessageId: hidden.id })
   // One more between them, because what was said directly before is not quoted.
@@ -90,7 +90,7 @@ test('what was said in another conversation is not quoted: it has readings of it
 })
 
 test('of a chain a member gets the texts of their own messages alone', async () => {
-  const { account: ann } = await seated(grid, 'ann')
+  const { account: ann } = await personWithAlias(grid, 'ann')
   const first = await say(grid, alice, '@bob', 'first')
   const second = await say(grid, bob, '@ann', 'second', { replyToMessageId: first.id })
 

@@ -12,15 +12,15 @@ import { say } from '../../support/conversations.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { seated, type SeatedPerson } from '../../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 onEachDatabase((open) => {
   let grid: TestGrid
-  let ann: SeatedPerson
+  let ann: PersonWithAlias
   let alice: AccountStore
   beforeEach(async () => {
     grid = await open()
-    ann = await seated(grid, 'ann-lee')
+    ann = await personWithAlias(grid, 'ann-lee')
     alice = storeOf(grid, grid.alice)
   })
 
@@ -96,7 +96,7 @@ onEachDatabase((open) => {
   })
 
   test('a choice that has expired, or of another person, does not wait', async () => {
-    const bea = await seated(grid, 'bea-lee')
+    const bea = await personWithAlias(grid, 'bea-lee')
     await ask('Soon?', { expiresInSeconds: 60 })
     await ask('Bea?', { to: 'bea-lee' })
     await write('alice', 'Wait')
@@ -116,7 +116,7 @@ onEachDatabase((open) => {
   })
 
   test('a dismissal takes the conversation of one person, and lasts until more is said', async () => {
-    await seated(grid, 'bea-lee')
+    await personWithAlias(grid, 'bea-lee')
     await say(grid, alice, 'ann-lee', 'one')
     await say(grid, alice, 'ann-lee', 'two')
     const [{ threadId, seq }] = await questionsOf(ann.account)
@@ -146,7 +146,7 @@ onEachDatabase((open) => {
   })
 
   test('a dismissal is of its person alone', async () => {
-    const bea = await seated(grid, 'bea-lee')
+    const bea = await personWithAlias(grid, 'bea-lee')
     await say(grid, alice, 'bea-lee', 'for bea')
     const [{ threadId, seq }] = await questionsOf(bea.account)
     await dismissQuestion(ann.account, threadId, seq)
@@ -176,7 +176,7 @@ onEachDatabase((open) => {
   })
 
   test('many open conversations of a person, or expired ones, hide neither another person nor what waits', async () => {
-    const bea = await seated(grid, 'bea-lee')
+    const bea = await personWithAlias(grid, 'bea-lee')
     const many = (to: string, more = {}) =>
       Promise.all(Array.from({ length: maxQuestions }, (_, n) => {
         return sendMessage(alice, { to, text: 'one of many', conversationId: `${to}-${n}`, ...more })
@@ -198,7 +198,7 @@ onEachDatabase((open) => {
   })
 
   test('what a person writes waits for no answer, and neither does what is between others', async () => {
-    const bea = await seated(grid, 'bea-lee')
+    const bea = await personWithAlias(grid, 'bea-lee')
     await write('bea-lee', 'from a person')
     await say(grid, alice, 'bob', 'between agents')
 

@@ -93,22 +93,25 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual(['alice: direct again'])
   })
 
-  test('a list says what a user has seen, and what their seat has not read', async () => {
+  test('a list says what a user has seen, and what their person alias has not read', async () => {
     const user = await person(grid, { role: 'owner' })
-    const seat = await grid.acme.agent('ann-seat')
+    const personAlias = await grid.acme.agent('ann-here')
     await grid.acme.store.write([{
       sql: 'INSERT INTO seats (account_id, user_id, agent_id) VALUES (?, ?, ?)',
-      args: [grid.acme.id, user.id, seat.id],
+      args: [grid.acme.id, user.id, personAlias.id],
     }])
-    const { seq } = await say(grid, alice, 'ann-seat', 'one')
-    await say(grid, alice, 'ann-seat', 'two')
+    const { seq } = await say(grid, alice, 'ann-here', 'one')
+    await say(grid, alice, 'ann-here', 'two')
     const thread = async () => (await listThreads(grid.acme.store, { userId: user.id })).threads[0]
     const { id } = await thread()
 
     expect(await thread()).toMatchObject({ seenSeq: 0, unread: 2 })
-    expect(await grid.acme.store.read.threads.unreadOfAgent(seat.id)).toMatchObject([{ unread: 2, firstSeq: seq }])
+    expect(await grid.acme.store.read.threads.unreadOfAgent(personAlias.id)).toMatchObject([{
+      unread: 2,
+      firstSeq: seq,
+    }])
     await setSeen(grid.acme.store, user.id, id, seq + 1)
-    await readMessages(storeOf(grid, seat), { limit: 1 })
+    await readMessages(storeOf(grid, personAlias), { limit: 1 })
     expect(await thread()).toMatchObject({ seenSeq: seq + 1, unread: 1 })
     await setSeen(grid.acme.store, user.id, id, seq)
     expect((await findThread(grid.acme.store, id, user.id))!.seenSeq).toBe(seq)

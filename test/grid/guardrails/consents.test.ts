@@ -4,18 +4,18 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { allowService, disallowService } from '../../../src/grid/guardrails/consents.ts'
 import { createGuardrail, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
-import { giveUpAlias } from '../../../src/grid/people/seats.ts'
+import { giveUpAlias } from '../../../src/grid/people/person-aliases.ts'
 import { serviceOf } from '../../../src/guardrails/provider.ts'
 import { providers } from '../../../src/guardrails/providers.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, signingSecret, testProviders } from '../../support/guarded.ts'
 import { remoteProviders } from '../../support/guardrail-services.ts'
 import { callTool } from '../../support/mcp.ts'
-import { seated, type SeatedPerson } from '../../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 const host = 'guard.example'
 let grid: TestGrid
-let ann: SeatedPerson
+let ann: PersonWithAlias
 /** The texts that left the grid. */
 let sentOut: string[]
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
     return { kinds: [] }
   }
   grid = await testGrid({ guardrailChecks })
-  ann = await seated(grid, 'ann', { name: 'Ann Smith', role: 'owner' })
+  ann = await personWithAlias(grid, 'ann', { name: 'Ann Smith', role: 'owner' })
 })
 afterEach(() => grid.close())
 
@@ -52,7 +52,7 @@ test('an admin cannot attach one to the alias of a person before the person allo
 
 test('only the person gives the consent, not an admin, and only for the own alias', async () => {
   const { id } = await webhook()
-  const bill = await seated(grid, 'bill', { role: 'owner' })
+  const bill = await personWithAlias(grid, 'bill', { role: 'owner' })
 
   await allowService(bill.account, { provider: 'webhook', host })
 
@@ -63,7 +63,7 @@ test('only the person gives the consent, not an admin, and only for the own alia
 
 test.each([
   ['the person withdraws it, although another person and another provider have theirs', async () => {
-    const bill = await seated(grid, 'bill')
+    const bill = await personWithAlias(grid, 'bill')
     await allowService(bill.account, { provider: 'webhook', host })
     await judge()
     await allowService(ann.account, { provider: 'llm-judge', host })
@@ -99,7 +99,7 @@ test('the consent is for a provider: another one at the same host needs its own'
 test('a consent ends with the alias: a new alias of the same person has none', async () => {
   const id = await attached()
   await giveUpAlias(ann.account)
-  await seated(grid, 'annie', { name: 'Ann Smith' })
+  await personWithAlias(grid, 'annie', { name: 'Ann Smith' })
 
   expect((await attach('annie', id)).code).toBe('consent_required')
 })

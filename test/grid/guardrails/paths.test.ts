@@ -11,7 +11,7 @@ import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
-import { seated, type SeatedPerson } from '../../support/seats.ts'
+import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 /** A way that a message takes from alice, or from a person. */
 interface Path {
@@ -77,12 +77,12 @@ const paths: Record<string, Path> = {
 
 let grid: TestGrid
 let desk: TestAgent
-let ann: SeatedPerson
+let ann: PersonWithAlias
 beforeEach(async () => {
   grid = await testGrid(testProviders())
   desk = await grid.evil.agent('desk', { visibility: 'public' })
   await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'alice'", [grid.acme.id])
-  ann = await seated(grid, 'ann-marin')
+  ann = await personWithAlias(grid, 'ann-marin')
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'ann-marin'] })
 })
 

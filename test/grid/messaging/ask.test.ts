@@ -16,7 +16,7 @@ import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { approveOne, hold, refuseOne } from '../../support/held.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 let idle: ReturnType<typeof followIdle>
@@ -171,7 +171,7 @@ test('a call does not wait for an agent that was never here', async () => {
 })
 
 test('a person and a remote agent are waited for, although neither ever makes a call', async () => {
-  const { account: olga } = await seated(grid, 'olga')
+  const { account: olga } = await personWithAlias(grid, 'olga')
   const robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example/' })
   const asking = ['@olga', '@robot'].map((to) => asked({ to, text: 'how many?' }))
   await idle(2)
@@ -301,7 +301,7 @@ test.each(['expired', 'was retracted'])('a call returns at once when its message
 })
 
 test('an answer that was held goes to the call once it is approved', async () => {
-  const ann = (await seated(grid, 'ann', { role: 'owner', name: 'Ann' })).account
+  const ann = (await personWithAlias(grid, 'ann', { role: 'owner', name: 'Ann' })).account
   const asking = asked({ text: 'may I?' })
   await idle(1)
   await hold(grid.acme.store, { fromKind: 'agent', fromId: grid.bob.id })

@@ -7,12 +7,12 @@ import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { post } from '../../support/inbox.ts'
 import { callTool } from '../../support/mcp.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
-  await seated(grid, 'ann')
+  await personWithAlias(grid, 'ann')
 })
 
 const stored = async () => {

@@ -8,7 +8,7 @@ import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { person } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { echo, pausesOf, read, send } from '../../support/echoes.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -89,7 +89,7 @@ test('a message that more than 64 answers led to is refused alone, and nothing i
 test('a person who writes in a channel begins its count again', async () => {
   grid = await testGrid()
   await setTurnLimits(grid.acme.store, { warn: 3 })
-  const { account } = await seated(grid, 'ann')
+  const { account } = await personWithAlias(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'ann'] })
   const turns = async (by: TestAgent) => (await send(grid, by, '#team')).turns
   for (const by of [grid.alice, grid.bob, grid.alice]) expect(await turns(by)).toBeUndefined()

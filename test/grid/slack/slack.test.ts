@@ -20,7 +20,7 @@ import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail } from '../../support/people.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 import { botToken, signedEvent, signingSecret, type SlackServer, startSlack } from '../../support/slack.ts'
 import { TestOutboxes } from '../../support/outboxes.ts'
 
@@ -202,7 +202,7 @@ test('what replies to a post from before its writer joined comes without the rep
 
 test('a user of Slack is the person whose code they posted last, until that person unlinks them', async () => {
   await linked()
-  const ben = await seated(grid, 'ben')
+  const ben = await personWithAlias(grid, 'ben')
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'ann', 'ben', 'slack-general'] })
   const code = await askToLinkSlack(ben.account, channel)
   grid.clock.now += 59 * minute
@@ -243,7 +243,7 @@ test.each([
 })
 
 test('a person who posted their code writes as themselves, while they may and are in the channel', async () => {
-  const ann = await seated(grid, 'ann', { role: 'member' })
+  const ann = await personWithAlias(grid, 'ann', { role: 'member' })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'ann', 'slack-general'] })
   const code = await askToLinkSlack(ann.account, channel)
 
@@ -266,7 +266,7 @@ test('a person who posted their code writes as themselves, while they may and ar
 })
 
 async function linked(role: 'owner' | 'member' = 'member') {
-  const ann = await seated(grid, 'ann', { role })
+  const ann = await personWithAlias(grid, 'ann', { role })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'ann', 'slack-general'] })
   await arrive(said(await askToLinkSlack(ann.account, channel), { ts: '5.000' }))
   return ann
@@ -348,7 +348,7 @@ test('events of another workspace or app are as unknown as another address', asy
 })
 
 test('a code expires', async () => {
-  const ann = await seated(grid, 'ann')
+  const ann = await personWithAlias(grid, 'ann')
   await setChannelMembers(grid.acme.store, { channel, members: ['ann', 'slack-general'] })
   const code = await askToLinkSlack(ann.account, channel)
   grid.clock.now += 61 * minute

@@ -22,7 +22,7 @@ import { guard, secret } from '../../support/guarded.ts'
 import { hold } from '../../support/held.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 import { callRest } from '../../support/rest.ts'
 import { askFor } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -476,15 +476,15 @@ test('a paused webhook is told of no condition', async () => {
 
 test('what a person writes and gets goes to a host only since they allow it, and both of two people must', async () => {
   await readSince(grid.clock.now)
-  const ann = await seated(grid, 'ann')
-  const ben = await seated(grid, 'ben')
+  const ann = await personWithAlias(grid, 'ann')
+  const ben = await personWithAlias(grid, 'ben')
   const { hook } = await webhook()
   const { hook: elsewhere } = await webhook()
   const service = { provider: 'events', host: new URL(hook.url).host }
   const said = async () => {
     grid.clock.now += second
     await send('of an agent', '@ann')
-    await sendMessage(ann.account, ann.seat, { to: '@ben', text: 'of ann' })
+    await sendMessage(ann.account, ann.personAlias, { to: '@ben', text: 'of ann' })
     await step()
     return hook.taken.splice(0).map(({ body }) => body.data.text)
   }
@@ -492,7 +492,7 @@ test('what a person writes and gets goes to a host only since they allow it, and
   expect(await said()).toEqual([undefined, undefined])
   // What guardrails may send to the same host is another matter.
   const { guardrails } = acme.change
-  await acme.write(guardrails.consent(ann.seat.agentId, { ...service, provider: 'webhook' }, grid.clock.now))
+  await acme.write(guardrails.consent(ann.personAlias.agentId, { ...service, provider: 'webhook' }, grid.clock.now))
   expect(await said()).toEqual([undefined, undefined])
   await send('of an agent, before', '@ann')
   grid.clock.now += second

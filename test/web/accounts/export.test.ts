@@ -14,7 +14,7 @@ import { hold } from '../../support/held.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { type Person, person, signedIn } from '../../support/people.ts'
 import { activityOf, postWithToken } from '../../support/roles.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { askFor } from '../../support/tasks.ts'
 
 let grid: TestGrid
@@ -42,14 +42,14 @@ test('an owner downloads an archive that the fingerprint on the page opens, and 
 })
 
 test('texts that the owner may not read are left out, and the manifest says how many', async () => {
-  const { seat, person: ann } = await seated(grid, 'ann', { role: 'owner' })
+  const { personAlias, person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'ann'] })
   await createChannel(grid.acme.store, { name: 'other', members: ['alice', 'bob'] })
   const alice = storeOf(grid, grid.alice)
   await switchReading(null)
   await sendMessage(alice, { to: 'bob', text: 'between agents' })
   await sendMessage(alice, { to: '#other', text: 'in another channel' })
-  await sendMessage(alice, { to: seat.alias, text: 'to the owner' })
+  await sendMessage(alice, { to: personAlias.alias, text: 'to the owner' })
   await sendMessage(alice, { to: `#${channel.name}`, text: 'in a channel of the owner' })
   const owner = await signedIn(grid, ann)
   const exported = async () => {
@@ -121,7 +121,7 @@ async function exportedBy(one: Person): Promise<string> {
 test('no part, file, result, redacted copy or verdict has words that the owner may not read', async () => {
   await switchReading(null)
   await writeHidden()
-  const { person: ann } = await seated(grid, 'ann', { role: 'owner' })
+  const { person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
 
   expect((await exportedBy(ann)).match(/.{0,80}osprey/gi)).toBeNull()
   await switchReading(0)
@@ -133,7 +133,7 @@ test('no part, file, result, redacted copy or verdict has words that the owner m
 
 test('of a channel, the owner gets the posts since they joined it, with their parts, and none from before', async () => {
   await switchReading(null)
-  const { person: ann } = await seated(grid, 'ann', { role: 'owner' })
+  const { person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   const post = (text: string) =>
     sendMessage(storeOf(grid, grid.alice), {

@@ -4,7 +4,7 @@ import { hour } from '../../../src/lib/time.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
 
 let grid: TestGrid
@@ -40,7 +40,7 @@ test('messages of the last 24 hours are counted per hour, without older ones and
 })
 
 test('people with an alias are no agents', async () => {
-  await seated(grid, 'mel')
+  await personWithAlias(grid, 'mel')
 
   const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
 

@@ -7,7 +7,7 @@ import { say } from '../../support/conversations.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { lease, release } from '../../support/inbox.ts'
 import { person, signedIn } from '../../support/people.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 let bob: string
@@ -65,7 +65,7 @@ test('the reading of its messages is recorded once an hour, without their texts'
 test('members and viewers see numbers only, and members what is to or from them', async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
-  const mel = await seated(grid, 'mel')
+  const mel = await personWithAlias(grid, 'mel')
   await say(grid, storeOf(grid, grid.bob), 'mel', 'To you alone.')
 
   const seen = await (await signedIn(grid, mel.person)).open(bob)

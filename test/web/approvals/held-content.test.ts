@@ -14,7 +14,7 @@ import { approveOne, hold } from '../../support/held.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { signedIn } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { askFor } from '../../support/tasks.ts'
 
 let grid: TestGrid
@@ -22,7 +22,7 @@ let ann: AccountStore
 let browser: Browser
 beforeEach(async () => {
   grid = await testGrid()
-  const one = await seated(grid, 'ann', { role: 'owner', name: 'Ann' })
+  const one = await personWithAlias(grid, 'ann', { role: 'owner', name: 'Ann' })
   ann = one.account
   browser = await signedIn(grid, one.person)
 })
@@ -172,12 +172,12 @@ test('metadata that is too long for an inbox', async () => {
 })
 
 test('what any other send brings', async () => {
-  const { seat } = await seated(grid, 'ben', { name: 'Ben' })
+  const { personAlias } = await personWithAlias(grid, 'ben', { name: 'Ben' })
   const { id } = await sendMessage(storeOf(grid, grid.bob), { to: 'alice', text: 'which one?' })
   await rows(
     grid,
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)",
-    [grid.acme.id, seat.agentId],
+    [grid.acme.id, personAlias.agentId],
   )
   await hold(grid.acme.store)
   const sent = await sendMessage(storeOf(grid, grid.alice), {

@@ -6,7 +6,7 @@ import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { following } from '../../support/live.ts'
 import { callTool } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 let unfollow: () => Promise<void>
@@ -24,7 +24,7 @@ afterEach(() => unfollow())
 const post = (text: string) => say(grid, storeOf(grid, grid.alice), '#ops', text)
 
 test('a member whose alias is in the channel reads it from then on, and answers; a viewer sees numbers', async () => {
-  const mel = await seated(grid, 'mel')
+  const mel = await personWithAlias(grid, 'mel')
   await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
   await post('The disk is full.')
   const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
@@ -43,7 +43,7 @@ test('a member whose alias is in the channel reads it from then on, and answers;
 })
 
 test('who makes a channel is in it, and writes its first post on its page', async () => {
-  const mel = await seated(grid, 'mel', { role: 'admin' })
+  const mel = await personWithAlias(grid, 'mel', { role: 'admin' })
   const browser = await signedIn(grid, mel.person)
   const base = `/accounts/${grid.acme.id}`
 
@@ -58,7 +58,7 @@ test('who makes a channel is in it, and writes its first post on its page', asyn
 })
 
 test('it has pages, and names its members', async () => {
-  const mel = await seated(grid, 'mel')
+  const mel = await personWithAlias(grid, 'mel')
   await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
   const browser = await signedIn(grid, mel.person)
   expect((await browser.open(page)).text).toContain('No messages yet')

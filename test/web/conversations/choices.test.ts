@@ -8,7 +8,7 @@ import { followIdle } from '../../support/idle.ts'
 import { post } from '../../support/inbox.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedIn, signedInByEmail } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
@@ -118,7 +118,7 @@ test('an open choice stays on Home and Attention, whatever is written after it',
 test('others read the offer and what was chosen, and can choose nothing', async () => {
   const { page, action, seq } = await asks()
   const owner = await signedInByEmail(grid, 'ann@acme.example')
-  const ben = await seated(grid, 'ben', { role: 'owner' })
+  const ben = await personWithAlias(grid, 'ben', { role: 'owner' })
   const readers = [owner, await signedIn(grid, ben.person)]
   for (const reader of readers) {
     const { text, html } = await reader.open(page)

@@ -10,12 +10,12 @@ import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { signedIn, signedInMember } from '../../support/people.ts'
-import { member, seated, type SeatedPerson } from '../../support/seats.ts'
+import { member, type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 let alice: AccountStore
 let bob: AccountStore
-let ann: SeatedPerson
+let ann: PersonWithAlias
 let anns: Browser
 let base: string
 let pair: number
@@ -28,7 +28,7 @@ beforeAll(async () => {
   base = `/accounts/${grid.acme.id}`
   alice = storeOf(grid, grid.alice)
   bob = storeOf(grid, grid.bob)
-  ann = await seated(grid, 'ann', { role: 'member' })
+  ann = await personWithAlias(grid, 'ann', { role: 'member' })
   anns = await signedIn(grid, ann.person)
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   pair = await threadOf(await say(grid, alice, '@bob', 'are the figures ready?'))

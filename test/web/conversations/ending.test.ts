@@ -95,7 +95,7 @@ test('a post says for how many members it expired, and that it is retracted', as
   const expiring = await post()
   await read()
   const retracted = await post()
-  await retractMessage(ann.account, { agentId: ann.seat.agentId, alias: 'ann' }, retracted)
+  await retractMessage(ann.account, { agentId: ann.personAlias.agentId, alias: 'ann' }, retracted)
   grid.clock.now += minute
   await expireMessages(grid.store)
 

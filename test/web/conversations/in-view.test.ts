@@ -19,7 +19,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       site.grid,
       `SELECT m.seq FROM deliveries d JOIN messages m ON m.account_id = d.sender_account_id AND m.id = d.message_id
        WHERE d.account_id = ? AND d.agent_id = ? AND d.state = 'unread' ORDER BY m.seq`,
-      [site.grid.acme.id, site.ann.seat.agentId],
+      [site.grid.acme.id, site.ann.personAlias.agentId],
     )).map(({ seq }) => Number(seq))
 
   test('what is in view for a second is read, what is outside of it is not, and both can be changed', async () => {

@@ -36,7 +36,7 @@ test('Mark read marks what the page shows, in this conversation alone, and Mark 
 
   const marked = await browser.send(page, {}, `${thread}/read`)
   expect(marked.at).toMatch(new RegExp(`^${thread}\\?show=you#m\\d+$`))
-  expect(await unreadOf(ann.seat.agentId)).toEqual(['from bob', 'to the team', 'three'])
+  expect(await unreadOf(ann.personAlias.agentId)).toEqual(['from bob', 'to the team', 'three'])
   // The team's post is unread for its other reader.
   expect(await unreadOf(grid.bob.id)).toEqual(['to the team'])
 
@@ -46,7 +46,7 @@ test('Mark read marks what the page shows, in this conversation alone, and Mark 
   })
   expect(unread.at).toBe(path('conversations'))
   expect(unread.text).toContain('You 5 unread')
-  expect(await unreadOf(ann.seat.agentId)).toEqual(['one', 'two', 'from bob', 'to the team', 'three'])
+  expect(await unreadOf(ann.personAlias.agentId)).toEqual(['one', 'two', 'from bob', 'to the team', 'three'])
 })
 
 test('what was in view is marked one by one, and is answered without a page', async () => {
@@ -60,7 +60,7 @@ test('what was in view is marked one by one, and is answered without a page', as
   const answer = await browser.post(path('conversations', first.thread, 'read'), fields)
 
   expect(answer).toMatchObject({ status: 204, html: '' })
-  expect(await unreadOf(ann.seat.agentId)).toEqual(['one', 'from bob'])
+  expect(await unreadOf(ann.personAlias.agentId)).toEqual(['one', 'from bob'])
 })
 
 test('a post in a channel is marked for its reader alone', async () => {
@@ -70,7 +70,7 @@ test('a post in a channel is marked for its reader alone', async () => {
 
   await browser.submit(path('conversations', post.thread), {}, path('conversations', post.thread, 'read'))
 
-  expect(await unreadOf(ann.seat.agentId)).toEqual([])
+  expect(await unreadOf(ann.personAlias.agentId)).toEqual([])
   expect(await unreadOf(grid.bob.id)).toEqual(['to the team'])
 })
 

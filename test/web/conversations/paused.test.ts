@@ -12,7 +12,7 @@ import { pausesOf } from '../../support/echoes.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { signedIn, signedInByEmail, signedInMember } from '../../support/people.ts'
-import { member } from '../../support/seats.ts'
+import { member } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 let path: string

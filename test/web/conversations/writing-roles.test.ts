@@ -1,12 +1,12 @@
 /** Who writes in a conversation: those whose alias takes part in it, from a form of their own session. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
-import { chooseAlias } from '../../../src/grid/people/seats.ts'
+import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
 import type { Browser } from '../../support/browse.ts'
 import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { csrfTokenOf, person, signedIn } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 let site: WritingGrid<TestGrid>
@@ -63,7 +63,7 @@ test.each(roles)('%s: writes to agents as far as the role has an alias, and neve
 
 test('people of other accounts, and forms of other sites, reach nothing', async () => {
   const { grid, browser, path } = site
-  const emma = await seated(grid, 'emma', { account: grid.evil, role: 'owner' })
+  const emma = await personWithAlias(grid, 'emma', { account: grid.evil, role: 'owner' })
   const evil = await signedIn(grid, emma.person)
   const messages = path('conversations', mine.thread, 'messages')
   const fields = { text: 'Hi', reply: `${mine.seq}` }

@@ -75,7 +75,7 @@ test('a deleted agent is not offered to be written to', async () => {
   const { grid, path, tell } = site
   const { thread } = await tell(grid.alice, '@bob', 'hello')
   const mo = await signedIn(grid, await person(grid, { role: 'owner' }))
-  await seatOf(mo)
+  await personAliasOf(mo)
   await deleteAgent(grid.acme.store, 'bob')
 
   const one = await mo.open(path('conversations', thread))
@@ -86,7 +86,7 @@ test('a deleted agent is not offered to be written to', async () => {
   expect(one.html).not.toContain('/write?to=%40bob')
   expect(none.text).toContain('The agents of this conversation were deleted.')
 
-  async function seatOf(browser: typeof mo) {
+  async function personAliasOf(browser: typeof mo) {
     await browser.submit(
       path('settings/profile'),
       { alias: 'mo-reyes', description: '' },

@@ -10,7 +10,7 @@ import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInWithRole } from '../../support/roles.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 let base: string
@@ -100,7 +100,7 @@ test('a guardrail of all agents checks those to come, and people once they have 
   await createAgent(grid.acme.store, { alias: 'later', description: '' })
   expect(await attached()).toEqual(['alice inbound', 'bob inbound', 'later inbound'])
   expect(created.text).toContain('and to every new one')
-  const zoe = await seated(grid, 'zoe')
+  const zoe = await personWithAlias(grid, 'zoe')
   expect(await attached()).not.toContain('zoe inbound')
   await allowService(zoe.account, { provider: 'webhook', host: 'guard.example' })
   expect(await attached()).toContain('zoe inbound')

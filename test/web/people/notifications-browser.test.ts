@@ -1,7 +1,7 @@
 /** The service worker in a real browser: it is installed, shows what arrives, and a click opens the conversation. */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { chooseAlias } from '../../../src/grid/people/seats.ts'
+import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
 import { person, signedIn } from '../../support/people.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'

@@ -1,7 +1,7 @@
 /** The page on which a person asks for notifications, what ends them, and the files of the browser. */
 import { followLog } from '../../../src/worker/followers.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { chooseAlias } from '../../../src/grid/people/seats.ts'
+import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
 import { setMemberRole } from '../../../src/grid/people/team.ts'
 import { createKeyRing, newKeyRing } from '../../../src/lib/key-ring.ts'
 import type { Browser } from '../../support/browse.ts'

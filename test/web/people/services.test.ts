@@ -6,7 +6,7 @@ import { signingSecret, testProviders } from '../../support/guarded.ts'
 import { make } from '../../support/guardrails.ts'
 import { callTool } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -17,7 +17,7 @@ afterEach(() => grid.close())
 test('a person allows a service and withdraws it; the log, the alias and the messages show it', async () => {
   const account = `/accounts/${grid.acme.id}`
   const profile = `${account}/settings/profile`
-  const { person: ann } = await seated(grid, 'ann', { name: 'Ann Smith' })
+  const { person: ann } = await personWithAlias(grid, 'ann', { name: 'Ann Smith' })
   const annsBrowser = await signedIn(grid, ann)
   const admin = await signedIn(grid, await person(grid, { role: 'admin' }))
   expect((await annsBrowser.open(profile)).text).not.toContain('Services that get your messages')

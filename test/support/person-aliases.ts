@@ -1,15 +1,15 @@
 /** People with an alias in an account of a test grid. */
 import type { Role } from '../../src/auth/actor.ts'
-import { chooseAlias, type Seat } from '../../src/grid/people/seats.ts'
+import { chooseAlias, type PersonAlias } from '../../src/grid/people/person-aliases.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAccount, TestGrid } from './grid.ts'
 import { type Person, person } from './people.ts'
 
-export interface SeatedPerson {
+export interface PersonWithAlias {
   person: Person
   /** The account, as this person in the browser. */
   account: AccountStore
-  seat: Seat
+  personAlias: PersonAlias
 }
 
 /** A member of the account, as they are in the browser. */
@@ -22,11 +22,11 @@ export async function member(
 }
 
 /** A member of the account who has chosen an alias. */
-export async function seated(
+export async function personWithAlias(
   grid: TestGrid,
   alias: string,
   options?: { role?: Role; account?: TestAccount; name?: string },
-): Promise<SeatedPerson> {
+): Promise<PersonWithAlias> {
   const one = await member(grid, options)
-  return { ...one, seat: await chooseAlias(one.account, { alias }) }
+  return { ...one, personAlias: await chooseAlias(one.account, { alias }) }
 }

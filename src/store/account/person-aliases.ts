@@ -4,7 +4,7 @@ import { type AccountDb, precondition, query, type Statement, statement } from '
 import { addAgent } from './agent-rows.ts'
 import { isNotTakenElsewhere } from './agent-columns.ts'
 
-export interface Seat {
+export interface PersonAlias {
   agentId: string
   alias: string
   description: string
@@ -19,7 +19,7 @@ interface ReaderRow {
   peopleReadSince: number | null
   agentId: string | null
   alias: string | null
-  /** JSON: an array of the id of each channel that the seat is in, and when it joined. */
+  /** JSON: an array of the id of each channel that the person alias is in, and when it joined. */
   channels: string
 }
 
@@ -35,7 +35,7 @@ interface OtherEnd {
 
 const joinLiveAgent = `JOIN agents ON agents.account_id = seats.account_id AND agents.id = seats.agent_id
     AND agents.deleted_at IS NULL`
-const ofMember = query<Seat>(`
+const ofMember = query<PersonAlias>(`
   SELECT agents.id AS agent_id, agents.alias, agents.description, agents.created_at, agents.last_seen_at
   FROM seats ${joinLiveAgent}
   WHERE seats.account_id = :account AND seats.user_id = :user`)
@@ -74,7 +74,7 @@ const recipient = query<OtherEnd>(`
   WHERE messages.account_id = :account AND messages.from_agent_id = :agent AND messages.id = :message`)
 
 const ofUser = `account_id = :account AND user_id = :user`
-const requireSeat = precondition(`EXISTS (SELECT 1 FROM seats WHERE ${ofUser} AND agent_id = :agent)`)
+const requirePersonAlias = precondition(`EXISTS (SELECT 1 FROM seats WHERE ${ofUser} AND agent_id = :agent)`)
 const requireNoOther = precondition(`NOT EXISTS (SELECT 1 FROM seats WHERE ${ofUser} AND agent_id <> :agent)`)
 const add = statement(`
   INSERT INTO seats (account_id, user_id, agent_id) VALUES (:account, :user, :agent) ON CONFLICT DO NOTHING`)
@@ -93,9 +93,9 @@ const rename = statement(`
   UPDATE agents SET alias = :alias, description = :description WHERE ${isLiveAgent} AND ${isNotTakenElsewhere}`)
 const requireAlias = precondition(`EXISTS (SELECT 1 FROM agents WHERE ${isLiveAgent} AND alias = :alias)`)
 
-export const seats = {
+export const personAliases = {
   reads: (account: AccountDb) => ({
-    ofMember: (user: string): Promise<Seat | undefined> => account.one(ofMember, { user }),
+    ofMember: (user: string): Promise<PersonAlias | undefined> => account.one(ofMember, { user }),
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
     holder: (agent: string) => account.one(holder, { agent }),
     /** Who wrote a message that was sent to an agent. The alias may belong to another agent by now. */
@@ -105,10 +105,10 @@ export const seats = {
     reader: (user: string): Promise<ReaderRow | undefined> => account.one(reader, { user }),
   }),
   changes: (account: AccountDb) => ({
-    /** The agent must be there. Does nothing if the user has a seat. */
+    /** The agent must be there. Does nothing if the user has a person alias. */
     add: (user: string, agent: string): Statement => account.bind(add, { user, agent }),
     remove: (user: string): Statement => account.bind(remove, { user }),
-    requireSeat: (user: string, agent: string): Statement => account.bind(requireSeat, { user, agent }),
+    requirePersonAlias: (user: string, agent: string): Statement => account.bind(requirePersonAlias, { user, agent }),
     requireNoOther: (user: string, agent: string | undefined): Statement =>
       account.bind(requireNoOther, { user, agent: agent ?? '' }),
     /** Change the alias and description of a person. `keeper` is the id of the deleted agent that keeps the former alias. */

@@ -71,7 +71,7 @@ const answers = query<{ at: number; name: string; n: number; ms: number }>(`
   WHERE edges.account_id = :account AND edges.period_ms = ${day} AND edges.source = :agent AND edges.at >= :since
     AND edges.answers > 0`)
 
-export const edges = {
+export const traffic = {
   reads: (account: AccountDb) => ({
     /** What was sent since an hour or day began, for each pair and direction. */
     sent: async (period: number, since: number): Promise<Sent[]> =>

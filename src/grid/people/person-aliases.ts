@@ -9,14 +9,14 @@ import { newId } from '../../lib/id.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { noToken } from '../../store/account/agents.ts'
-import type { Seat } from '../../store/account/seats.ts'
+import type { PersonAlias } from '../../store/account/person-aliases.ts'
 import type { Statement } from '../../store/sql.ts'
 import { checkDescription, refuseTakenAlias } from '../agents/agents.ts'
 import { endAgent } from '../agents/end-agent.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-export type { Seat }
+export type { PersonAlias }
 
 /** How precise "last seen" is, so that not every page view writes to the database. */
 const lastSeenPrecisionMs = minute
@@ -24,23 +24,25 @@ const lastSeenPrecisionMs = minute
 const maxFormerPerDay = 20
 const maxSuggestions = 9
 
-/** The seat of the calling user; undefined before they have chosen an alias. */
-export async function findSeat(account: AccountStore): Promise<Seat | undefined> {
-  return await account.read.seats.ofMember(callingUser(account.actor).userId)
+/** The person alias of the calling user; undefined before they have chosen an alias. */
+export async function findPersonAlias(account: AccountStore): Promise<PersonAlias | undefined> {
+  return await account.read.personAliases.ofMember(callingUser(account.actor).userId)
 }
 
-/** The seat of the calling user, who is about to write or to read as it. Fails with `alias_required`. */
-export async function callingSeat(account: AccountStore): Promise<Seat> {
+/** The person alias of the calling user, who is about to write or to read as it. Fails with `alias_required`. */
+export async function callingPersonAlias(account: AccountStore): Promise<PersonAlias> {
   callingUser(account.actor)
   requirePermission(account.actor, 'use')
-  const seat = await findSeat(account)
-  if (!seat) throw new GridError('alias_required', 'Choose your alias in this account first, under Settings, Profile.')
-  markSeen(account, seat)
-  return seat
+  const personAlias = await findPersonAlias(account)
+  if (!personAlias) {
+    throw new GridError('alias_required', 'Choose your alias in this account first, under Settings, Profile.')
+  }
+  markSeen(account, personAlias)
+  return personAlias
 }
 
 /** Agents see when a person was last here, as of any agent. The caller does not wait for it. */
-function markSeen(account: AccountStore, { agentId, lastSeenAt }: Seat): void {
+function markSeen(account: AccountStore, { agentId, lastSeenAt }: PersonAlias): void {
   const at = account.deps.now()
   if (at - (lastSeenAt ?? 0) < lastSeenPrecisionMs) return
   account.writeLater([account.change.agents.markSeen(agentId, at)])
@@ -73,7 +75,7 @@ async function isFree({ deps, read }: AccountStore, alias: string): Promise<bool
   return await read.directory.isAliasFree(alias, { forPerson: true })
 }
 
-interface SeatInput {
+interface PersonAliasInput {
   alias: string
   /** What agents read about the person. Default: as it was, at first empty. */
   description?: string
@@ -84,16 +86,16 @@ interface SeatInput {
  * stays reserved. Viewers cannot have one. Fails with `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`
  * or `rate_limit_exceeded`.
  */
-export async function chooseAlias(account: AccountStore, input: SeatInput): Promise<Seat> {
+export async function chooseAlias(account: AccountStore, input: PersonAliasInput): Promise<PersonAlias> {
   const { userId } = callingUser(account.actor)
   const alias = checkNewAlias(bareAlias(input.alias), account.deps.config.reservedAliases)
   const given = input.description === undefined ? undefined : checkDescription(input.description)
   const [newAgent, keeper] = [newId(), newId()]
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
-    const { agents, seats } = account.change
+    const { agents, personAliases } = account.change
     const at = account.deps.now()
-    const known = await findSeat(account)
+    const known = await findPersonAlias(account)
     const description = given ?? known?.description ?? ''
     // A repeated write after a lost response found its own alias, so it has succeeded.
     if (known?.alias === alias && known.description === description) return known
@@ -104,14 +106,14 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
     if (known) {
       await account.write([
         ...precondition,
-        seats.requireSeat(userId, known.agentId),
-        ...seats.rename({ agent: known.agentId, alias, description, keeper }, at),
+        personAliases.requirePersonAlias(userId, known.agentId),
+        ...personAliases.rename({ agent: known.agentId, alias, description, keeper }, at),
       ])
       return { ...known, alias, description }
     }
     await account.write([
       ...precondition,
-      seats.requireNoOther(userId, undefined),
+      personAliases.requireNoOther(userId, undefined),
       ...agents.add({
         id: newAgent,
         alias,
@@ -124,7 +126,7 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
         createdAt: at,
         ...noToken,
       }),
-      seats.add(userId, newAgent),
+      personAliases.add(userId, newAgent),
     ])
     return { agentId: newAgent, alias, description, createdAt: at, lastSeenAt: null }
   })
@@ -132,7 +134,7 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
 
 /** Each former alias stays reserved, so people cannot try out any number of them. */
 async function refuseManyChanges({ read }: AccountStore, at: number): Promise<void> {
-  if (await read.seats.givenUpSince(at - day) < maxFormerPerDay) return
+  if (await read.personAliases.givenUpSince(at - day) < maxFormerPerDay) return
   throw limitReached(
     'rate_limit_exceeded',
     `People of this account have changed or given up ${maxFormerPerDay} aliases within a day. Choose another tomorrow.`,
@@ -145,23 +147,23 @@ async function refuseManyChanges({ read }: AccountStore, at: number): Promise<vo
 export async function giveUpAlias(account: AccountStore): Promise<{ alias: string }> {
   const { userId } = callingUser(account.actor)
   return await retryOnConflict(async () => {
-    const seat = await findSeat(account)
-    if (!seat) throw new GridError('alias_required', 'You have no alias in this account.')
-    await account.write(await endSeat(account, userId))
-    return { alias: seat.alias }
+    const personAlias = await findPersonAlias(account)
+    if (!personAlias) throw new GridError('alias_required', 'You have no alias in this account.')
+    await account.write(await endPersonAlias(account, userId))
+    return { alias: personAlias.alias }
   })
 }
 
-/** Statements that end the seat of a user. They fail the unit if it has changed since. */
-export async function endSeat(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
-  const seat = await account.read.seats.ofMember(userId)
-  const { notifications, seats } = account.change
-  if (!seat) return [seats.requireNoOther(userId, undefined)]
-  const { agentId, alias } = seat
+/** Statements that end the person alias of a user. They fail the unit if it has changed since. */
+export async function endPersonAlias(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
+  const personAlias = await account.read.personAliases.ofMember(userId)
+  const { notifications, personAliases } = account.change
+  if (!personAlias) return [personAliases.requireNoOther(userId, undefined)]
+  const { agentId, alias } = personAlias
   return [
-    seats.requireSeat(userId, agentId),
+    personAliases.requirePersonAlias(userId, agentId),
     ...await endAgent(account, { id: agentId, alias, isPerson: true }, account.deps.now()),
     ...notifications.endAll(userId),
-    seats.remove(userId),
+    personAliases.remove(userId),
   ]
 }

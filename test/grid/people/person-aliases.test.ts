@@ -7,13 +7,13 @@ import { createChannel, listChannels } from '../../../src/grid/channels/channels
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { setAutomated } from '../../../src/grid/messaging/turns.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
-import { chooseAlias, findSeat, giveUpAlias, suggestAlias } from '../../../src/grid/people/seats.ts'
+import { chooseAlias, findPersonAlias, giveUpAlias, suggestAlias } from '../../../src/grid/people/person-aliases.ts'
 import { leaveAccount, removeMember, setMemberRole } from '../../../src/grid/people/team.ts'
 import { day } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { member, seated } from '../../support/seats.ts'
+import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -27,46 +27,46 @@ test.each(roles)('a %s chooses an alias, unless they are a viewer', async (role)
 
   if (role === 'viewer') {
     await expect(chosen).rejects.toMatchObject({ code: 'not_allowed' })
-    expect(await findSeat(account)).toBeUndefined()
+    expect(await findPersonAlias(account)).toBeUndefined()
   } else {
     expect(await chosen).toMatchObject({ alias: 'ann', description: 'asks for money' })
-    expect(await findSeat(account)).toEqual(await chosen)
+    expect(await findPersonAlias(account)).toEqual(await chosen)
   }
 })
 
 test('one alias per person and account: choosing again changes it, and the old one stays reserved', async () => {
-  const ann = await seated(grid, 'ann')
-  const elsewhere = await seated(grid, 'ann-of-evil', { account: grid.evil })
+  const ann = await personWithAlias(grid, 'ann')
+  const elsewhere = await personWithAlias(grid, 'ann-of-evil', { account: grid.evil })
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice'] })
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'before' })
 
   const changed = await chooseAlias(ann.account, { alias: 'annie' })
   await sendMessage(storeOf(grid, grid.alice), { to: '@annie', text: 'after' })
 
-  expect(changed.agentId).toBe(ann.seat.agentId)
+  expect(changed.agentId).toBe(ann.personAlias.agentId)
   expect((await listChannels(storeOf(grid, grid.alice))).channels[0].members).toEqual(['@alice', '@annie'])
-  expect(await ann.account.read.inbox.unread(ann.seat.agentId)).toBe(2)
+  expect(await ann.account.read.inbox.unread(ann.personAlias.agentId)).toBe(2)
   expect((await messageStatus(storeOf(grid, grid.alice), id)).delivery).toBe('queued')
   await expect(sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'hi' })).rejects.toMatchObject({
     code: 'recipient_not_found',
   })
   await expect(chooseAlias(elsewhere.account, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
   // And back again.
-  expect((await chooseAlias(ann.account, { alias: 'ann' })).agentId).toBe(ann.seat.agentId)
-  expect((await chooseAlias(ann.account, { alias: 'annie' })).agentId).toBe(ann.seat.agentId)
+  expect((await chooseAlias(ann.account, { alias: 'ann' })).agentId).toBe(ann.personAlias.agentId)
+  expect((await chooseAlias(ann.account, { alias: 'annie' })).agentId).toBe(ann.personAlias.agentId)
 })
 
 test('the alias that a person had never becomes that of a program, and may become that of another person', async () => {
-  const ann = await seated(grid, 'ann')
+  const ann = await personWithAlias(grid, 'ann')
   await giveUpAlias(ann.account)
 
   await expect(createAgent(grid.acme.store, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
   await expect(createAgent(grid.evil.store, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
-  expect(await seated(grid, 'ann')).toMatchObject({ seat: { alias: 'ann' } })
+  expect(await personWithAlias(grid, 'ann')).toMatchObject({ personAlias: { alias: 'ann' } })
 })
 
 test('a person is no agent that admins can change, delete, give a key, or make', async () => {
-  await seated(grid, 'ann')
+  await personWithAlias(grid, 'ann')
   const { store } = grid.acme
   const isPerson = { code: 'not_allowed', message: expect.stringContaining('@ann is a person.') }
 
@@ -86,7 +86,7 @@ test('a person is no agent that admins can change, delete, give a key, or make',
   ).toEqual([])
 })
 
-const ends: Record<string, (ann: Awaited<ReturnType<typeof seated>>) => Promise<unknown>> = {
+const ends: Record<string, (ann: Awaited<ReturnType<typeof personWithAlias>>) => Promise<unknown>> = {
   'the person gives it up': ({ account }) => giveUpAlias(account),
   'the person leaves': ({ account }) => leaveAccount(account),
   'the person is removed': ({ person }) => removeMember(grid.acme.store, person.id),
@@ -94,7 +94,7 @@ const ends: Record<string, (ann: Awaited<ReturnType<typeof seated>>) => Promise<
 }
 
 test.each(Object.entries(ends))('an alias ends when %s: senders of unread messages see it', async (_, end) => {
-  const ann = await seated(grid, 'ann')
+  const ann = await personWithAlias(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })
 
@@ -109,7 +109,7 @@ test.each(Object.entries(ends))('an alias ends when %s: senders of unread messag
   expect((await listChannels(storeOf(grid, grid.alice))).channels[0].members).toEqual(['@alice', '@bob'])
   for (const [table, column] of [['seats', 'user_id'], ['channel_members', 'joined_at']]) {
     const left = `SELECT ${column} FROM ${table} WHERE account_id = ? AND agent_id = ?`
-    expect(await rows(grid, left, [grid.acme.id, ann.seat.agentId]), table).toEqual([])
+    expect(await rows(grid, left, [grid.acme.id, ann.personAlias.agentId]), table).toEqual([])
   }
   // A request of the person that began before finds it, too.
   await expect(writeMessage(ann.account, { to: '@alice', text: 'still me' })).rejects.toMatchObject({
@@ -118,7 +118,7 @@ test.each(Object.entries(ends))('an alias ends when %s: senders of unread messag
 })
 
 test('people cannot reserve any number of aliases by changing theirs', async () => {
-  const { account } = await seated(grid, 'ann-0')
+  const { account } = await personWithAlias(grid, 'ann-0')
   for (let n = 1; n <= 20; n++) await chooseAlias(account, { alias: `ann-${n}` })
 
   await expect(chooseAlias(account, { alias: 'ann-21' })).rejects.toMatchObject({ code: 'rate_limit_exceeded' })
@@ -138,7 +138,7 @@ test('two choices at the same time leave one alias', async () => {
     [grid.acme.id],
   )
   expect(live).toHaveLength(1)
-  expect((await findSeat(account))?.alias).toBe(live[0].alias)
+  expect((await findPersonAlias(account))?.alias).toBe(live[0].alias)
 })
 
 test.each([
