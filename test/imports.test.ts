@@ -13,7 +13,7 @@ interface Rule {
 
 const everyDoor = ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/']
 const door: Rule = {
-  ours: ['grid/', 'guardrails/', 'auth/actor.ts', 'store/account.ts', 'wire.ts', 'errors.ts', 'lib/'],
+  ours: ['grid/', 'answers/', 'guardrails/', 'auth/actor.ts', 'store/account.ts', 'wire.ts', 'errors.ts', 'lib/'],
   types: ['auth/bearer.ts', 'deps.ts', 'request-context.ts', 'store/account/'],
 }
 const browserDoor: Rule = {
@@ -64,6 +64,8 @@ const rules: Record<string, Rule> = {
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
   },
+  // What doors share in sending an answer over a connection.
+  'answers/': { ours: ['grid/', 'errors.ts', 'lib/'], types: ['store/account.ts'] },
   'request-context.ts': { ours: [], types: ['listen.ts', 'lib/'], packages: ['hono'] },
   'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },
   // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.

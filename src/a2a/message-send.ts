@@ -2,6 +2,7 @@
  * `message/send` and `message/stream` of A2A 0.3, `SendMessage` and `SendStreamingMessage` of 1.0.
  * See docs/protocol/a2a.md, "Fields of a send", "Confirmation or task".
  */
+import { roomOf } from '../answers/room.ts'
 import { type AgentActor, callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import type { SentMessage } from '../grid/messaging/outgoing-message.ts'
@@ -34,7 +35,7 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   // A repeat may find a task in an earlier account: a claim that moves its client leaves what has ended there.
   if (!send.returnsImmediately && home === undefined) await waitForAnswer(call, id)
   const { historyLength } = send.request.configuration
-  const task = await getTask(account, id, { home, historyLength, connection, waits: true })
+  const task = await getTask(account, id, { home, historyLength, room: roomOf(account, connection), waits: true })
   const reply = bareReply(task)
   const metadata = sent.isDuplicate && { duplicate: true }
   return reply ? writeReply(task, { ...reply, metadata }, codec) : writeSentTask(task, codec, metadata)
@@ -49,7 +50,7 @@ export async function messageStream(call: MethodCall): Promise<EventStream> {
   const { account, connection, check } = call
   const { id, contextId, home } = sent.task
   const { historyLength } = send.request.configuration
-  const watch = { home, historyLength, holdMs: waitMsOf(call), isOfSend: true, connection, check, heartbeatMs }
+  const watch = { home, historyLength, holdMs: waitMsOf(call), isOfSend: true, caller: connection, check, heartbeatMs }
   const news = watchTask(account, id, watch)
   // Read at once, so that the stream begins with the task as it was sent.
   const first = (await news.next()).value
@@ -135,7 +136,7 @@ function messageOf(message: ClientMessage, routingUri: string) {
 /** Resolves once the recipient has answered, or when the time is over. See docs/protocol/a2a.md, "Confirmation or task". */
 async function waitForAnswer(call: MethodCall, id: string): Promise<void> {
   const { account, connection, check } = call
-  await waitForTask(account, id, { ms: waitMsOf(call), connection, check })
+  await waitForTask(account, id, { ms: waitMsOf(call), caller: connection, check })
   if (!connection.signal.aborted) await showIfOpen(account, id)
 }
 

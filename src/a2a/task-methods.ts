@@ -1,4 +1,5 @@
 /** What a client can do with its tasks, in both versions. See docs/protocol/a2a.md, "Tasks". */
+import { roomOf } from '../answers/room.ts'
 import { GridError } from '../errors.ts'
 import { isTerminal, type TaskState } from '../grid/tasks/task.ts'
 import { cancelTask, findTask, getTask, listTasks } from '../grid/tasks/tasks.ts'
@@ -85,7 +86,7 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   const news = watchTask(account, id, {
     recipient,
     after: lastEventId,
-    connection,
+    caller: connection,
     check,
     heartbeatMs,
   })
@@ -95,8 +96,8 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
 }
 
 /** An endpoint shows all tasks of the caller, or those with the agent in the path or the tenant. */
-export function scopeOf({ aliases, connection }: MethodCall, params: ParamReader) {
-  return { recipient: endpointAlias(aliases, params.id('tenant')), connection }
+export function scopeOf({ account, aliases, connection }: MethodCall, params: ParamReader) {
+  return { recipient: endpointAlias(aliases, params.id('tenant')), room: roomOf(account, connection) }
 }
 
 /** In the spelling of either version. */

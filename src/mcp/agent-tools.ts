@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { AgentActor } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import { agentPage } from '../grid/lists.ts'
+import { agentPage } from '../grid/agent-page.ts'
 import { listAgents } from '../grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
@@ -24,7 +24,7 @@ import { isId } from '../lib/id.ts'
 import { atMost, choicesInput, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { messageStatusTool, retractMessageTool, searchMessagesTool } from './sent-message-tools.ts'
-import { pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
+import { pageOutput, renamed, type Tool, tool, type ToolOutput, waitOf } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
 
 /**
@@ -65,7 +65,7 @@ const sendMessageTool = tool({
       choices: input.choices,
       idempotencyKey: input.idempotency_key,
       expiresInSeconds: input.expires_in_seconds,
-    }, { ...call.caller, seconds: Math.min(input.wait_seconds ?? 0, call.maxWaitSeconds) })
+    }, waitOf(call, input.wait_seconds))
     const receipt = asSentAnswer(sent)
     if (!answer) return { text: receipt }
     const { messages, unread, lease } = answer
@@ -102,7 +102,7 @@ const readMessagesTool = tool({
     if (offset !== undefined && message_id === undefined) {
       throw new GridError('invalid_input', 'offset needs message_id.', { field: 'offset' })
     }
-    const wait = { ...call.caller, seconds: Math.min(wait_seconds, call.maxWaitSeconds) }
+    const wait = waitOf(call, wait_seconds)
     if (message_id !== undefined) return messagesOutput(await readMessage(account, message_id, { offset, maxChars }))
     return since !== undefined || peek
       ? await readEarlier(account, { ...size, since })

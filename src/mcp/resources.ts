@@ -1,6 +1,7 @@
 /** The resources of an agent: the first pages of `list_agents` and `list_channels`, and its unread count. MCP 2026-07-28, "Resources". */
 import { callingAgent } from '../auth/actor.ts'
-import { agentPage, inListSlot } from '../grid/lists.ts'
+import { agentPage } from '../grid/agent-page.ts'
+import { inListSlot } from '../answers/room.ts'
 import type { CallTrace } from '../lib/call-trace.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { jsonLine } from '../lib/redact.ts'

@@ -7,7 +7,7 @@ import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, eventStreamType, heartbeat, retryHint, streamHeaders } from '../lib/http/event-stream.ts'
 import { type RpcAnswer, serverInfo } from './protocol.ts'
 import { inboxUri } from './resources.ts'
-import { endLease } from '../grid/messaging/read-messages.ts'
+import { endLease } from '../answers/lease.ts'
 import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
 /**

@@ -41,6 +41,11 @@ export interface LiveCaller {
   check(): Promise<unknown>
 }
 
+/** How a verb waits for the caller of a tool. */
+export function waitOf({ caller, maxWaitSeconds }: ToolCall, seconds = 0) {
+  return { caller: caller?.connection, check: caller?.check, seconds: Math.min(seconds, maxWaitSeconds) }
+}
+
 export interface ToolCall {
   /** The longest wait that the transport of this answer allows. */
   maxWaitSeconds: number

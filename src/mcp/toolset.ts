@@ -3,7 +3,7 @@ import type { AgentActor } from '../auth/actor.ts'
 import { signUp } from '../grid/accounts/signup.ts'
 import type { GridError } from '../errors.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
-import { inListSlot } from '../grid/lists.ts'
+import { inListSlot } from '../answers/room.ts'
 import { unreadText } from '../grid/messaging/inbox-message.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
@@ -146,7 +146,7 @@ function agentToolset(account: AccountStore<AgentActor>, trace: CallTrace, calle
       (entry, args, maxWaitSeconds) => runAccountTool(entry, account, args, { maxWaitSeconds, caller }),
     ),
     inbox: caller && {
-      watch: () => watchInbox(account, { ...caller, heartbeatMs }),
+      watch: () => watchInbox(account, { caller: caller.connection, check: caller.check, heartbeatMs }),
       connection: caller.connection,
     },
     resources: {

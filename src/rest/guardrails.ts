@@ -9,7 +9,7 @@ import {
   showGuardrail,
   shown,
 } from '../grid/guardrails/list-guardrails.ts'
-import { inListSlot } from '../grid/lists.ts'
+import { inListSlot } from '../answers/room.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { atMost } from '../lib/input.ts'
 import { wellFormed } from '../lib/text.ts'

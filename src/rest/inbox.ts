@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { maxBatch } from '../grid/messaging/inbox-message.ts'
 import { peekInbox, summarizeInbox } from '../grid/messaging/read-again.ts'
-import { settleLease } from '../grid/messaging/read-messages.ts'
+import { settleLease } from '../answers/lease.ts'
 import type { LeasePart } from '../grid/messaging/outgoing-message.ts'
 import {
   ackMessages,
@@ -217,9 +217,9 @@ type Waiting = Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>
 export function waitOf(
   { account, c, check }: Waiting,
   { wait_seconds: seconds = 0 }: Pick<z.output<typeof nextLease>, 'wait_seconds'>,
-): WaitOptions & { connection: CallerConnection } {
+): WaitOptions & { caller: CallerConnection } {
   if (seconds > 0) account.deps.bodies.release(c.req.raw)
-  return { seconds, check, connection: new CallerConnection(c.req.raw, c.env) }
+  return { seconds, check, caller: new CallerConnection(c.req.raw, c.env) }
 }
 
 /** A lease as it is answered. It is released if the caller does not get it: then it would have to wait for its end. */

@@ -11,7 +11,7 @@ import { retractMessage } from '../grid/messaging/retract-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { messageLimits } from '../lib/http/body.ts'
 import { choicesInput, identifier, parse, partsInput } from '../lib/input.ts'
-import { settleLease } from '../grid/messaging/read-messages.ts'
+import { settleLease } from '../answers/lease.ts'
 import { sendAndTakeNext } from '../grid/messaging/take-next.ts'
 import type { TimedLease } from '../grid/messaging/timed-leases.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
@@ -134,7 +134,7 @@ export const messageRoutes: Route[] = [
       const { sent, answer } = await ask(account, sender, input, wait)
       if (!answer) return asSentAnswer(sent)
       const { lease, ...told } = answer
-      if (lease) await settleLease(lease, wait.connection)
+      if (lease) await settleLease(lease, wait.caller)
       return { ...asSentAnswer(sent), answer: told }
     },
   }),

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import { downloadBody } from '../grid/downloads.ts'
+import { downloadBody } from '../answers/downloads.ts'
 import { appendToUpload, beginUpload, findUpload } from '../grid/messaging/uploads.ts'
 import { filename, mediaType } from '../lib/input.ts'
 import { findPart } from '../grid/messaging/read-part.ts'

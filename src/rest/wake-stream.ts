@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import { refusal } from '../grid/lists.ts'
+import { refusal } from '../grid/answer-room.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
@@ -42,7 +42,7 @@ export const wakeStreamRoute = route({
 
     const connection = new CallerConnection(request, c.env)
     const presence = presenceIn(query)
-    const events = watchInbox(account, { heartbeatMs, check, connection, presence })
+    const events = watchInbox(account, { heartbeatMs, check, caller: connection, presence })
     if (events) return eventStream(wakeFrames(events), connection)
     const reached = account.waiting.streams.reached(callingAgent(account.actor).credentialId)!
     throw refusal('streams', reached, 'open streams', 'Close one of them first.', 15)

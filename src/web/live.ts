@@ -66,7 +66,9 @@ export function liveStream(
     const end = endOf(opened)
     if (end?.why === 'session') throw new GridError('unauthenticated', 'Sign in first.')
     const connection = new CallerConnection(request, c.env)
-    const events = Array.isArray(opened) ? watchLive(opened, { after, heartbeatMs, check, connection }) : ended(opened)
+    const events = Array.isArray(opened)
+      ? watchLive(opened, { after, heartbeatMs, check, caller: connection })
+      : ended(opened)
     return eventStream(frames(events), connection)
   }
 }

@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(lease).toBeDefined()
     await page.locator('.messages > li:last-child .state.leased').first().waitFor()
     const connection = new AbortController()
-    const waiting = waitForMessages(storeOf(grid, grid.bob), { limit: 10 }, { seconds: 50, connection })
+    const waiting = waitForMessages(storeOf(grid, grid.bob), { limit: 10 }, { seconds: 50, caller: connection })
     await page.locator('.badge', { hasText: 'waiting' }).first().waitFor()
     connection.abort()
     await expect(waiting).rejects.toThrow('left')

@@ -15,7 +15,7 @@ import type {
   SearchedAgent,
   Visibility,
 } from '../../store/account/agents.ts'
-import { agentPage } from '../lists.ts'
+import { agentPage } from '../agent-page.ts'
 
 /** A live agent of the account by id or alias. One that is deleted or of another account looks missing. */
 export async function findAgent(account: AccountStore, ref: string, field?: string): Promise<Agent> {

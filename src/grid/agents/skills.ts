@@ -9,7 +9,7 @@ import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/sql.ts'
-import { agentPage } from '../lists.ts'
+import { agentPage } from '../agent-page.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 

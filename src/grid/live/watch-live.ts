@@ -25,7 +25,7 @@ interface LiveWatch {
   heartbeatMs: number
   /** Why the stream has to end; undefined if the session and the accounts are as they were. */
   check(): Promise<LiveEnd | undefined>
-  connection: { readonly signal: AbortSignal }
+  caller: { readonly signal: AbortSignal }
 }
 
 /**
@@ -41,7 +41,7 @@ async function* events(
   accounts: readonly AccountNews[],
   { deps: { now, log, stopping }, waiting }: AccountStore,
   userId: string,
-  { after, connection: { signal: disconnected }, heartbeatMs, check }: LiveWatch,
+  { after, caller: { signal: disconnected }, heartbeatMs, check }: LiveWatch,
 ): AsyncGenerator<LiveEvent[]> {
   const signal = new Signal()
   const raise = () => signal.raise()

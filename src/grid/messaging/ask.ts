@@ -81,7 +81,7 @@ async function answerTo(
   }
   // An answer that came at this moment is unread now, as any that comes later.
   await release(account, agentId, sent.id)
-  if (options.connection?.signal.aborted) return { messages: [], unread: 0 }
+  if (options.caller?.signal.aborted) return { messages: [], unread: 0 }
   return { messages: [], unread: await inbox.unread(agentId), note: note ?? await becameOf(account, sent) }
 }
 

@@ -1,7 +1,6 @@
 /** Reading: unread messages are leased to the caller, until they arrived or did not. See docs/delivery.md. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, isStorageFull } from '../../errors.ts'
-import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { newId } from '../../lib/id.ts'
 import { minute } from '../../lib/time.ts'
 import { type AccountStore, type UnitRows, writeParts } from '../../store/account.ts'
@@ -37,19 +36,6 @@ export function leaseOf(account: AccountStore, leaseId: string): Lease {
     ack: () => ackLease(account, leaseId),
     release: () => release(account, callingAgent(account.actor).agentId, leaseId),
   }
-}
-
-/** To be called before the answer with the leased messages is sent. See docs/delivery.md, "When a reader dies". */
-export async function settleLease(lease: Lease, connection: CallerConnection | undefined): Promise<void> {
-  if (await connection?.hasLeft()) await lease.release()
-  else endLease(lease, connection)
-}
-
-/** To be called when the answer is sent. Some runtimes tell later whether it was taken. */
-export function endLease(lease: Lease, connection: CallerConnection | undefined): void {
-  const taken = connection?.answerTaken()
-  if (!taken) return lease.ack()
-  void taken.then((isTaken) => isTaken ? lease.ack() : lease.release())
 }
 
 function ackLease(account: AccountStore, leaseId: string): void {

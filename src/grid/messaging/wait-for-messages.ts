@@ -18,7 +18,7 @@ const busyMs = 500
 export interface WaitOptions {
   seconds: number
   /** Its signal is aborted when the caller disconnects: then nothing is leased. */
-  connection?: { readonly signal: AbortSignal }
+  caller?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
   lookEveryMs?: number
@@ -67,11 +67,11 @@ interface Wait<Found> {
  */
 export async function waitUntil<Found>(
   account: AccountStore,
-  { seconds, connection, check, lookEveryMs = lookMs }: WaitOptions,
+  { seconds, caller, check, lookEveryMs = lookMs }: WaitOptions,
   { follow, look, isEnough, rest }: Wait<Found>,
 ): Promise<Found> {
   const { credentialId } = callingAgent(account.actor)
-  const disconnected = connection?.signal
+  const disconnected = caller?.signal
   const signal = new Signal()
   let isOver = false
   let isFirst = true
@@ -125,7 +125,7 @@ interface InboxWatch {
   heartbeatMs: number
   /** Fails when the credential has ended. Called before each event. */
   check(): Promise<unknown>
-  connection: { readonly signal: AbortSignal }
+  caller: { readonly signal: AbortSignal }
   /** Who listens; a program that only waits, if it does not say. */
   presence?: Presence
 }
@@ -143,14 +143,14 @@ export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGener
 async function* events(
   account: AccountStore,
   { agentId, credentialId }: AgentActor,
-  { heartbeatMs, check, connection, presence = { state: 'waiting' } }: InboxWatch,
+  { heartbeatMs, check, caller, presence = { state: 'waiting' } }: InboxWatch,
 ): AsyncGenerator<InboxEvent> {
   const { change, deps: { now, log, stopping }, read: { inbox }, waiting } = account
   const { notifier, streams } = waiting
   // Acquired at the start: a generator that never starts would never release it.
   const releaseSlot = streams.acquire(credentialId)
   if (!releaseSlot) return
-  const disconnected = connection.signal
+  const disconnected = caller.signal
   const openedAt = now()
   const signal = new Signal()
   const unsubscribe = notifier.subscribe(agentId, signal)

@@ -3,12 +3,11 @@ import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { digestOf } from '../../lib/digest.ts'
-import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskFilter, TaskRow } from '../../store/account/tasks.ts'
-import { inRoom } from '../lists.ts'
+import { type AnswerRoom, answerRoom } from '../answer-room.ts'
 import { shownTasks, type Viewer } from './shown-task.ts'
 import type { Task, TaskState } from './task.ts'
 
@@ -21,8 +20,8 @@ export interface TaskScope {
 export interface TaskRead extends TaskScope {
   /** Only so many of its newest messages. */
   historyLength?: number
-  /** Over which it is answered: until it is sent there, it takes room. */
-  connection?: CallerConnection
+  /** Where the answer takes room. */
+  room?: AnswerRoom
   /** Wait for room, because the call has changed something. */
   waits?: boolean
   /** The earlier account of the calling agent that the task is in. */
@@ -30,7 +29,7 @@ export interface TaskRead extends TaskScope {
 }
 
 interface TaskListInput extends TaskScope {
-  connection?: CallerConnection
+  room?: AnswerRoom
   contextId?: string
   state?: TaskState
   pageSize: number
@@ -55,21 +54,21 @@ export const maxTaskBytes = 8 * 2 ** 20
 export async function getTask(
   account: AccountStore,
   id: string,
-  { recipient, historyLength, connection, waits, home }: TaskRead = {},
+  { recipient, historyLength, room = answerRoom(account), waits, home }: TaskRead = {},
 ): Promise<Task> {
   const row = await findTask(account, id, recipient, home)
   const viewer = clientOf(account, home)
   const make = async () => (await shownTasks(viewer, [row], { historyLength, withArtifacts: true }))[0]
-  return await inRoom(account, connection, roomOf([row]), make, { waits })
+  return await room(bytesOf([row]), make, { waits })
 }
 
 /** How many bytes of room tasks take in an answer. One that is larger than its limit takes no more than all of a key's. */
-function roomOf(rows: readonly TaskRow[]): number {
+function bytesOf(rows: readonly TaskRow[]): number {
   return Math.min(rows.reduce((sum, { bytes }) => sum + bytes, 0), maxTaskBytes)
 }
 
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
-  const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
+  const { pageSize, pageToken, historyLength, includeArtifacts = false, room = answerRoom(account) } = input
   const filter: TaskFilter = {
     contextId: input.contextId ?? null,
     state: input.state ?? null,
@@ -86,7 +85,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
   ])
   const rows = firstThatFit(found.slice(0, pageSize))
   const make = () => shownTasks(viewer, rows, { historyLength, withArtifacts: includeArtifacts })
-  const shown = await inRoom(account, input.connection, roomOf(rows), make)
+  const shown = await room(bytesOf(rows), make)
   const last = found.length > rows.length ? rows.at(-1) : undefined
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
@@ -95,7 +94,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
 export async function cancelTask(
   account: AccountStore,
   id: string,
-  { recipient, connection }: TaskRead = {},
+  { recipient, room }: TaskRead = {},
 ): Promise<Task> {
   const task = await findTask(account, id, recipient)
   if (task.expiresAt === null) throw notCancelable(task)
@@ -111,7 +110,7 @@ export async function cancelTask(
     tasks.outcome(changer, id, event),
   ])
   if (rows.at(-1)!.length === 0) throw notCancelable(await findTask(account, id, recipient))
-  return await getTask(account, id, { recipient, connection, waits: true })
+  return await getTask(account, id, { recipient, room, waits: true })
 }
 
 /** At least one. */

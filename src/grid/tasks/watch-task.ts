@@ -6,13 +6,14 @@ import { Signal } from '../../lib/notifier.ts'
 import { minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEventRow, TaskRow } from '../../store/account/tasks.ts'
-import { refusal, roomCheckMs, roomFor } from '../lists.ts'
+import { refusal, roomCheckMs, roomFor } from '../answer-room.ts'
 import { shownEvents, shownTasks } from './shown-task.ts'
 import { endsStream, isInterrupted, type Task, type TaskEvent, type TaskState } from './task.ts'
 import { clientOf, findTask, maxTaskBytes, refuseEnded, showIfOpen, type TaskScope } from './tasks.ts'
 
 interface TaskListener {
-  connection?: { readonly signal: AbortSignal }
+  /** Its signal aborts when the caller leaves. */
+  caller?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before what is told after a wait. */
   check?(): Promise<unknown>
 }
@@ -54,21 +55,21 @@ const muchBytes = 64 * 1024
 export async function waitForTask(
   account: AccountStore,
   id: string,
-  { ms, recipient, connection, check }: TaskWait,
+  { ms, recipient, caller, check }: TaskWait,
 ): Promise<void> {
   const { credentialId } = callingAgent(account.actor)
   const row = await findTask(account, id, recipient)
   const isOver = row.expiresAt === null || isInterrupted(row.state) || ms <= 0
   if (isOver || !await doCallersWait(account, row)) return
-  const releasePersonAlias = account.waiting.taskStreams.acquire(credentialId)
-  if (!releasePersonAlias) return
+  const releaseStream = account.waiting.taskStreams.acquire(credentialId)
+  if (!releaseStream) return
 
   try {
     const isWaiting = ({ expiresAt, state }: TaskRow) => expiresAt !== null && !isInterrupted(state)
     // Without a time for heartbeats it ends with its first value.
-    await whileIts(isWaiting, account, row, { ms, connection, check }).next()
+    await whileIts(isWaiting, account, row, { ms, caller, check }).next()
   } finally {
-    releasePersonAlias()
+    releaseStream()
   }
 }
 
@@ -85,9 +86,9 @@ async function* whileIts(
   isSo: (row: TaskRow) => boolean,
   account: AccountStore,
   { id, generation }: TaskRow,
-  { ms, heartbeatMs, home, connection, check }: TaskListener & { ms: number; heartbeatMs?: number; home?: string },
+  { ms, heartbeatMs, home, caller, check }: TaskListener & { ms: number; heartbeatMs?: number; home?: string },
 ): AsyncGenerator<'heartbeat', void> {
-  const following = new Following(account, callingAgent(account.actor).agentId, id, generation, connection?.signal)
+  const following = new Following(account, callingAgent(account.actor).agentId, id, generation, caller?.signal)
   const timer = setTimeout(() => following.end(), ms)
   try {
     while (!following.isOver && isSo(await findTask(account, id, undefined, home))) {
@@ -111,19 +112,19 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const { after, isOfSend = false, home } = watch
   const row = await findTask(account, id, watch.recipient, home)
   if (after === undefined && !isOfSend) refuseEnded(row)
-  const releasePersonAlias = account.waiting.taskStreams.acquire(credentialId)
+  const releaseStream = account.waiting.taskStreams.acquire(credentialId)
   // What was sent is answered with the task alone.
-  if (!releasePersonAlias && !isOfSend) throw tooManyStreams(account)
+  if (!releaseStream && !isOfSend) throw tooManyStreams(account)
   try {
     if (after === undefined) {
       const { generation, state } = yield* firstOf(account, row, watch)
-      if (!releasePersonAlias || endsStream(state, isOfSend)) return
+      if (!releaseStream || endsStream(state, isOfSend)) return
       return yield* eventsOf(account, id, { after: generation, bytes: row.bytes }, watch)
     }
     const hasAll = row.expiresAt === null && after >= row.generation
     if (!hasAll) yield* eventsOf(account, id, { after, bytes: after >= row.generation ? row.bytes : 0 }, watch)
   } finally {
-    releasePersonAlias?.()
+    releaseStream?.()
   }
 }
 
@@ -164,8 +165,8 @@ async function* held(
   yield 'heartbeat'
   const isHeld = ({ mode, expiresAt }: TaskRow) => mode === 'message' && expiresAt !== null
   if (ms > 0) yield* whileIts(isHeld, account, row, { ...watch, ms })
-  const { connection, home } = watch
-  if (connection?.signal.aborted) return row
+  const { caller, home } = watch
+  if (caller?.signal.aborted) return row
   await showIfOpen(account, row.id, home)
   return await findTask(account, row.id, undefined, home)
 }
@@ -195,10 +196,10 @@ async function* eventsOf(
   account: AccountStore,
   id: string,
   { after, bytes: told }: { after: number; bytes: number },
-  { isOfSend = false, heartbeatMs, connection, check }: TaskWatch,
+  { isOfSend = false, heartbeatMs, caller, check }: TaskWatch,
 ): AsyncGenerator<TaskNews> {
   const { agentId } = callingAgent(account.actor)
-  const following = new Following(account, agentId, id, after, connection?.signal)
+  const following = new Following(account, agentId, id, after, caller?.signal)
   const ageTimer = setTimeout(() => following.end(), maxAgeMs)
   let checkedAt = performance.now()
   try {

@@ -1,5 +1,5 @@
 /** The activity log as a file: CSV for spreadsheets, JSON lines for programs. */
-import { downloadBody } from '../../grid/downloads.ts'
+import { downloadBody } from '../../answers/downloads.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'

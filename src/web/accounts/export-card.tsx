@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** The account as an archive, for its owners. See docs/protocol/archive.md. */
 import { exportFingerprint, exportForOwner } from '../../grid/accounts/archive.ts'
-import { archiveBody } from '../../grid/downloads.ts'
+import { archiveBody } from '../../answers/downloads.ts'
 import { Card } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** The ledger of decisions on held messages. Owners and admins see all of them, others theirs. */
 import { decisions } from '../../grid/approvals/held.ts'
-import { downloadBody } from '../../grid/downloads.ts'
+import { downloadBody } from '../../answers/downloads.ts'
 import { isolated, Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, LocalTime } from '../../html/components.tsx'
 import { Via } from '../../html/conversation/message.tsx'

@@ -4,7 +4,7 @@
 import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
-import { downloadBody } from '../../grid/downloads.ts'
+import { downloadBody } from '../../answers/downloads.ts'
 import { endsSoon, type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
 import { isShortened } from '../../grid/messaging/long-text.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'

@@ -1,6 +1,6 @@
 /** A whole conversation as a file, page by page: each is read when the one before it is sent. */
 import { type OpenConversation, type OpenMessage, wholeConversation } from '../../grid/conversations/open.ts'
-import { downloadBody } from '../../grid/downloads.ts'
+import { downloadBody } from '../../answers/downloads.ts'
 import { downloadHeaders } from '../../lib/http/download.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { PageResult, Visit } from '../visit.ts'

@@ -13,7 +13,7 @@ import {
   retractOwnMessage,
 } from '../../grid/conversations/open-message.ts'
 import { endOfPiece } from '../../grid/messaging/read-part.ts'
-import { downloadBody } from '../../grid/downloads.ts'
+import { downloadBody } from '../../answers/downloads.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import { downloadHeaders } from '../../lib/http/download.ts'
 import { type RemoteEvent, remoteEvents } from '../../grid/remote-agents/progress.ts'

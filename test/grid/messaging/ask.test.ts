@@ -155,7 +155,7 @@ test('the note says that a message waits for a person, and the reason of a refus
 
 test('a caller that leaves finds the answer in its inbox', async () => {
   const connection = new AbortController()
-  const asking = asked({ text: 'how many?' }, { seconds: 50, connection })
+  const asking = asked({ text: 'how many?' }, { seconds: 50, caller: connection })
   await idle(1)
   connection.abort()
   await asking
@@ -266,7 +266,7 @@ test('a repeat takes the reply that has come since, before other messages and no
 test('a repeat waits on when the first call gives up beside it', async () => {
   const input = { text: 'how many?', idempotencyKey: 'k' }
   const connection = new AbortController()
-  const first = asked(input, { seconds: 50, connection })
+  const first = asked(input, { seconds: 50, caller: connection })
   await idle(1)
   const second = asked(input)
   await idle(2)

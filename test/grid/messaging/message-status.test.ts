@@ -48,7 +48,7 @@ onEachDatabase((open) => {
     const stream = watchInbox(storeOf(grid, grid.alice), {
       heartbeatMs: minute,
       check: () => Promise.resolve(),
-      connection,
+      caller: connection,
     })!
     await stream.next()
     await idle(1)
@@ -68,7 +68,7 @@ onEachDatabase((open) => {
     const later = watchInbox(storeOf(grid, grid.alice), {
       heartbeatMs: minute,
       check: () => Promise.resolve(),
-      connection,
+      caller: connection,
     })!
     expect((await later.next()).value).toBe('unread')
     await later.return(undefined)

@@ -106,7 +106,7 @@ async function entered(key: string) {
 async function listening(key: string) {
   const { account, check } = await entered(key)
   const connection = new AbortController()
-  const stream = watchInbox(account, { heartbeatMs: 15_000, check, connection })!
+  const stream = watchInbox(account, { heartbeatMs: 15_000, check, caller: connection })!
   expect(await stream.next()).toMatchObject({ value: 'heartbeat' })
   return { stream }
 }

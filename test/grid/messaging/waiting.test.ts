@@ -128,7 +128,7 @@ async function textsOf(batch: ReturnType<typeof readMessages>): Promise<string[]
 
 function open(reader: AccountStore, check: () => Promise<unknown> = () => Promise.resolve()) {
   const connection = new AbortController()
-  const signals = watchInbox(reader, { heartbeatMs: 15_000, check, connection })
+  const signals = watchInbox(reader, { heartbeatMs: 15_000, check, caller: connection })
   return signals && { connection, next: async () => (await signals.next()).value as string | undefined }
 }
 

@@ -4,7 +4,7 @@ import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { streamedBody } from '../lib/http/streamed-body.ts'
 import { hour } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import { refusal } from './lists.ts'
+import { refusal } from '../grid/answer-room.ts'
 
 const advice = 'Repeat the call when one of them has been read.'
 

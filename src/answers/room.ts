@@ -1,0 +1,43 @@
+/** The room that an answer takes until it is sent, as its connection tells. See docs/security.md, "Overload". */
+import { type AnswerRoom, answerRoom, refusal } from '../grid/answer-room.ts'
+import type { CallerConnection } from '../lib/http/caller-connection.ts'
+import { second } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
+
+/** A client that has not taken its answer by then is disconnected. */
+const maxSendMs = 30 * second
+
+/** The room of answers that are sent over this connection. */
+export function roomOf(account: AccountStore, connection: CallerConnection | undefined): AnswerRoom {
+  return answerRoom(account, {
+    hasLeft: () => connection?.signal.aborted ?? false,
+    whenSent: () => connection?.answerSent(maxSendMs),
+  })
+}
+
+/**
+ * Make a list of up to `bytes` if the credential has a slot for it. The slot is held until the answer is sent, where
+ * the runtime tells when that is. Fails with `rate_limit_exceeded`.
+ */
+export async function inListSlot<List>(
+  account: AccountStore,
+  connection: CallerConnection | undefined,
+  bytes: number,
+  makeList: () => Promise<List>,
+): Promise<List> {
+  const { actor, waiting: { lists } } = account
+  if (!('credentialId' in actor)) return await makeList()
+  const { credentialId } = actor
+  return await roomOf(account, connection)(bytes, async () => {
+    const reached = lists.reached(credentialId)
+    if (reached) throw refusal('lists', reached, 'lists', 'Call again when one of them has been answered.')
+    const release = lists.acquire(credentialId)!
+    try {
+      return await makeList()
+    } finally {
+      const sent = connection?.answerSent(maxSendMs)
+      if (sent) void sent.then(release)
+      else release()
+    }
+  })
+}

@@ -1,0 +1,5 @@
+/** A page of a list for an agent, which costs its model context. */
+import type { PageBudget } from '../lib/read-page.ts'
+
+/** A search reads at most `rows` entries for one page. */
+export const agentPage: PageBudget = { entries: 200, bytes: 29_500, chunk: 25, rows: 1_000 }

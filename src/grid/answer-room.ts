@@ -1,0 +1,67 @@
+/** How large all unsent answers of a caller are together. See docs/security.md, "Overload". */
+import { setTimeout } from 'node:timers/promises'
+import { type GridError, limitReached } from '../errors.ts'
+import type { Reached } from '../lib/limits/concurrency-limit.ts'
+import type { AccountStore } from '../store/account.ts'
+
+/** How often those who wait for room look for it. */
+export const roomCheckMs = 500
+
+/**
+ * Makes an answer of up to `bytes`, which takes room until it is sent. Without room it fails with `rate_limit_exceeded`;
+ * with `waits` it waits for room, because the call has done something that must be answered.
+ */
+export type AnswerRoom = <Answer>(
+  bytes: number,
+  make: () => Promise<Answer>,
+  options?: { waits?: boolean },
+) => Promise<Answer>
+
+/** What a door knows of the one who gets the answer. */
+interface Caller {
+  hasLeft?(): boolean
+  /** Resolves when the answer is sent; undefined if nobody tells. */
+  whenSent?(): Promise<void> | undefined
+}
+
+/** The room of a caller. Without a door it is taken only while an answer is made. */
+export function answerRoom(account: AccountStore, { hasLeft, whenSent }: Caller = {}): AnswerRoom {
+  return async (bytes, make, { waits = false } = {}) => {
+    let release = roomFor(account, bytes)
+    while (typeof release !== 'function') {
+      if (!waits || hasLeft?.()) {
+        const advice = 'Call again when some of them have been read.'
+        throw refusal('answer-bytes', release, 'bytes of unsent answers', advice)
+      }
+      await setTimeout(roomCheckMs)
+      release = roomFor(account, bytes)
+    }
+    try {
+      return await make()
+    } finally {
+      const sent = whenSent?.()
+      if (sent) void sent.then(release)
+      else release()
+    }
+  }
+}
+
+/** Room for so many bytes, until the returned function is called; or the limit that leaves none. */
+export function roomFor({ actor, waiting }: AccountStore, bytes: number): (() => void) | Reached {
+  return 'credentialId' in actor ? waiting.takeBytes(actor.credentialId, bytes) : () => {}
+}
+
+const holders: Record<Reached['by'], string> = { key: 'This key', account: 'This account', grid: 'The grid' }
+
+/** The error that names the limit that is reached: `This key may have 6 lists at a time.` and what to do. */
+export function refusal(
+  name: string,
+  { by, quota }: Reached,
+  what: string,
+  advice: string,
+  retryAfterSeconds = 1,
+): GridError {
+  const count = quota === 1 ? `one ${what.replace(/s$/, '')}` : `${quota.toLocaleString('en')} ${what}`
+  const message = `${holders[by]} may have ${count} at a time. ${advice}`
+  return limitReached('rate_limit_exceeded', message, { name, quota }, retryAfterSeconds)
+}
