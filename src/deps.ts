@@ -4,11 +4,11 @@ import type { GuardrailChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
 import type { CallerHints } from './lib/http/client-address.ts'
 import type { Log } from './lib/log.ts'
-import type { Metrics } from './lib/metrics.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 import type { SafeStream } from './lib/outbound/safe-stream.ts'
-import type { Traces } from './lib/traces.ts'
+import type { Traces } from './telemetry/traces.ts'
 
 /** Why an email is sent. Each kind has one subject. */
 type EmailKind =

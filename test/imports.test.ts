@@ -11,9 +11,12 @@ interface Rule {
   packages?: string[]
 }
 
+/** What every room of the server stands on. */
+const ground = ['errors.ts', 'lib/', 'telemetry/', 'presence.ts', 'clients/snippets.ts']
+
 const everyDoor = ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/']
 const door: Rule = {
-  ours: ['grid/', 'answers/', 'guardrails/', 'auth/actor.ts', 'store/account.ts', 'wire.ts', 'errors.ts', 'lib/'],
+  ours: ['grid/', 'answers/', 'guardrails/', 'auth/actor.ts', 'store/account.ts', 'wire.ts', ...ground],
   types: ['auth/bearer.ts', 'deps.ts', 'request-context.ts', 'store/account/'],
 }
 const browserDoor: Rule = {
@@ -25,7 +28,7 @@ const browserDoor: Rule = {
 /** Verbs in one account. */
 const verbs: Rule = {
   ours: ['grid/', 'store/account/', 'store/account.ts', 'guardrails/', 'remote/', 'auth/actor.ts']
-    .concat('errors.ts', 'lib/'),
+    .concat(ground),
   types: ['store/sql.ts', 'deps.ts'],
 }
 /** Verbs on what belongs to no account (users, their grants, limits), and those that make an account or join one. */
@@ -54,20 +57,24 @@ const rules: Record<string, Rule> = {
       'errors.ts',
     ]
       // Passwords are hashed, and the control token of the process is made, before a verb is called.
-      .concat('auth/passwords.ts', 'email.ts', 'guardrails/providers.ts', 'lib/'),
+      .concat('auth/passwords.ts', 'email.ts', 'guardrails/providers.ts', ...ground),
     packages: ['leven', 'zod'],
   },
   // The programs on the machines of clients, without the server.
   'clients/': { ours: ['lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {
-    ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
+    ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', ...ground],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
   },
   // What doors share in sending an answer over a connection.
   'answers/': { ours: ['grid/', 'errors.ts', 'lib/'], types: ['store/account.ts'] },
-  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/'], packages: ['hono'] },
-  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },
+  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/', 'telemetry/'], packages: ['hono'] },
+  'edge.ts': {
+    ours: ['errors.ts', 'lib/', 'telemetry/'],
+    types: ['deps.ts', 'request-context.ts'],
+    packages: ['hono'],
+  },
   // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
   'mcp/': {
     ...door,
@@ -84,7 +91,7 @@ const rules: Record<string, Rule> = {
     packages: ['hono', 'zod'],
   },
   'web/': browserDoor,
-  'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'errors.ts', 'lib/'], types: ['deps.ts'] },
+  'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', ...ground], types: ['deps.ts'] },
   'grid/': verbs,
   'grid/accounts/': globalVerbs,
   'grid/people/': globalVerbs,
@@ -108,7 +115,7 @@ const rules: Record<string, Rule> = {
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
   'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'markdown-it', 'qr'] },
   'store/': {
-    ours: ['../db/schema.ts', '../db/migrations.ts', 'auth/actor.ts', 'errors.ts', 'lib/'],
+    ours: ['../db/schema.ts', '../db/migrations.ts', 'auth/actor.ts', 'errors.ts', 'lib/', 'telemetry/', 'presence.ts'],
     types: ['deps.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client', 'libsql'],
   },
@@ -126,7 +133,19 @@ const rules: Record<string, Rule> = {
   'log.ts': { ours: ['lib/'], types: ['deps.ts'] },
   'config.ts': { ours: ['config/', 'lib/issuers.ts'], packages: ['zod'] },
   'config/': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
-  'deps.ts': { ours: [], types: ['guardrails/providers.ts', 'lib/'] },
+  'deps.ts': { ours: [], types: ['guardrails/providers.ts', 'lib/', 'telemetry/'] },
+  'presence.ts': { ours: ['lib/'] },
+  'telemetry/': {
+    ours: ['errors.ts', 'lib/'],
+    packages: [
+      'prom-client',
+      '@opentelemetry/api',
+      '@opentelemetry/core',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+    ],
+  },
   'errors.ts': { ours: [] },
   'lib/': {
     ours: ['errors.ts'],
@@ -142,12 +161,6 @@ const rules: Record<string, Rule> = {
       'uuid',
       'web-push',
       'jose',
-      'prom-client',
-      '@opentelemetry/api',
-      '@opentelemetry/core',
-      '@opentelemetry/exporter-trace-otlp-http',
-      '@opentelemetry/resources',
-      '@opentelemetry/sdk-trace',
       'standardwebhooks',
     ],
   },
@@ -162,6 +175,11 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     word: /\baddMember\(|INTO memberships/,
     only: ['grid/people/join.ts', 'store/account/team.ts'],
     why: 'one function decides who joins an account',
+  },
+  {
+    word: /(caller-connection|streamed-body|event-stream|sent-answers)\.ts'/,
+    only: ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/', 'answers/', 'listen/', 'app.ts', 'lib/'],
+    why: 'doors alone know connections',
   },
   { word: /\btransaction\(/, only: [], why: 'there are no interactive transactions: a write is a list of statements' },
   {

@@ -5,7 +5,7 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../src/lib/free-port.ts'
-import { snippets } from '../../src/lib/client-snippets.ts'
+import { snippets } from '../../src/clients/snippets.ts'
 import { rpcOver } from '../../test/support/stdio-rpc.ts'
 import type { Result } from '../run-program.ts'
 import type { ClientHome, RunOptions, Steps } from './client-process.ts'

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import process from 'node:process'
-import { clientCommand } from '../lib/client-snippets.ts'
+import { clientCommand } from './snippets.ts'
 import { ClientError } from './grid-call.ts'
 import type { WrittenFile } from './files/written-file.ts'
 import type { ClientName } from './programs.ts'

@@ -2,7 +2,7 @@
 import { limitsOf } from './accounts/limits.ts'
 import { allows, callingUser } from '../auth/actor.ts'
 import { invalidInput } from '../errors.ts'
-import type { Presence } from '../lib/presence.ts'
+import type { Presence } from '../presence.ts'
 import { day, hour, nextDayAt, startOfDay, utc } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { maxCounted, maxOfKind, type Snooze } from '../store/account/attention.ts'

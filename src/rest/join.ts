@@ -5,7 +5,7 @@
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { connectCommand, mcpConfig, signupCommand } from '../lib/client-snippets.ts'
+import { connectCommand, mcpConfig, signupCommand } from '../clients/snippets.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import { once } from '../lib/lazy.ts'
 import type { Handler } from '../request-context.ts'

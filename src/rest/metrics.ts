@@ -1,6 +1,6 @@
 /** `/metrics`, for Prometheus. See docs/operating.md, "Metrics". */
 import { GridError } from '../errors.ts'
-import type { Metrics, WaitingFigures } from '../lib/metrics.ts'
+import type { Metrics, WaitingFigures } from '../telemetry/metrics.ts'
 import { isSameSecret } from '../lib/secrets.ts'
 import { second } from '../lib/time.ts'
 import { requestPath } from '../lib/http/request-path.ts'

@@ -7,7 +7,7 @@ import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
 import { clientName } from '../lib/input.ts'
-import type { Presence } from '../lib/presence.ts'
+import type { Presence } from '../presence.ts'
 import { second } from '../lib/time.ts'
 import { route } from './route.ts'
 

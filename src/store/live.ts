@@ -3,7 +3,7 @@
  * agents that come and go. However many pages are open, the database is asked once for all of them.
  */
 import type { Deps } from '../deps.ts'
-import type { Presence, Presences } from '../lib/presence.ts'
+import type { Presence, Presences } from '../presence.ts'
 import { minute, second } from '../lib/time.ts'
 import type { LivePlace, LivePlaces } from './global/conversations.ts'
 import type { Pulse } from './global/pulse.ts'

@@ -4,8 +4,8 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { type KeyRing, wrongKeys } from '../lib/key-ring.ts'
-import type { CurrentFigures } from '../lib/metrics.ts'
-import { Presences } from '../lib/presence.ts'
+import type { CurrentFigures } from '../telemetry/metrics.ts'
+import { Presences } from '../presence.ts'
 import {
   accountOpener,
   type AccountStore,

@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer'
 import { expect, test } from 'vitest'
 import { serverName, skill } from '../../src/clients/primer.ts'
-import * as snippets from '../../src/lib/client-snippets.ts'
+import * as snippets from '../../src/clients/snippets.ts'
 
 test('the skill has at most 700 tokens', () => {
   // o200k_base, of OpenAI. Other models count up to a fifth more.

@@ -1,8 +1,8 @@
 /** What the spans of calls say, and whose trace they continue. See docs/operating.md, "Traces". */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { AccountTrace, CallTrace } from '../../src/lib/call-trace.ts'
+import { AccountTrace, CallTrace } from '../../src/telemetry/call-trace.ts'
 import { minute, second } from '../../src/lib/time.ts'
-import { Traces } from '../../src/lib/traces.ts'
+import { Traces } from '../../src/telemetry/traces.ts'
 import { type CollectedSpan, type Collector, startCollector, treeOf } from '../support/collector.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'

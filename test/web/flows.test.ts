@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { emailedPath, password } from '../support/people.ts'
 import { emptyLiveGrid } from '../support/server.ts'
-import { connectCommand } from '../../src/lib/client-snippets.ts'
+import { connectCommand } from '../../src/clients/snippets.ts'
 import { setUpPath } from '../support/site.ts'
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {

@@ -1,7 +1,7 @@
 /** What the agent cards say, for both versions of A2A. See docs/protocol/a2a.md, "Agent cards". */
 import type { Config } from '../../config.ts'
 import type { CardAgent } from '../../grid/cards.ts'
-import { agentUrl } from '../../lib/client-snippets.ts'
+import { agentUrl } from '../../clients/snippets.ts'
 import { version } from '../../lib/version.ts'
 import { declaredExtensions } from '../extensions.ts'
 

@@ -1,7 +1,7 @@
 /** What senders are told, also when they repeat a send. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
 import { digestOf } from '../../lib/digest.ts'
-import { presenceWord } from '../../lib/presence.ts'
+import { presenceWord } from '../../presence.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { day, isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'

@@ -2,7 +2,7 @@
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
-import type { Presence } from '../../lib/presence.ts'
+import type { Presence } from '../../presence.ts'
 import { hasPassed, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PageSize } from './inbox-message.ts'

@@ -15,7 +15,6 @@ import { hostnameOf, isAllowedAddress, isIpAddress, isLocalAddress, parseAllowed
 import type { Log } from '../log.ts'
 import { asRemoteError, RemoteError } from './remote-error.ts'
 import { safeConnect } from './safe-connect.ts'
-import type { CallSpans } from '../traces.ts'
 import { version } from '../version.ts'
 
 export interface RequestLimits {
@@ -26,8 +25,8 @@ export interface RequestLimits {
   signal?: AbortSignal
   /** The request only checks whether the server can be reached, so a failure is not logged as a warning. */
   isProbe?: boolean
-  /** The spans of the call that sends the request. */
-  spans?: CallSpans
+  /** Records the request, if its call is traced. `end` gets the status of the response, or nothing if there was none. */
+  spans?: { sending(method: string): { traceparent: string; end(status?: number): void } | undefined }
   /** The server is told the trace: it belongs to an agent of the account. */
   passesTrace?: boolean
 }

@@ -1,5 +1,5 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
-import type { RemotePresence } from '../../lib/presence.ts'
+import type { RemotePresence } from '../../presence.ts'
 import {
   type AccountDb,
   boolean,

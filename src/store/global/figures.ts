@@ -1,5 +1,5 @@
 /** How much waits over all accounts, for metrics. */
-import type { WaitingFigures } from '../../lib/metrics.ts'
+import type { WaitingFigures } from '../../telemetry/metrics.ts'
 import { crossAccountQuery, type Db } from '../sql.ts'
 
 /** The oldest message is looked for in so many inboxes. */

@@ -10,7 +10,7 @@ import {
   serverName,
   type Snippet,
   snippets,
-} from '../../lib/client-snippets.ts'
+} from '../../clients/snippets.ts'
 
 /** The line that connects the coding clients of a machine, before the ways of single clients. */
 export function ConnectLine({ config, alias, secret }: { config: Config; alias?: string; secret?: string }) {

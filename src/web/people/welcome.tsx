@@ -8,7 +8,7 @@ import { ButtonLink } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { paths } from '../../html/paths.ts'
 import { CopyBlock } from '../../html/secrets.tsx'
-import { connectCommand, signupCommand } from '../../lib/client-snippets.ts'
+import { connectCommand, signupCommand } from '../../clients/snippets.ts'
 
 export function welcome(config: Config): Promise<Response> {
   const { baseUrl, appUrl } = config

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { snippets } from '../../../src/lib/client-snippets.ts'
+import { snippets } from '../../../src/clients/snippets.ts'
 import { testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 

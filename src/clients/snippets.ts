@@ -1,5 +1,5 @@
 /** Configurations that connect a client to the grid with an agent key. */
-import { newId } from './id.ts'
+import { newId } from '../lib/id.ts'
 
 /** Placeholder for the key, which is shown only once. */
 export const keyPlaceholder = 'YOUR_AGENT_KEY'

@@ -1,6 +1,6 @@
 /** What a process tells of its work, if settings ask for it. See docs/operating.md, "Health and logs". */
 import type { Config } from '../config.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../lib/log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Traces } from './traces.ts'
 

@@ -18,10 +18,10 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import { setTimeout } from 'node:timers/promises'
-import { TokenBuckets } from './limits/token-buckets.ts'
-import type { Log } from './log.ts'
-import { minute, second } from './time.ts'
-import { version } from './version.ts'
+import { TokenBuckets } from '../lib/limits/token-buckets.ts'
+import type { Log } from '../lib/log.ts'
+import { minute, second } from '../lib/time.ts'
+import { version } from '../lib/version.ts'
 
 /** A read of many messages links to some of the traces that they belong to. */
 const maxLinks = 10

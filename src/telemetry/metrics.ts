@@ -1,7 +1,7 @@
 /** What one process counts of its work, for Prometheus. No label names an account or an agent. See docs/operating.md, "Metrics". */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
 import process from 'node:process'
-import { second } from './time.ts'
+import { second } from '../lib/time.ts'
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
