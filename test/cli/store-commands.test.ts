@@ -165,6 +165,7 @@ test('create-account records the first activity of the new account, without the 
 test('admin keys are listed without their secrets, and the next request with a deleted key is refused', async () => {
   const created = await inAcme('create-admin-key', { name: 'CI' })
   expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(200)
+  await grid.store.drained()
 
   const { keys } = await inAcme('list-admin-keys', {}) as { keys: Record<string, unknown>[] }
   const deleted = await inAcme('delete-admin-key', { key: created.key_id as string })
