@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "2a074ff5a04c64812c35bc9eb5c493b508c3f1cb4ba9d91f4dd8ad661bd712e1",
+    "hash": "6c09726b8139b35356415378b05da2c053fc5951a879c7f3e8d85b1b59dcd396",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -130,8 +130,6 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `oauth_tokens_expires` ON `oauth_tokens` (`expires_at`);",
       "CREATE TABLE `parts` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`media_type` text NOT NULL,\n\t`encoding` text NOT NULL,\n\t`content` text NOT NULL,\n\t`bytes` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `parts_message` ON `parts` (`account_id`,`message_id`);",
-      "CREATE TABLE `passkey_challenges` (\n\t`hash` text PRIMARY KEY NOT NULL,\n\t`purpose` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`used_by` text\n);",
-      "CREATE INDEX `passkey_challenges_expire` ON `passkey_challenges` (`expires_at`);",
       "CREATE TABLE `passkeys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`user_id` text NOT NULL,\n\t`credential_id` text NOT NULL,\n\t`public_key` text NOT NULL,\n\t`counter` integer NOT NULL,\n\t`transports` text NOT NULL,\n\t`name` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`used_by` text,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `passkeys_credential` ON `passkeys` (`credential_id`);",
       "CREATE INDEX `passkeys_user` ON `passkeys` (`user_id`);",
@@ -163,6 +161,8 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `sessions_expire` ON `sessions` (`expires_at`);",
       "CREATE INDEX `sessions_ended` ON `sessions` (`ended_at`) WHERE ended_at IS NOT NULL;",
       "CREATE INDEX `sessions_account` ON `sessions` (`only_account`) WHERE only_account IS NOT NULL;",
+      "CREATE TABLE `sign_in_challenges` (\n\t`hash` text PRIMARY KEY NOT NULL,\n\t`purpose` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`used_by` text\n);",
+      "CREATE INDEX `sign_in_challenges_expire` ON `sign_in_challenges` (`expires_at`);",
       "CREATE TABLE `signing_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`public_key` text NOT NULL,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`created_at` integer NOT NULL\n);",
       "CREATE UNIQUE INDEX `signing_keys_created` ON `signing_keys` (`created_at`);",
       "CREATE TABLE `signups` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`owner_email` text NOT NULL,\n\t`address` text NOT NULL,\n\t`claim_token_hash` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",

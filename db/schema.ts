@@ -138,14 +138,14 @@ export const passkeys = sqliteTable('passkeys', {
 }, (t) => [uniqueIndex('passkeys_credential').on(t.credentialId), index('passkeys_user').on(t.userId)])
 
 /** Challenges of passkeys, and sign-ins that go on at a provider (`sso`). Each is answered once. */
-export const passkeyChallenges = sqliteTable('passkey_challenges', {
+export const signInChallenges = sqliteTable('sign_in_challenges', {
   hash: text('hash').primaryKey(),
   purpose: text('purpose', { enum: ['sign_in', 'confirm', 'register', 'sso'] }).notNull(),
   /** SHA-256 of the CSRF token of the page, or of the cookie: only the same session or browser may answer. */
   holder: text('holder').notNull(),
   expiresAt: integer('expires_at').notNull(),
   usedBy: usedBy(),
-}, (t) => [index('passkey_challenges_expire').on(t.expiresAt)])
+}, (t) => [index('sign_in_challenges_expire').on(t.expiresAt)])
 
 export const totps = sqliteTable('totps', {
   userId: text('user_id').primaryKey().references(() => users.id),

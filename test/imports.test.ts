@@ -95,6 +95,7 @@ const rules: Record<string, Rule> = {
   'grid/': verbs,
   'grid/accounts/': globalVerbs,
   'grid/people/': globalVerbs,
+  'grid/sso/': globalVerbs,
   // The key for push services belongs to the grid.
   'grid/notifications/': globalVerbs,
   // Signing keys and public agents belong to no account.
@@ -223,6 +224,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'cli/',
       'grid/accounts/',
       'grid/people/',
+      'grid/sso/',
       'grid/oauth/',
       'grid/slack/from-slack.ts',
     ],

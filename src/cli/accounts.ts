@@ -3,7 +3,7 @@ import { createAccount, createAdminKey, deleteAdminKey, openAccount } from '../g
 import { deleteAccount, restoreAccount } from '../grid/accounts/deletion.ts'
 import { eraseWords, keptElsewhere } from '../grid/accounts/erase-words.ts'
 import { setLimits, usageOf } from '../grid/accounts/limits.ts'
-import { requireProvider } from '../grid/accounts/sso-provider.ts'
+import { requireProvider } from '../grid/sso/provider.ts'
 import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
 import { resetSecondFactor } from '../grid/people/second-factor.ts'
 import { readPage } from '../lib/read-page.ts'

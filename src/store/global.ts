@@ -20,6 +20,7 @@ import { webhooks } from './global/webhooks.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
 import { searchIndex } from './global/search-index.ts'
+import { challenges } from './global/challenges.ts'
 import { secondFactors } from './global/second-factors.ts'
 import { sessions } from './global/sessions.ts'
 import { signingKeys } from './global/signing-keys.ts'
@@ -55,6 +56,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     retention: retention(db),
     sealedTokens: sealedTokens(db),
     searchIndex: searchIndex(db),
+    challenges: challenges(db),
     secondFactors: secondFactors(db),
     sessions: sessions(db),
     signingKeys: signingKeys(db),

@@ -48,7 +48,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     // It tells from where its user signs in.
     sessions: 30 * day,
     'skipped rows': 7 * day,
-    'passkey challenges': 0,
+    'sign-in challenges': 0,
     links: 0,
     attempts: attemptsKeptMs,
     // It is shown, so that it can be sent again.

@@ -1,5 +1,5 @@
 /** What a server process does by itself: it runs the followers of the log, and the duties below at their times. */
-import { checkDomains } from '../grid/accounts/sso-provider.ts'
+import { checkDomains } from '../grid/sso/provider.ts'
 import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Duty } from '../store/loop.ts'

@@ -1,6 +1,6 @@
 /** A grid with a provider of single sign-on, which an account can set up too. */
 import { expect } from 'vitest'
-import { recordOf } from '../../src/grid/accounts/sso-provider.ts'
+import { recordOf } from '../../src/grid/sso/provider.ts'
 import type { Browser } from './browse.ts'
 import { type TestAccount, testGrid } from './grid.ts'
 import { clientId, clientSecret, linkOut, startOidc } from './oidc.ts'

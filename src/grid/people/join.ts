@@ -4,7 +4,7 @@ import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Identity, SsoProvider } from '../../store/global/sso.ts'
 import type { Statement } from '../../store/sql.ts'
-import { domainOf, type SaidAddress } from './sso-claims.ts'
+import { domainOf, type SaidAddress } from '../sso/claims.ts'
 
 /** How a user comes in. */
 export type Way =

@@ -15,7 +15,8 @@ import {
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
-import type { ChallengePurpose, Passkey } from '../../store/global/second-factors.ts'
+import type { ChallengePurpose } from '../../store/global/challenges.ts'
+import type { Passkey } from '../../store/global/second-factors.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
@@ -118,7 +119,7 @@ async function challenge(
   holder: string,
   options: { challenge: string },
 ): Promise<string> {
-  await write([global.secondFactors.addChallenge({
+  await write([global.challenges.add({
     hash: hashForLookup(options.challenge),
     purpose,
     holder: hashForLookup(holder),
@@ -131,7 +132,7 @@ async function challenge(
 function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, holder: string): IsExpected {
   return async (challenge) => {
     const hash = hashForLookup(challenge)
-    const take = global.secondFactors.takeChallenge(hash, purpose, hashForLookup(holder), newId(), deps.now())
+    const take = global.challenges.take(hash, purpose, hashForLookup(holder), newId(), deps.now())
     return (await write([take]))[0].length > 0
   }
 }

@@ -82,7 +82,7 @@ const removals = {
     key: 'account_id, key',
   }),
   sessions: removal('sessions', 'expires_at <= :until OR (ended_at IS NOT NULL AND ended_at <= :until)'),
-  'passkey challenges': removal('passkey_challenges', 'expires_at <= :until'),
+  'sign-in challenges': removal('sign_in_challenges', 'expires_at <= :until'),
   links: removal('links', 'expires_at <= :until'),
   attempts: removal('attempts', 'created_at <= :until'),
   'skipped rows': removal('skipped_rows', 'at <= :until', { name: 'old skipped rows' }),

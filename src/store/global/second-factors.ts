@@ -1,5 +1,4 @@
 /** Passkeys, authenticator apps and recovery codes of users. */
-import type { passkeyChallenges } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {
   crossAccountQuery,
@@ -15,8 +14,6 @@ import {
   type Statement,
   statement,
 } from '../sql.ts'
-
-export type ChallengePurpose = typeof passkeyChallenges.$inferSelect.purpose
 
 interface NewPasskey {
   id: string
@@ -120,14 +117,6 @@ const removeAllPasskeys = statement(`DELETE FROM passkeys WHERE user_id = :user`
 const removeCodesWithoutFactor = statement(`
   DELETE FROM recovery_codes WHERE user_id = :user AND NOT ${hasSecondFactor(':user')}`)
 
-const addChallenge = statement(`
-  INSERT INTO passkey_challenges (hash, purpose, holder, expires_at) VALUES (:hash, :purpose, :holder, :expiresAt)
-  ON CONFLICT DO NOTHING`)
-const takeChallenge = statement(`
-  UPDATE passkey_challenges SET used_by = :attempt
-  WHERE hash = :hash AND purpose = :purpose AND holder = :holder AND expires_at > :at
-    AND (used_by IS NULL OR used_by = :attempt)
-  RETURNING hash`)
 export const secondFactors = (db: Db) => ({
   passkeysOf: (user: string) => db.all(passkeysOf, { user }),
   passkeyByCredential: (credential: string) => db.one(passkeyByCredential, { credential }),
@@ -170,16 +159,4 @@ export const secondFactors = (db: Db) => ({
   removeCodesWithoutFactor: (user: string): Statement => db.bind(removeCodesWithoutFactor, { user }),
   removeAll: (user: string): Statement[] =>
     [removeAllPasskeys, removeTotp, removeCodes].map((query) => db.bind(query, { user })),
-
-  addChallenge: (
-    challenge: { hash: string; purpose: ChallengePurpose; holder: string; expiresAt: number },
-  ): Statement => db.bind(addChallenge, { ...challenge }),
-  /** Use up a challenge. No row if it is unknown, expired, used, or of another purpose or holder. */
-  takeChallenge: (
-    hash: string,
-    purpose: ChallengePurpose,
-    holder: string,
-    attempt: string,
-    at: number,
-  ): Statement => db.bind(takeChallenge, { hash, purpose, holder, attempt, at }),
 })

@@ -8,7 +8,7 @@ import {
   saveProvider,
   type SsoProvider,
   verifyDomain,
-} from '../../grid/accounts/sso-provider.ts'
+} from '../../grid/sso/provider.ts'
 import { letIn } from '../../grid/people/team.ts'
 import { Badge, Card, Disclosure, Facts, Notice, Time } from '../../html/components.tsx'
 import { Checkbox, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'

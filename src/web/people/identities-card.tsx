@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** The providers with which the user signs in. See docs/security.md, "Single sign-on". */
-import { gridProviderId, gridProviderName, providerOfAccount, unlinkIdentity } from '../../grid/people/sso.ts'
+import { gridProviderId, gridProviderName, providerOfAccount, unlinkIdentity } from '../../grid/sso/sign-in.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'

@@ -13,7 +13,7 @@ import {
   providerOfEmail,
   ssoFlowMs,
   takeSignIn,
-} from '../../grid/people/sso.ts'
+} from '../../grid/sso/sign-in.ts'
 import { isSameIssuer } from '../../lib/issuers.ts'
 import { Facts, Notice } from '../../html/components.tsx'
 import { ButtonForm, ButtonLink, SubmitButton } from '../../html/form.tsx'

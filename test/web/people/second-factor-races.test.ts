@@ -53,15 +53,15 @@ describe('a unit that is sent again, because its answer was lost, has the same r
 
   test('a passkey is stored, with recovery codes, and a challenge is answered once', async () => {
     const ann = await owner()
-    const { secondFactors } = grid.store.global
+    const { challenges, secondFactors } = grid.store.global
 
     expect(await addPasskeyOf(ann)).toHaveLength(10)
 
     expect(await secondFactors.passkeysOf(ann.id)).toHaveLength(1)
     const challenge = { hash: 'h', purpose: 'sign_in', holder: 'x', expiresAt: grid.clock.now + second } as const
-    await grid.store.write([secondFactors.addChallenge(challenge)])
+    await grid.store.write([challenges.add(challenge)])
     const take = async () =>
-      (await grid.store.write([secondFactors.takeChallenge('h', 'sign_in', 'x', newId(), grid.clock.now)]))[0].length
+      (await grid.store.write([challenges.take('h', 'sign_in', 'x', newId(), grid.clock.now)]))[0].length
     expect([await take(), await take()]).toEqual([1, 0])
   })
 

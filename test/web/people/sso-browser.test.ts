@@ -1,6 +1,6 @@
 /** Single sign-on in a browser: the way to the provider, which is another site, and back. */
 import { describe, expect, test } from 'vitest'
-import { recordOf } from '../../../src/grid/accounts/sso-provider.ts'
+import { recordOf } from '../../../src/grid/sso/provider.ts'
 import { hasBrowser, screenshot, useBrowser } from '../../support/browser.ts'
 import { clientId, clientSecret, startOidc } from '../../support/oidc.ts'
 import { person, signedIn } from '../../support/people.ts'

@@ -1,6 +1,6 @@
 /** What a provider says of a user, and what its owner sees of it. See docs/security.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { addressOf, roleOf } from '../../../src/grid/people/sso-claims.ts'
+import { addressOf, roleOf } from '../../../src/grid/sso/claims.ts'
 import { sortIdentities } from '../../../src/grid/people/prove-address.ts'
 import type { SsoProvider } from '../../../src/store/global/sso.ts'
 import { minute } from '../../../src/lib/time.ts'

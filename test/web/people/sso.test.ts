@@ -1,6 +1,6 @@
 /** Single sign-on with a real provider. See docs/security.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkDomains, recordOf } from '../../../src/grid/accounts/sso-provider.ts'
+import { checkDomains, recordOf } from '../../../src/grid/sso/provider.ts'
 import { attentionOf } from '../../../src/grid/attention.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'

@@ -12,10 +12,10 @@ import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { recordActivity } from '../activity.ts'
-import { join, prove, SsoRefusal } from './join.ts'
-import { changeUser } from './operator.ts'
-import { addressOf, type ClaimRules, reportOf, roleOf, type SaidAddress } from './sso-claims.ts'
-import { setMemberRole } from './team.ts'
+import { join, prove, SsoRefusal } from '../people/join.ts'
+import { changeUser } from '../people/operator.ts'
+import { addressOf, type ClaimRules, reportOf, roleOf, type SaidAddress } from './claims.ts'
+import { setMemberRole } from '../people/team.ts'
 
 /** A provider that signs people in. */
 export interface Provider extends OidcProvider {

@@ -11,11 +11,11 @@ import type { SignInReport } from '../../store/account/sso.ts'
 import type { Identity, SsoProvider } from '../../store/global/sso.ts'
 import type { Store } from '../../store/store.ts'
 import { authorize } from '../authorize.ts'
-import { prove, SsoRefusal } from './join.ts'
-import { changeUser } from './operator.ts'
-import { addressOf, domainOf, reportOf } from './sso-claims.ts'
-import { link, type Provider, requireMember, signIn } from './sso-users.ts'
-import { takePasskeyAttempt } from './throttle.ts'
+import { prove, SsoRefusal } from '../people/join.ts'
+import { changeUser } from '../people/operator.ts'
+import { addressOf, domainOf, reportOf } from './claims.ts'
+import { link, type Provider, requireMember, signIn } from './users.ts'
+import { takePasskeyAttempt } from '../people/throttle.ts'
 
 /** How long a sign-in may take at the provider. */
 export const ssoFlowMs = 10 * minute
@@ -206,7 +206,7 @@ async function keep({ global, write, deps }: Store, token: string, what: object)
   const kept = JSON.stringify(what)
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
   await write([
-    global.secondFactors.addChallenge({ hash, purpose: 'sso', holder, expiresAt: deps.now() + ssoFlowMs }),
+    global.challenges.add({ hash, purpose: 'sso', holder, expiresAt: deps.now() + ssoFlowMs }),
   ])
   return kept
 }
@@ -215,7 +215,7 @@ async function keep({ global, write, deps }: Store, token: string, what: object)
 async function take<Kept>({ global, write, deps }: Store, token: string, kept: string | undefined): Promise<Kept> {
   if (kept === undefined) throw ended()
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
-  const [taken] = await write([global.secondFactors.takeChallenge(hash, 'sso', holder, newId(), deps.now())])
+  const [taken] = await write([global.challenges.take(hash, 'sso', holder, newId(), deps.now())])
   if (taken.length === 0) throw ended()
   // The challenge vouches for every letter of it.
   return JSON.parse(kept)
