@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../../test/support/wait-for.ts'
 import { type Lab, openSession } from './lab.ts'
-import { type Act, type Asked, isTold } from './scripted-model.ts'
+import { type Act, type Asked, isNotified } from './scripted-model.ts'
 import { listens } from './wake-client.ts'
 
 /**
@@ -28,7 +28,7 @@ export async function converse(first: Lab, second: Lab, turns: number): Promise<
 
 /** Say the next number to whoever said one. */
 function answer(asked: Asked, turns: number, transcript: string[]): Act {
-  if (isTold(asked)) return { tool: 'read_messages', arguments: {} }
+  if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }
   const read = asked.answers.join('\n')
   const turn = Number(read.match(/"message":"turn (\d+)"/)?.[1])
   const to = read.match(/"message":"turn \d+","reply_to":"(@[\w-]+)"/)?.[1]
@@ -48,7 +48,7 @@ export async function measure(lab: Lab, messages: number): Promise<string> {
     await listens(session.place)
     await lab.grid.isAttended(session.place.agent)
     await sleep(settleMs)
-    times.push(await session.isTold(await session.send(`message ${i}`)))
+    times.push(await session.isNotified(await session.send(`message ${i}`)))
     await session.isIdle()
   }
   times.sort((a, b) => a - b)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../../test/support/wait-for.ts'
 import type { LabAgent, LabGrid } from './lab-grid.ts'
-import { type Asked, isTold, type ScriptedModel } from './scripted-model.ts'
+import { type Asked, isNotified, type ScriptedModel } from './scripted-model.ts'
 import { connect, openTerminal, type Place, type Terminal, type WakeClient } from './wake-client.ts'
 
 export interface Lab {
@@ -31,7 +31,7 @@ export interface LabSession {
   /** Send a message to its agent. Resolves to the time at which it was sent. */
   send(message?: string): Promise<number>
   /** Resolves when its model is told of unread messages, to how long after `at`, in ms. */
-  isTold(at: number): Promise<number>
+  isNotified(at: number): Promise<number>
   /** Resolves when its model has ended its turn. */
   isIdle(): Promise<void>
 }
@@ -81,8 +81,8 @@ export async function openSession(
     },
     asked,
     send: (message = 'hello') => grid.send(sender, place.agent, message),
-    async isTold(at) {
-      const found = await waitFor('the model', () => asked().find((one) => one.at >= at && isTold(one)))
+    async isNotified(at) {
+      const found = await waitFor('the model', () => asked().find((one) => one.at >= at && isNotified(one)))
       return found.at - at
     },
     async isIdle() {

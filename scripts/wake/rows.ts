@@ -6,7 +6,7 @@ import { waitFor } from '../../test/support/wait-for.ts'
 import { outputOf } from '../run-program.ts'
 import { askIn } from './asks.ts'
 import { type Lab, type LabSession, newPlace, openSession } from './lab.ts'
-import { isTold } from './scripted-model.ts'
+import { isNotified } from './scripted-model.ts'
 import { listener, listens, logOf, type Place, waitersOf } from './wake-client.ts'
 
 export interface Row {
@@ -21,7 +21,7 @@ const second = 1_000
 /** Send, and resolve when the model was told and has ended its turn. */
 async function wake(session: LabSession): Promise<string> {
   await isReady(session)
-  const ms = await session.isTold(await session.send())
+  const ms = await session.isNotified(await session.send())
   await session.isIdle()
   return `${ms} ms`
 }
@@ -47,7 +47,7 @@ async function asleep({ terminal, place }: LabSession, ms: number): Promise<void
 
 /** How often a model was told of unread messages. */
 function tellings(session: LabSession): number {
-  return session.asked().filter(isTold).length
+  return session.asked().filter(isNotified).length
 }
 
 function expect(isSo: boolean, what: string): void {
@@ -76,7 +76,7 @@ export const rows: readonly Row[] = [
       await session.say('good morning')
       await waitFor('the model', () => session.asked().length > 0)
       await session.isIdle()
-      expect(isTold(session.asked()[0]), 'the first request does not tell of it')
+      expect(isNotified(session.asked()[0]), 'the first request does not tell of it')
       expect(tellings(session) === 1, `told ${tellings(session)} times`)
       return 'told in the first request'
     },
@@ -90,9 +90,9 @@ export const rows: readonly Row[] = [
       await session.say('work twice')
       await waitFor('the work', () => session.asked().length > before)
       const at = await session.send()
-      const ms = await session.isTold(at)
+      const ms = await session.isNotified(at)
       await session.isIdle()
-      const told = session.asked().find((one) => one.at >= at && isTold(one))!
+      const told = session.asked().find((one) => one.at >= at && isNotified(one))!
       expect(tellings(session) === 1, `told ${tellings(session)} times`)
       return `${told.answers.length > 0 ? 'in the same turn' : 'in a turn of its own'}, after ${ms} ms`
     },
@@ -198,7 +198,7 @@ export const rows: readonly Row[] = [
       await wake(session)
       await isReady(session)
       await fail(lab, session)
-      const ms = await session.isTold(await session.send())
+      const ms = await session.isNotified(await session.send())
       await session.isIdle()
       expect(await lab.grid.unread(session.place.agent) === 0, 'it did not read')
       return `told ${(ms / second).toFixed(1)} s after it`
@@ -269,7 +269,7 @@ export const rows: readonly Row[] = [
       for (let i = 0; i < 7; i++) times.push([await oneShot(lab, withHooks), await oneShot(lab, without)])
       const [more, less] = [0, 1].map((at) => times.map((pair) => pair[at]).sort((a, b) => a - b)[3])
       const asked = lab.model.asked.filter(({ client }) => withHooks.model.endsWith(`/${client}`))
-      expect(!asked.some(isTold), 'it was told')
+      expect(!asked.some(isNotified), 'it was told')
       expect(waitersOf(withHooks).length === 0, 'it has a waiter')
       return `${Math.round(more - less)} ms more than ${Math.round(less)} ms`
     },

@@ -99,7 +99,7 @@ function newsIn({ messages = [], input = [] }: ModelRequest): { news: string; an
 }
 
 /** Whether a hook tells of unread messages. The grid tells of them too, when its tools are listed. */
-export function isTold({ news }: Asked): boolean {
+export function isNotified({ news }: Asked): boolean {
   return /\d+(?: or more)? unread messages? from @/.test(news)
 }
 
@@ -108,7 +108,7 @@ export function isTold({ news }: Asked): boolean {
  * tool, two seconds each, before it ends.
  */
 export function readAndAnswer(asked: Asked): Act {
-  if (isTold(asked)) return { tool: 'read_messages', arguments: {} }
+  if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }
   const sender = asked.answers.join('\n').match(/"reply_to":"(@[\w-]+)"/)?.[1]
   if (sender !== undefined) return { tool: 'send_message', arguments: { to: sender, message: 'I have read it.' } }
   if (/work twice/.test(asked.news)) return { tool: 'list_agents', arguments: {}, delayMs: 2_000 }

@@ -38,7 +38,7 @@ const hookSeconds = 5
 /** As long as a session may be idle, in seconds. */
 const waitSeconds = 86_400
 
-const toldAtBorders =
+const notifiedAtBorders =
   'It is told of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
 /** A read waits for up to 50 seconds. Clients with one limit for all requests wait as long at their start. */
 const limitSeconds = 60
@@ -195,7 +195,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     allowing: 'choose "Always allow tool" when it asks, in each session.',
     asks: 'to log in, and whether you trust a folder',
     login: `Log in: start gemini and type /mcp auth ${serverName}`,
-    wakes: toldAtBorders,
+    wakes: notifiedAtBorders,
   },
   /** @see https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference */
   copilot: {
@@ -227,7 +227,7 @@ export const programs: Record<ClientName, ClientProgram> = {
       `--allow-tool '${serverName}(read_messages)' for each tool.`,
     asks: 'to log in, and whether you trust a folder',
     login: 'Log in: start copilot, and sign in at the grid when it asks.',
-    wakes: toldAtBorders,
+    wakes: notifiedAtBorders,
   },
   /** @see https://cursor.com/docs/context/mcp, https://cursor.com/docs/agent/hooks */
   cursor: {
@@ -281,7 +281,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     allowing: 'choose "Always Allow" when it asks.',
     asks: 'to log in, and whether you trust a folder and the server',
     login: `Log in: start the server ${serverName} in VS Code, and sign in when it asks.`,
-    wakes: toldAtBorders,
+    wakes: notifiedAtBorders,
   },
 }
 

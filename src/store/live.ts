@@ -47,7 +47,7 @@ export type LiveNews =
 interface Listener {
   accountId: string
   threads: readonly number[]
-  tell(news: LiveNews): void
+  notify(news: LiveNews): void
 }
 
 interface LiveFeedOptions {
@@ -160,17 +160,17 @@ export class LiveFeed implements ProcessFollower {
     this.#position = upTo
     if (places.length === maxPlaces) {
       this.#states.clear()
-      for (const { tell } of this.#listeners) tell({ kind: 'lost' })
+      for (const { notify } of this.#listeners) notify({ kind: 'lost' })
       return
     }
     for (const place of places) {
       this.#states.get(keyOf(place.accountId, place.threadId))?.grows()
-      this.#tell(place.accountId, { kind: 'place', place })
+      this.#notify(place.accountId, { kind: 'place', place })
     }
   }
 
-  /** Look at the messages of watched threads that are not read yet; `isTold` is false for the first look at a thread. */
-  async #lookAtStates(isTold: boolean): Promise<void> {
+  /** Look at the messages of watched threads that are not read yet; `isNotified` is false for the first look at a thread. */
+  async #lookAtStates(isNotified: boolean): Promise<void> {
     const watched = new Map<string, Listener[]>()
     for (const listener of this.#listeners) {
       for (const thread of listener.threads) {
@@ -184,9 +184,9 @@ export class LiveFeed implements ProcessFollower {
     for (const key of this.#states.keys()) if (!watched.has(key)) this.#states.delete(key)
     await Promise.all([...watched].map(async ([key, listeners]) => {
       const states = this.#states.get(key)!
-      if (!isTold && states.isKnown) return
+      if (!isNotified && states.isKnown) return
       const places = await states.changed()
-      if (places.length > 0) { for (const { tell } of listeners) tell({ kind: 'states', places }) }
+      if (places.length > 0) { for (const { notify } of listeners) notify({ kind: 'states', places }) }
     }))
   }
 
@@ -203,7 +203,7 @@ export class LiveFeed implements ProcessFollower {
         return known && known.get(agentId) !== told.get(agentId) ? [{ agentId, state, queue }] : []
       })
       this.#presence.set(accountId, told)
-      if (changed.length > 0) this.#tell(accountId, { kind: 'presence', agents: changed })
+      if (changed.length > 0) this.#notify(accountId, { kind: 'presence', agents: changed })
     }))
   }
 
@@ -212,8 +212,8 @@ export class LiveFeed implements ProcessFollower {
     return this.#options.deps.now() - lastSeenAt < activeMs ? 'active' : 'away'
   }
 
-  #tell(accountId: string, news: LiveNews): void {
-    for (const listener of this.#listeners) if (listener.accountId === accountId) listener.tell(news)
+  #notify(accountId: string, news: LiveNews): void {
+    for (const listener of this.#listeners) if (listener.accountId === accountId) listener.notify(news)
   }
 }
 
@@ -231,8 +231,8 @@ export class AccountLive {
   }
 
   /** See `LiveFeed`. `threads`: those of whose messages the states are told. */
-  join(threads: readonly number[], tell: (news: LiveNews) => void) {
-    return this.#feed.join({ accountId: this.#accountId, threads, tell })
+  join(threads: readonly number[], notify: (news: LiveNews) => void) {
+    return this.#feed.join({ accountId: this.#accountId, threads, notify })
   }
 
   places(after: number, upTo: number, limit: number): Promise<LivePlace[]> {

@@ -73,7 +73,7 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
       unsubscribe: `${config.appUrl}/unsubscribe/${digest.token}`,
     },
   )
-  if (isSent) await account.write([notifications.tellDigest(userId, waiting[0]?.seq ?? 0, news[0]?.seq ?? 0)])
+  if (isSent) await account.write([notifications.notifyByDigest(userId, waiting[0]?.seq ?? 0, news[0]?.seq ?? 0)])
 }
 
 const accountsAtATime = 100
@@ -83,17 +83,17 @@ const maxToDecide = 200
  * Write rows of the activity log and send one email, for each account with pauses that its owners were not told of, at
  * most once an hour. Several processes may do this at the same time: the one that takes the attempt does it.
  */
-export async function tellOfPauses(store: Store): Promise<void> {
-  for (const accountId of await store.global.turns.withUntold(accountsAtATime)) {
+export async function notifyOfPauses(store: Store): Promise<void> {
+  for (const accountId of await store.global.turns.withUnnotified(accountsAtATime)) {
     try {
-      if (await takePauseAttempt(store, accountId)) await tellOwners(store, accountId)
+      if (await takePauseAttempt(store, accountId)) await notifyOwners(store, accountId)
     } catch (error) {
       store.deps.log.warn('The owners were not told that conversations are paused', { error, account: accountId })
     }
   }
 }
 
-async function tellOwners(store: Store, accountId: string): Promise<void> {
+async function notifyOwners(store: Store, accountId: string): Promise<void> {
   const account = store.account(accountId, { type: 'system', job: 'pause-conversation' })
   const paused = await recordPauses(account)
   if (paused.length === 0) return

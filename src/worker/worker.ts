@@ -6,13 +6,13 @@ import type { Duty } from '../store/loop.ts'
 import type { Store } from '../store/store.ts'
 import { backUpIfDue } from './backups.ts'
 import { keepClock, removePreviousFiles } from './clock.ts'
-import { sendDigests, tellOfPauses } from './digests.ts'
+import { notifyOfPauses, sendDigests } from './digests.ts'
 import { gridFollowers } from './followers.ts'
 import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
 import { type OutboxAttempts, Outboxes } from './outboxes.ts'
 import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
-import { tellWebhooks } from './webhooks.ts'
+import { notifyWebhooks } from './webhooks.ts'
 
 export interface Worker {
   stop(): Promise<void>
@@ -37,7 +37,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     { name: 'outboxes', run: () => outboxes.run() },
     { name: 'notices', run: () => notifier.run() },
     { name: 'digests', run: () => sendDigests(store, stopping.signal) },
-    { name: 'pauses', run: () => tellOfPauses(store) },
+    { name: 'pauses', run: () => notifyOfPauses(store) },
     { name: 'storage', everyMs: second, run: watchStorage },
     // Only a remote database has several processes.
     {
@@ -46,7 +46,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
       run: () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
     },
     { name: 'backups', everyMs: minute, firstMs: 0, run: backUp },
-    { name: 'conditions of webhooks', everyMs: minute, run: () => tellWebhooks(store) },
+    { name: 'conditions of webhooks', everyMs: minute, run: () => notifyWebhooks(store) },
     { name: 'old rows of the log', everyMs: 10 * minute, run: async () => void await store.write([pulses.trim()]) },
     {
       name: 'previous files',

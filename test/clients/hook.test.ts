@@ -182,7 +182,7 @@ test.each([
   ['the user, in its repository', 'claude start --as @bob', 'work/repository/below', '@alice', true],
   ['the user, elsewhere', 'claude start --as @bob', 'elsewhere', '@alice', true],
   ['a project, elsewhere', 'claude start --project', 'elsewhere', '@alice', false],
-])('of two connections the nearest speaks: the hook of %s', async (_, words, cwd, ofProject, isTold) => {
+])('of two connections the nearest speaks: the hook of %s', async (_, words, cwd, ofProject, isNotified) => {
   const folder = join(machine.home, 'work')
   const of = { url: grid.url, client: 'claude', wake: 'auto', keyName: '', isOwnKey: false, files: [], at: '' } as const
   const agents = { '@bob': grid.bob, '@alice': grid.alice }
@@ -193,7 +193,7 @@ test.each([
 
   const { stdout } = await client.run(words.split(' '), { session_id: 's1', cwd: join(machine.home, cwd) })
 
-  expect(/You are @(bob|alice)/.test(stdout)).toBe(isTold)
+  expect(/You are @(bob|alice)/.test(stdout)).toBe(isNotified)
 })
 
 test('the model is told the name of the tool as its client has it', async () => {

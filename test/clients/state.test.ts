@@ -8,7 +8,7 @@ import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { configFolder, dataFolder, logLine, stateFolder } from '../../src/clients/state/paths.ts'
 import { isAlive, lockHolder, markOf, ownMark, takeLock } from '../../src/clients/state/lock.ts'
-import { claimUntold, endSession, liveSessions, saveSession } from '../../src/clients/state/sessions.ts'
+import { claimUnnotified, endSession, liveSessions, saveSession } from '../../src/clients/state/sessions.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 let home: string
@@ -111,7 +111,7 @@ test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
   async (text) => {
     writeFileSync(join(stateFolder(agent), 'told.json'), text)
     const claims = await Promise.all(
-      Array.from({ length: 30 }, () => claimUntold(agent, messages(['m1', 'm2']), { session: 's' })),
+      Array.from({ length: 30 }, () => claimUnnotified(agent, messages(['m1', 'm2']), { session: 's' })),
     )
 
     expect(claims.flatMap(idsOf).toSorted()).toEqual(['m1', 'm2'])
@@ -120,7 +120,7 @@ test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
 
 test('an id is given again after a time, once, and 200 of them are kept', async () => {
   const claim = async (ids: string[], againAfterMs?: number) =>
-    idsOf(await claimUntold(agent, messages(ids), { session: 's', againAfterMs }))
+    idsOf(await claimUnnotified(agent, messages(ids), { session: 's', againAfterMs }))
   await claim(['m'])
 
   expect([await claim(['m'], 1_000_000), await claim(['m'], 0), await claim(['m'], 0)]).toEqual([[], ['m'], []])

@@ -75,7 +75,7 @@ export function pausesOf(grid: TestGrid) {
 export async function pausedConversation(account: AccountStore, agents: string[]): Promise<string> {
   const key = agents.map((alias) => `@${alias}`).sort().join(' ')
   const at = account.deps.now()
-  const [, id] = account.change.turns.markTold(key, at).args
+  const [, id] = account.change.turns.markNotified(key, at).args
   await account.write([{
     sql: `INSERT INTO conversation_turns (account_id, key, sender, turns, since, agents, is_long, paused_at)
       VALUES (?, ?, ?, 200, ?, ?, 1, ?)

@@ -192,7 +192,7 @@ export function faultOf({ step, kills, answers, children }: KilledRun): string |
   if (kills === 0) return `${step}: nobody was killed`
   if (answers.length === 0) return `${step}: the message was lost`
   if (answers.length > 1) return `${step}: it was answered ${answers.length} times`
-  if (children.length === 0 || children.slice(1).some((isTold) => !isTold)) {
+  if (children.length === 0 || children.slice(1).some((isNotified) => !isNotified)) {
     return `${step}: a child was not told that there was one before`
   }
 }

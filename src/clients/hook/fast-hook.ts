@@ -2,7 +2,7 @@
 import { isCredentialGone } from '../grid-call.ts'
 import type { GridClient } from '../grid-client.ts'
 import { sessionLines } from '../primer.ts'
-import { claimUntold, endSession, liveSessions, mayPeek, saveSession } from '../state/sessions.ts'
+import { claimUnnotified, endSession, liveSessions, mayPeek, saveSession } from '../state/sessions.ts'
 import type { GridAgent } from '../state/paths.ts'
 import type { ProcessMark } from '../state/lock.ts'
 import {
@@ -70,12 +70,12 @@ export async function startLines(
   await mayPeek(agent, true)
   try {
     const { unread, messages } = await grid.peek()
-    const untold = await claimUntold(agent, messages, { session, isStart: true })
-    const news = untold.length === 0 ? [] : [`${unreadWords(untold)}.`]
+    const unnotified = await claimUnnotified(agent, messages, { session, isStart: true })
+    const news = unnotified.length === 0 ? [] : [`${unreadWords(unnotified)}.`]
     return { lines: [sessionLines(agent.alias, unread), ...news], isRefusal: false }
   } catch (error) {
     if (!isCredentialGone(error)) throw error
-    await claimUntold(agent, [refusal], { session, isStart: true })
+    await claimUnnotified(agent, [refusal], { session, isStart: true })
     return { lines: [refusalWords(hook.client, agent, error)], isRefusal: true }
   }
 }
@@ -91,12 +91,12 @@ export async function newsFor(
   session: string,
 ): Promise<{ text: string; isRefusal: boolean }> {
   try {
-    const untold = await claimUntold(agent, (await grid.peek()).messages, { session })
-    return { text: untold.length === 0 ? '' : wakeWords(hook, agent.alias, untold), isRefusal: false }
+    const unnotified = await claimUnnotified(agent, (await grid.peek()).messages, { session })
+    return { text: unnotified.length === 0 ? '' : wakeWords(hook, agent.alias, unnotified), isRefusal: false }
   } catch (error) {
     if (!isCredentialGone(error)) throw error
-    const untold = await claimUntold(agent, [refusal], { session, isStart: true })
-    return { text: untold.length === 0 ? '' : refusalWords(hook.client, agent, error), isRefusal: true }
+    const unnotified = await claimUnnotified(agent, [refusal], { session, isStart: true })
+    return { text: unnotified.length === 0 ? '' : refusalWords(hook.client, agent, error), isRefusal: true }
   }
 }
 

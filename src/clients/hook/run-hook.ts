@@ -124,16 +124,16 @@ async function waitHook(call: HookCall & { client: ProcessMark }): Promise<HookA
   // Loaded only here: clients wait for the other hooks.
   const { newMessages } = await import('./waiter.ts')
   const messages = isClaude
-    ? newMessages({ ...about, begin: () => input.eventName === 'SessionStart' ? startIsTold() : Promise.resolve() })
+    ? newMessages({ ...about, begin: () => input.eventName === 'SessionStart' ? startIsNotified() : Promise.resolve() })
     : newMessages({ ...about, isReady: () => isCodexIdle(agent, terminal) })
-  for await (const untold of messages) {
-    const text = wakeWords(hook, agent.alias, untold)
+  for await (const unnotified of messages) {
+    const text = wakeWords(hook, agent.alias, unnotified)
     if (isClaude) return { stderr: text, exitCode: 2 }
-    await queueForCodex(agent, terminal, untold, text)
+    await queueForCodex(agent, terminal, unnotified, text)
   }
   return silence
 
-  async function startIsTold(): Promise<void> {
+  async function startIsNotified(): Promise<void> {
     const until = performance.now() + startMs
     while (performance.now() < until) {
       if (findSession(agent, { ...terminal, client: hook.client })?.id === input.session) return

@@ -9,7 +9,7 @@ import { minute, second } from '../../lib/time.ts'
 import { isCredentialGone, pause, retryAfterMs } from '../grid-call.ts'
 import type { GridClient, MessageSummary } from '../grid-client.ts'
 import { type GridAgent, logLine, stateFolder } from '../state/paths.ts'
-import { claimUntold, countWake, findSession, liveSessions, saveSession, wakePause } from '../state/sessions.ts'
+import { claimUnnotified, countWake, findSession, liveSessions, saveSession, wakePause } from '../state/sessions.ts'
 import { isAlive, type Lock, type ProcessMark, takeLock } from '../state/lock.ts'
 import { WakeSignals } from '../wake-signals.ts'
 
@@ -112,10 +112,10 @@ async function* listen(waiter: Waiter, signals: WakeSignals): AsyncGenerator<Mes
       continue
     }
     lookedAt = performance.now()
-    const untold = await look(waiter, signals)
-    if (signal.aborted || untold.length === 0) continue
+    const unnotified = await look(waiter, signals)
+    if (signal.aborted || unnotified.length === 0) continue
     countWake(agent)
-    yield untold
+    yield unnotified
   }
 }
 
@@ -125,7 +125,7 @@ async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummar
   try {
     const { messages } = await grid.peek({ limit: 50 })
     const session = waiter.session?.() ?? findSession(agent, { ...process, client })?.id ?? ''
-    return await claimUntold(agent, messages, { session, againAfterMs })
+    return await claimUnnotified(agent, messages, { session, againAfterMs })
   } catch (error) {
     logLine(agent, `${client}: ${(error as Error).message}`)
     // A refused key ends the stream too.

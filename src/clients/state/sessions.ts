@@ -93,20 +93,20 @@ function forget(path: string): void {
   }
 }
 
-interface Told {
+interface Notified {
   id: string
-  /** When it was told last, in ms since 1970. */
+  /** When it was notified last, in ms since 1970. */
   at: number
   times: number
   session: string
 }
 
-/** The session that is told. */
-interface TellOptions {
+/** The session that is notified. */
+interface NotifyOptions {
   session: string
-  /** It begins, so it hears of messages that only earlier sessions were told of. */
+  /** It begins, so it hears of messages that only earlier sessions were notified of. */
   isStart?: boolean
-  /** It also hears of messages that were told once, at least so many ms ago. */
+  /** It also hears of messages that were notified once, at least so many ms ago. */
   againAfterMs?: number
 }
 
@@ -114,40 +114,44 @@ interface TellOptions {
 const keptIds = 200
 
 /**
- * Of these unread messages, those that a session has to be told of. They count as told from now on: of several processes
+ * Of these unread messages, those that a session has to be notified of. They count as notified from now on: of several processes
  * that ask at the same time, one gets a message.
  */
-export async function claimUntold<M extends { message_id: string }>(
+export async function claimUnnotified<M extends { message_id: string }>(
   agent: GridAgent,
   messages: readonly M[],
-  options: TellOptions,
+  options: NotifyOptions,
 ): Promise<M[]> {
   if (messages.length === 0) return []
   const path = join(stateFolder(agent), 'told.json')
   const claimed = await withLock(`${path}.lock`, waitMs, () => {
     const now = Date.now()
-    const known = new Map(readTold(path).map((told) => [told.id, told]))
-    const untold = messages.filter(({ message_id }) => isUntold(known.get(message_id), options, now))
-    for (const { message_id: id } of untold) {
+    const known = new Map(readNotified(path).map((notified) => [notified.id, notified]))
+    const unnotified = messages.filter(({ message_id }) => isUnnotified(known.get(message_id), options, now))
+    for (const { message_id: id } of unnotified) {
       const times = (known.get(id)?.times ?? 0) + 1
       // The last in the list are kept longest.
       known.delete(id)
       known.set(id, { id, at: now, times, session: options.session })
     }
-    if (untold.length > 0) writeJson(path, [...known.values()].slice(-keptIds))
-    return untold
+    if (unnotified.length > 0) writeJson(path, [...known.values()].slice(-keptIds))
+    return unnotified
   })
   return claimed ?? []
 }
 
-function isUntold(told: Told | undefined, { session, isStart, againAfterMs }: TellOptions, now: number): boolean {
-  if (!told || isStart && told.session !== session) return true
-  return againAfterMs !== undefined && told.times < 2 && now - told.at >= againAfterMs
+function isUnnotified(
+  notified: Notified | undefined,
+  { session, isStart, againAfterMs }: NotifyOptions,
+  now: number,
+): boolean {
+  if (!notified || isStart && notified.session !== session) return true
+  return againAfterMs !== undefined && notified.times < 2 && now - notified.at >= againAfterMs
 }
 
-function readTold(path: string): Told[] {
-  const told = readJson(path)
-  return Array.isArray(told) ? told.filter((entry) => typeof entry?.id === 'string') : []
+function readNotified(path: string): Notified[] {
+  const notified = readJson(path)
+  return Array.isArray(notified) ? notified.filter((entry) => typeof entry?.id === 'string') : []
 }
 
 /** Hooks of one agent look once in this time, whatever happens in its sessions. */

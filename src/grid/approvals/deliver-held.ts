@@ -18,7 +18,7 @@ import { refuseEnded, taskNotFound } from '../tasks/tasks.ts'
 import { saidStep } from '../tasks/update-task.ts'
 import type { FoundHeld } from './held.ts'
 import type { HeldContent } from './held-content.ts'
-import { tellClient, waitsUntil, withHold } from './hold.ts'
+import { notifyClient, waitsUntil, withHold } from './hold.ts'
 
 /** `held`: the people of the account of the recipient have to decide, too. */
 export interface Delivered {
@@ -132,7 +132,12 @@ async function commit(delivery: Delivery): Promise<Delivered> {
   const text = { body, a2a, flagged, sharedWith, edited }
   const open = step?.open?.(id)
   const told = taskId !== null && !step
-    ? tellClient(from, taskId, message.held ? waitsUntil(message.held.expiresAt) : 'A person approved the message.', at)
+    ? notifyClient(
+      from,
+      taskId,
+      message.held ? waitsUntil(message.held.expiresAt) : 'A person approved the message.',
+      at,
+    )
     : []
   const unit = [
     ...account.change.held.decide(held.id, decided),

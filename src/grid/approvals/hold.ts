@@ -44,7 +44,7 @@ export function heldPart(
 ): SendPart {
   const { id, at, taskId, isInTaskAlone, expiresAt, contextId } = message
   const later = { taskId, isInTaskAlone, expiresAt, contextId, ...step?.later && { step: step.later } }
-  const told = step && !step.later ? tellClient(account, step.taskId, waitsUntil(held.expiresAt), at) : []
+  const told = step && !step.later ? notifyClient(account, step.taskId, waitsUntil(held.expiresAt), at) : []
   return { statements: [...account.change.held.add({ ...held, later }, id, at), ...told] }
 }
 
@@ -53,7 +53,7 @@ export function waitsUntil(expiresAt: number): string {
 }
 
 /** The client of a task that has its message in it is told of the message, while the task goes on as it is. */
-export function tellClient({ change }: AccountStore, task: string, reason: string, at: number): Statement[] {
+export function notifyClient({ change }: AccountStore, task: string, reason: string, at: number): Statement[] {
   return (['submitted', 'working'] as const).flatMap((state) =>
     change.tasks.change({ end: 'grid' }, { task, event: newId(), at, state, from: [state], reason })
   )

@@ -281,10 +281,10 @@ export async function setAutomated(
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account
-  const untold = await read.turns.untold(maxTold)
-  for (const { key, agents, turns: n } of untold) {
+  const unnotified = await read.turns.unnotified(maxTold)
+  for (const { key, agents, turns: n } of unnotified) {
     const call = { tool: 'pause_conversation', arguments: { agents, turns: n }, requestId: null }
-    await account.record(activityRow(actor, call, 'ok', deps.now()), [turns.markTold(key, deps.now())])
+    await account.record(activityRow(actor, call, 'ok', deps.now()), [turns.markNotified(key, deps.now())])
   }
-  return untold
+  return unnotified
 }

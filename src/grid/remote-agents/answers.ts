@@ -35,7 +35,7 @@ export async function deliverAnswer(
 ): Promise<string | null> {
   const parts = given.flatMap(usable)
   const text = cleaned(textOf(parts))
-  if (isEnding(state) && message.taskId === null) return await tellOfFailure(attempt, message, endings[state], text)
+  if (isEnding(state) && message.taskId === null) return await notifyOfFailure(attempt, message, endings[state], text)
   const { account } = attempt
   const idempotencyKey = `${state}:${message.id}`
   return await unlessRefused(async () => {
@@ -57,7 +57,7 @@ export async function deliverAnswer(
  * Tell the sender that a message has no answer, and why. What the remote agent `said` comes as its own message. Resolves to
  * the reason that people are shown.
  */
-export async function tellOfFailure(
+export async function notifyOfFailure(
   { account, system }: Attempt,
   message: InboxMessage,
   reason: string,

@@ -5,7 +5,7 @@ import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { RemoteTask } from '../../store/account/remote-agents.ts'
 import type { Attempt } from './attempt.ts'
-import { deliverAnswer, tellOfFailure } from './answers.ts'
+import { deliverAnswer, notifyOfFailure } from './answers.ts'
 import { partsOf } from './outgoing-parts.ts'
 import { callbackOf } from './callback.ts'
 import { findRemote, streamOf } from './find-remote.ts'
@@ -44,7 +44,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
   const remoteTask = { id: message.id, conversation, sends: attempt.number, sentAt: attempt.at }
   const giveUp = async (told: string, said?: string) => {
     const at = deps.now()
-    const error = await tellOfFailure(attempt, message, told, said)
+    const error = await notifyOfFailure(attempt, message, told, said)
     const ended = { ...remoteTask, contextId: null, taskId: null, state: 'ended' as const, dueAt: null, error }
     await write([
       remoteAgents.park(actor.agentId, message.id, deps.now()),
@@ -95,7 +95,7 @@ export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
   attempt.account.trace.spans?.follow(message)
   const { taskId } = remoteTask
   const giveUp = async (told: string, said?: string) => {
-    const reason = await tellOfFailure(attempt, message, told, said)
+    const reason = await notifyOfFailure(attempt, message, told, said)
     await put({ state: 'ended', error: reason })
   }
   return await withRetries(attempt, giveUp, async () => {

@@ -45,7 +45,7 @@ interface SlackInput {
 }
 
 /**
- * Mirror a channel with one of Slack. An agent `@slack-<channel>` joins it; `tellOfSlack` tells its members. Fails with
+ * Mirror a channel with one of Slack. An agent `@slack-<channel>` joins it; `notifyOfSlack` tells its members. Fails with
  * `confirmation_required`, `channel_not_found`, `conflict` of an alias, or `invalid_input` if Slack does not answer well.
  */
 export async function connectSlack(account: AccountStore, input: SlackInput): Promise<MadeMirror> {
@@ -128,7 +128,7 @@ async function freeAlias(account: AccountStore, channel: string, id: string): Pr
 }
 
 /** Tell the members of a channel. It is no part of the recorded change: the mirroring has begun. */
-export async function tellOfSlack(account: AccountStore, made: MadeMirror): Promise<void> {
+export async function notifyOfSlack(account: AccountStore, made: MadeMirror): Promise<void> {
   const system: AccountStore = { ...account, actor: { type: 'system', job: 'slack' } }
   const text = `#${made.channel} is now mirrored with ${made.name} in Slack. People there read what is posted here.`
   try {

@@ -6,7 +6,7 @@ import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { SlackChannel, SlackMessage } from '../../store/account/slack.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { isShortened } from '../messaging/long-text.ts'
-import { tellOfFailure } from '../remote-agents/answers.ts'
+import { notifyOfFailure } from '../remote-agents/answers.ts'
 import type { Attempt } from '../remote-agents/attempt.ts'
 import { addressOf } from '../remote-agents/find-remote.ts'
 import { withRetries } from '../remote-agents/retry.ts'
@@ -23,7 +23,7 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
     ...change.remoteAgents.accepted(outbox, deps.now()),
   ]
   if (message.recipient !== `#${slack.name}`) {
-    await tellOfFailure(attempt, message, `It mirrors #${slack.name} with Slack, and reads nothing else.`)
+    await notifyOfFailure(attempt, message, `It mirrors #${slack.name} with Slack, and reads nothing else.`)
     await write(done())
     return true
   }

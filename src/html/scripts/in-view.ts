@@ -12,7 +12,7 @@ if (reads) {
   const itemsLeft = () => document.querySelectorAll('.messages > li.unread')
   let read = []
 
-  async function tellRead() {
+  async function notifyRead() {
     const items = read
     read = []
     const fields = new URLSearchParams({ csrf: reads.elements.csrf.value, by: 'view' })
@@ -28,7 +28,7 @@ if (reads) {
   }
   function wasRead(item) {
     watcher.unobserve(item)
-    if (read.push(item) === 1) setTimeout(tellRead, 100)
+    if (read.push(item) === 1) setTimeout(notifyRead, 100)
   }
   const watcher = new IntersectionObserver(entries => {
     for (const { target, isIntersecting, intersectionRatio, intersectionRect, rootBounds } of entries) {

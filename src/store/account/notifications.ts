@@ -141,7 +141,7 @@ const endDigest = statement(`DELETE FROM mail_digests WHERE account_id = :accoun
 const claimDigest = statement(`
   UPDATE mail_digests SET next_at = :until WHERE account_id = :account AND user_id = :user AND next_at = :dueAt
   RETURNING period`)
-const tellDigest = statement(`
+const notifyByDigest = statement(`
   UPDATE mail_digests SET told_seq = max(told_seq, :toldSeq), told_news_seq = max(told_news_seq, :toldNewsSeq)
   WHERE account_id = :account AND user_id = :user`)
 const endSubscriptions = statement(`DELETE FROM push_subscriptions WHERE account_id = :account AND user_id = :user`)
@@ -203,8 +203,8 @@ export const notifications = {
     /** Move a digest that is due at `dueAt` on. No row if another process has. */
     claimDigest: (user: string, dueAt: number, until: number): Statement =>
       account.bind(claimDigest, { user, dueAt, until }),
-    tellDigest: (user: string, toldSeq: number, toldNewsSeq: number): Statement =>
-      account.bind(tellDigest, { user, toldSeq, toldNewsSeq }),
+    notifyByDigest: (user: string, toldSeq: number, toldNewsSeq: number): Statement =>
+      account.bind(notifyByDigest, { user, toldSeq, toldNewsSeq }),
 
     endAll: (user: string): Statement[] => [endSubscriptions, endDigest].map((query) => account.bind(query, { user })),
   }),

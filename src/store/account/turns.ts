@@ -205,7 +205,7 @@ const paused = query<PlacedConversation & { pausedAt: number }>(
   { agents: json },
 )
 const pausedByKey = listOf('conversation_turns.key = :conversation AND conversation_turns.paused_at IS NOT NULL')
-const untold = listOf(
+const unnotified = listOf(
   'conversation_turns.paused_at IS NOT NULL AND conversation_turns.told_at IS NULL ORDER BY conversation_turns.paused_at LIMIT :limit',
 )
 const long = query<PlacedConversation>(
@@ -234,7 +234,7 @@ const resume = statement(`DELETE FROM conversation_turns WHERE ${isPaused}`)
 const resumeOf = statement(`
   DELETE FROM conversation_turns
   WHERE account_id = :account AND paused_at IS NOT NULL AND :alias IN (SELECT value FROM json_each(agents))`)
-const markTold = statement(`UPDATE conversation_turns SET told_at = :at WHERE ${isPaused}`)
+const markNotified = statement(`UPDATE conversation_turns SET told_at = :at WHERE ${isPaused}`)
 const setLimits = statement('UPDATE accounts SET turn_limits = :limits WHERE id = :account')
 const setAutomated = statement(`
   UPDATE agents SET automated = :automated WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
@@ -251,7 +251,7 @@ export const turns = {
     pausedByKey: (conversation: string): Promise<CountedConversation | undefined> =>
       account.one(pausedByKey, { conversation }),
     /** Pauses that the owners were not told of, the oldest first. */
-    untold: (limit: number): Promise<CountedConversation[]> => account.all(untold, { limit }),
+    unnotified: (limit: number): Promise<CountedConversation[]> => account.all(unnotified, { limit }),
     /** What two members of a channel have counted in this hour, if it is more than `above`. */
     members: (channel: string, since: number, above: number) =>
       account.all(members, { conversation: channel, since, above }),
@@ -323,7 +323,7 @@ export const turns = {
     begin: (keys: string[]) => account.bind(begin, { keys: JSON.stringify(keys) }),
     requirePaused: (conversation: string) => account.bind(requirePaused, { conversation }),
     resume: (conversation: string) => account.bind(resume, { conversation }),
-    markTold: (conversation: string, at: number) => account.bind(markTold, { conversation, at }),
+    markNotified: (conversation: string, at: number) => account.bind(markNotified, { conversation, at }),
     /** Store the limits that differ from the defaults; null for none. */
     setLimits: (limits: string | null) => account.bind(setLimits, { limits }),
     setAutomated: (id: string, alias: string, isAutomated: boolean): Statement[] => [

@@ -117,7 +117,7 @@ const tell = statement(`
   INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
   SELECT :account, webhooks.id, :event, 'test', :at, '{}' FROM webhooks
   WHERE webhooks.account_id = :account AND webhooks.id = :id`)
-const requireTold = precondition(`EXISTS (SELECT 1 FROM webhooks
+const requireNotified = precondition(`EXISTS (SELECT 1 FROM webhooks
   WHERE account_id = :account AND id = :id AND told = :before AND paused_at IS NULL)`)
 const record = statement(`
   INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
@@ -125,7 +125,7 @@ const record = statement(`
 const beDue = statement(
   'UPDATE webhooks SET due_at = :at WHERE account_id = :account AND id = :id AND due_at IS NULL',
 )
-const setTold = statement('UPDATE webhooks SET told = :after WHERE account_id = :account AND id = :id')
+const setNotified = statement('UPDATE webhooks SET told = :after WHERE account_id = :account AND id = :id')
 const isClaimed = 'webhooks.account_id = :account AND webhooks.id = :id AND webhooks.held_by = :claim'
 const taken = statement(`
   DELETE FROM webhook_events WHERE account_id = :account AND webhook_id = :id AND seq = :seq
@@ -163,12 +163,12 @@ export const webhooks = {
       account.bind(beDue, { id, at }),
     ],
     /** Record events of conditions. Fails with `write_conflict` if what it was told of has changed, or it is paused. */
-    tellConditions: (webhook: string, { before, after }: Told, events: readonly WebhookEvent[], at: number) => [
-      account.bind(requireTold, { id: webhook, before }),
+    notifyOfConditions: (webhook: string, { before, after }: Told, events: readonly WebhookEvent[], at: number) => [
+      account.bind(requireNotified, { id: webhook, before }),
       ...events.map(({ id, type, data }) =>
         account.bind(record, { webhook, id, type, at, data: JSON.stringify(data) })
       ),
-      account.bind(setTold, { id: webhook, after }),
+      account.bind(setNotified, { id: webhook, after }),
       account.bind(beDue, { id: webhook, at }),
     ],
     /** Remove an event that the server has taken. Earlier failures count no longer. */

@@ -146,7 +146,7 @@ export const notifications = (db: Db) => ({
   endDigest: (token: string): Statement => db.bind(endDigest, { token }),
 })
 
-const untold = crossAccountQuery<{ accountId: string }>(
+const unnotified = crossAccountQuery<{ accountId: string }>(
   'accounts with pauses that the owners were not told of',
   `
   SELECT DISTINCT account_id FROM conversation_turns
@@ -155,5 +155,5 @@ const untold = crossAccountQuery<{ accountId: string }>(
 
 export const turns = (db: Db) => ({
   /** The accounts whose owners were not told of a pause. */
-  withUntold: async (limit: number) => (await db.all(untold, { limit })).map(({ accountId }) => accountId),
+  withUnnotified: async (limit: number) => (await db.all(unnotified, { limit })).map(({ accountId }) => accountId),
 })

@@ -9,7 +9,7 @@ import {
   updateChannel,
 } from '../../grid/channels/channels.ts'
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
-import { askToLinkSlack, connectSlack, disconnectSlack, tellOfSlack, unlinkSlack } from '../../grid/slack/connect.ts'
+import { askToLinkSlack, connectSlack, disconnectSlack, notifyOfSlack, unlinkSlack } from '../../grid/slack/connect.ts'
 import { Card, Time } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
@@ -77,7 +77,7 @@ export function channelPages({ get, post, may }: AccountPages): void {
     const input = { ...named, token: form.get('token') ?? '', signingSecret: form.get('signingSecret') ?? '' }
     // Recorded without the secrets.
     const made = await visit.record('connect_slack', named, (account) => connectSlack(account, input))
-    await tellOfSlack(visit.account, made)
+    await notifyOfSlack(visit.account, made)
     return visit.done('slack-connected', 'channels', named.channel, 'settings')
   }, showSettings)
   post('/channels/:channel/slack/remove', async (visit) => {

@@ -1,7 +1,7 @@
 /** Conversations that run away over processes, restarts and accounts. docs/delivery.md, "Conversations that run away". */
 import { expect, onTestFinished, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
-import { tellOfPauses } from '../../../src/worker/digests.ts'
+import { notifyOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { echo, pausesOf, send } from '../../support/echoes.ts'
@@ -31,7 +31,7 @@ test('two processes share turns, pauses and settings', async () => {
 
   // It is paused at both, its owners are told once, and resuming it counts everywhere.
   for (const process of grids) expect(await send(process, bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
-  await Promise.all([tellOfPauses(grid.store), tellOfPauses(other.store)])
+  await Promise.all([notifyOfPauses(grid.store), notifyOfPauses(other.store)])
   expect([...grid.emails, ...other.emails]).toHaveLength(1)
   const [pause] = await pausesOf(other)
   await resumeConversation(other.acme.store, pause.key)
@@ -61,7 +61,7 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   expect(keys).toEqual([{ key: '@desk @eve' }])
   // The other account goes by its own limits.
   expect(await send(grid, desk, '@eve')).toMatchObject({ recipient: '@eve' })
-  await tellOfPauses(grid.store)
+  await notifyOfPauses(grid.store)
   expect(grid.emails.map(({ to }) => to)).toEqual(['ed@evil.example'])
 })
 

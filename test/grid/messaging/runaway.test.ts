@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
-import { tellOfPauses } from '../../../src/worker/digests.ts'
+import { notifyOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -123,8 +123,8 @@ test('the owners get one row and one email for a pause, and that is all', async 
   await person(grid, { role: 'admin' })
   await send(grid, grid.alice, '@bob')
   await echo(grid, [grid.bob, grid.alice], {})
-  await Promise.all([tellOfPauses(grid.store), tellOfPauses(grid.store)])
-  await tellOfPauses(grid.store)
+  await Promise.all([notifyOfPauses(grid.store), notifyOfPauses(grid.store)])
+  await notifyOfPauses(grid.store)
 
   expect(grid.emails).toMatchObject([{
     to: 'ann@acme.example',
@@ -301,12 +301,12 @@ describe('in a channel', () => {
   test('a second loop is paused beside the first, and the owners are told of both', async () => {
     await open(4)
     await ring(workers.slice(0, 2), 300)
-    await tellOfPauses(grid.store)
+    await notifyOfPauses(grid.store)
     // Owners are told at most once an hour.
     grid.clock.now += hour
 
     await ring(workers.slice(2), 300)
-    await tellOfPauses(grid.store)
+    await notifyOfPauses(grid.store)
 
     expect(await pausesOf(grid)).toMatchObject([{ key: '#team', agents: names.slice(0, 4) }])
     const sql = "SELECT count(*) AS n FROM activity WHERE account_id = ? AND tool = 'pause_conversation'"

@@ -10,7 +10,7 @@ import {
   askToLinkSlack,
   connectSlack,
   disconnectSlack,
-  tellOfSlack,
+  notifyOfSlack,
   unlinkSlack,
 } from '../../../src/grid/slack/connect.ts'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -38,7 +38,7 @@ beforeEach(async () => {
   channel = (await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })).channel.id
   const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
   const made = await connectSlack(grid.acme.store, input)
-  await tellOfSlack(grid.acme.store, made)
+  await notifyOfSlack(grid.acme.store, made)
   path = `/api/v1/slack/${made.id}/events`
 })
 afterEach(async () => {

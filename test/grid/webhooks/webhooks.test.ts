@@ -16,7 +16,7 @@ import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { day, hour, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/followers.ts'
-import { tellWebhooks } from '../../../src/worker/webhooks.ts'
+import { notifyWebhooks } from '../../../src/worker/webhooks.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret } from '../../support/guarded.ts'
 import { hold } from '../../support/held.ts'
@@ -419,7 +419,7 @@ test('what needs a person is told once, again when it is much worse, and once mo
     for (let n = 0; n < unread; n++) await send('canary of a text')
     grid.clock.now += 2 * hour
     // Two processes look at the same time.
-    await Promise.all([tellWebhooks(grid.store), tellWebhooks(grid.store)])
+    await Promise.all([notifyWebhooks(grid.store), notifyWebhooks(grid.store)])
     await step()
   }
   await waits(1)
@@ -447,7 +447,7 @@ test('a failed backup is told once to webhooks that want it, and to no others', 
   const at = grid.clock.now
   const tell = async (failed?: { at: number; reason: string }) => {
     grid.store.backups = { made: undefined, failed }
-    await tellWebhooks(grid.store)
+    await notifyWebhooks(grid.store)
     await step(second)
   }
   await tell()
@@ -467,7 +467,7 @@ test('a paused webhook is told of no condition', async () => {
   await send('hello')
   await pauseWebhook(acme, id)
   grid.clock.now += 2 * hour
-  await tellWebhooks(grid.store)
+  await notifyWebhooks(grid.store)
   await resumeWebhook(acme, id)
   await step()
 

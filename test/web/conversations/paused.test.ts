@@ -5,7 +5,7 @@ import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { minute } from '../../../src/lib/time.ts'
-import { tellOfPauses } from '../../../src/worker/digests.ts'
+import { notifyOfPauses } from '../../../src/worker/digests.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { say } from '../../support/conversations.ts'
 import { pausesOf } from '../../support/echoes.ts'
@@ -113,7 +113,7 @@ test('Attention shows the last three messages to those who may read them, and th
 
 test('the log says that the grid paused it, and not the operator', async () => {
   await untilPaused(pairOf())
-  await tellOfPauses(grid.store)
+  await notifyOfPauses(grid.store)
   const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(`${path}/activity`)
 
   expect(text).toMatch(

@@ -60,20 +60,20 @@ test('a conversation with failures comes first, and one that was looked at does 
 
 test('says where more waits and where more is new than it shows', async () => {
   const { grid, browser } = world
-  const tellAll = async (agent: TestAgent, to: string, n: number) => {
+  const notifyAll = async (agent: TestAgent, to: string, n: number) => {
     const sends = Array.from({ length: n }, (_, n) => n).map((n) =>
       sendMessage(storeOf(grid, agent), { to, text: 'one of many', conversationId: `${agent.alias}-${to}-${n}` })
     )
     for (const { id } of await Promise.all(sends)) await placeOfSent(storeOf(grid, agent), id)
   }
-  await tellAll(grid.alice, 'bob', 8)
+  await notifyAll(grid.alice, 'bob', 8)
   expect((await browser.open(home)).text).not.toContain('And more in')
-  await tellAll(grid.alice, 'bob', 9)
+  await notifyAll(grid.alice, 'bob', 9)
   expect((await browser.open(home)).text).toContain('And more in Conversations .')
 
-  await tellAll(grid.alice, 'ann', maxQuestions - 1)
+  await notifyAll(grid.alice, 'ann', maxQuestions - 1)
   expect((await browser.open(world.path('attention'))).text).not.toContain('are shown')
-  await tellAll(grid.bob, 'ann', 2)
+  await notifyAll(grid.bob, 'ann', 2)
   expect((await browser.open(home)).text).toContain(`All ${maxQuestions}`)
   expect((await browser.open(world.path('attention'))).text).toContain(`The newest ${maxQuestions} are shown.`)
 })

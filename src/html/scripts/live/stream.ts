@@ -15,7 +15,7 @@ function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused,
     heard(name, data)
     channel?.postMessage({ type: 'event', name, data })
   }
-  function tellPaused(isPaused) {
+  function notifyPaused(isPaused) {
     showPaused(isPaused)
     channel?.postMessage({ type: 'paused', isPaused })
   }
@@ -44,12 +44,12 @@ function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused,
     }
     source.addEventListener('error', () => {
       if (mine !== source || isEnded) return
-      tellPaused(true)
+      notifyPaused(true)
       if (source.readyState === EventSource.CLOSED) retryTimer = setTimeout(open, 5000 + Math.random() * 10000)
     })
   }
   function ended({ why, a }) {
-    if (why === 'stopping' || why === 'unavailable') return tellPaused(true)
+    if (why === 'stopping' || why === 'unavailable') return notifyPaused(true)
     source.close()
     if (why === 'account' && a !== account && tabs.size > 0) {
       channel?.postMessage({ type: 'event', name: 'bye', data: { why, a } })
@@ -58,7 +58,7 @@ function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused,
     }
     if (why === 'full') retryTimer = setTimeout(open, 30000)
     else isEnded = true
-    if (why !== 'account') tellPaused(true)
+    if (why !== 'account') notifyPaused(true)
     else {
       showPaused(true)
       stop()

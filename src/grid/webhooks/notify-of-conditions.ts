@@ -8,7 +8,7 @@ import { type Condition, findConditions, isWorse } from '../attention.ts'
  * Record an event for each condition of Attention that a webhook of the account was not told of, or that is much worse
  * now, and for a failed backup of the grid. Of several processes one records it: the others fail with `write_conflict`.
  */
-export async function tellConditions(account: AccountStore, backupFailedAt: number | undefined): Promise<void> {
+export async function notifyOfConditions(account: AccountStore, backupFailedAt: number | undefined): Promise<void> {
   const { read, change: { webhooks }, deps: { now }, write } = account
   const found = await findConditions(account)
   for (const { id, events, told } of await read.webhooks.withConditions()) {
@@ -28,7 +28,7 @@ export async function tellConditions(account: AccountStore, backupFailedAt: numb
       }
     }
     const after = JSON.stringify(levels)
-    if (after !== told) await write(webhooks.tellConditions(id, { before: told, after }, news, now()))
+    if (after !== told) await write(webhooks.notifyOfConditions(id, { before: told, after }, news, now()))
   }
 }
 
