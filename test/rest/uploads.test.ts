@@ -164,6 +164,14 @@ onEachDatabase((open) => {
     }
   })
 
+  test('a part has an upload or another content, and the upload of a refused part stays', async () => {
+    const upload_id = await uploaded(content)
+    for (const other of [{ text: 'See the file.' }, { text: '' }, { raw: 'aGk=' }, { data: { n: 1 } }]) {
+      expect((await send([{ upload_id, ...other }])).code).toBe('invalid_input')
+    }
+    expect((await send([{ upload_id }])).code).toBeUndefined()
+  })
+
   test('what no message names is removed after an hour, and what one names with the message', async () => {
     const count = async (table: string) =>
       (await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).length
