@@ -1,6 +1,7 @@
 /**
  * `npm run migration`: makes `db/migrations.ts`, the baseline that carries the schema into the program, anew from
- * `db/schema.ts` and `db/extra.sql`. See docs/operating.md, "Upgrades".
+ * `db/schema.ts` and `db/extra.sql`, and `db/removal.ts` from the schema and `db/account-tables.ts`, so that a start computes
+ * nothing. See docs/operating.md, "Upgrades".
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -8,7 +9,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import process from 'node:process'
-import { tablesWithoutRowid } from '../db/schema.ts'
+import { getTableName } from 'drizzle-orm'
+import { getTableConfig } from 'drizzle-orm/sqlite-core'
+import { accountTables } from '../db/account-tables.ts'
+import * as schema from '../db/schema.ts'
+
+const { tablesWithoutRowid } = schema
 
 const name = '0000_grid'
 
@@ -36,4 +42,35 @@ function complete(statement: string): string {
   return statement.trim().replace(/\);$/, tablesWithoutRowid.includes(table) ? ') WITHOUT ROWID;' : ');')
 }
 
-if (process.argv[1]?.endsWith('migrations.ts')) writeFileSync('db/migrations.ts', makeBaseline())
+/** The text of `db/removal.ts`: the tables that the removal of an account drains, each before those that it references. */
+export function makeRemoval(): string {
+  const drained = (Object.keys(accountTables) as (keyof typeof accountTables)[])
+    .filter((name) => accountTables[name].removal === 'drained').map((name) => getTableConfig(schema[name]))
+  const waiting = new Map(drained.map((table) => [table.name, table]))
+  const ordered: { table: string; key: string }[] = []
+  while (waiting.size > 0) {
+    const referenced = new Set(
+      [...waiting.values()].flatMap(({ name, foreignKeys }) =>
+        foreignKeys.map((key) => getTableName(key.reference().foreignTable)).filter((table) => table !== name)
+      ),
+    )
+    const free = [...waiting.keys()].filter((name) => !referenced.has(name))
+    if (free.length === 0) throw new Error(`These tables reference each other: ${[...waiting.keys()].join(', ')}`)
+    for (const name of free) {
+      const [key] = waiting.get(name)!.primaryKeys
+      const columns = tablesWithoutRowid.includes(name) ? key.columns.map((column) => column.name).join(', ') : 'rowid'
+      ordered.push({ table: name, key: columns })
+      waiting.delete(name)
+    }
+  }
+  return `// Made by scripts/migrations.ts. Do not edit.
+/** The tables that the removal of an account drains, in this order, and what each is stored by. */
+export const drainedTables: { table: string; key: string }[] = [
+${ordered.map(({ table, key }) => `  { table: '${table}', key: '${key}' },\n`).join('')}]
+`
+}
+
+if (process.argv[1]?.endsWith('migrations.ts')) {
+  writeFileSync('db/migrations.ts', makeBaseline())
+  writeFileSync('db/removal.ts', makeRemoval())
+}

@@ -116,7 +116,16 @@ const rules: Record<string, Rule> = {
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
   'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'markdown-it', 'qr'] },
   'store/': {
-    ours: ['../db/schema.ts', '../db/migrations.ts', 'auth/actor.ts', 'errors.ts', 'lib/', 'telemetry/', 'presence.ts'],
+    ours: [
+      '../db/schema.ts',
+      '../db/migrations.ts',
+      '../db/removal.ts',
+      'auth/actor.ts',
+      'errors.ts',
+      'lib/',
+      'telemetry/',
+      'presence.ts',
+    ],
     types: ['deps.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client', 'libsql'],
   },

@@ -3,6 +3,7 @@
  * "Deleting an account".
  */
 import type { Row } from '@libsql/client'
+import { drainedTables } from '../../../db/removal.ts'
 import {
   type AccountDb,
   crossAccountStatement,
@@ -14,35 +15,14 @@ import {
 } from '../sql.ts'
 import { deleteAgents } from './agent-rows.ts'
 
-/** Tables that SQLite stores by their primary keys. */
-const keys: Readonly<Record<string, string>> = {
-  conversation_turns: 'account_id, key',
-  edges: 'account_id, period_ms, source, target, at',
-  thread_agents: 'account_id, agent_id, thread_id',
-  thread_messages: 'account_id, thread_id, seq',
-  usage: 'account_id, day, subject',
-}
-
-/**
- * What an account has besides its messages, which go first as their retention removes them. The deliveries of messages of
- * others stay, as what became of them. Referencing rows first, because of the foreign keys. Tasks take their messages, events, results and webhooks along.
- */
-const tables = `
-  held_messages idempotency_keys blocked_sends verdicts guardrail_counts guardrail_exceptions
-  approval_rules agent_guardrails guardrail_consents guardrails upload_rows uploads tasks contexts webhook_events webhooks
-  slack_people slack_messages slack_channels sso_providers sso_sign_ins removed_members remote_exchanges remote_senders
-  remote_agents push_notices push_subscriptions
-  mail_digests snoozes seats thread_seen edges thread_agents thread_messages threads leases oauth_tokens oauth_grants
-  credentials trials usage conversation_turns agent_access agent_skills skills channel_members channels invitations
-  memberships activity skipped_rows`.trim().split(/\s+/)
-
-const drains = tables.map((table): Query<Row> => {
-  const key = keys[table] ?? 'rowid'
-  return statement(`
+// What an account has besides its messages, which go first as their retention removes them. `db/account-tables.ts` says what
+// becomes of each table.
+const drains = drainedTables.map(({ table, key }): Query<Row> =>
+  statement(`
     DELETE FROM ${table} WHERE ${table}.account_id = :account
       AND (${key}) IN (SELECT ${key} FROM ${table} WHERE ${table}.account_id = :account LIMIT :limit)
     RETURNING 1`)
-})
+)
 
 const requireUnclaimed = precondition(`EXISTS (
   SELECT 1 FROM accounts

@@ -2,6 +2,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
+import { accountTables as declared } from '../../../db/account-tables.ts'
 import * as schema from '../../../db/schema.ts'
 import { accountColumnsOf, archivedAccount, archivedByRecord, notArchived } from '../../../src/store/archive/tables.ts'
 import { archiveOf } from '../../support/archives.ts'
@@ -10,7 +11,9 @@ import { testGrid } from '../../support/grid.ts'
 import { accountTables } from '../../support/tripwire.ts'
 
 const isOfAccount = (name: string) => (accountTables as string[]).includes(name)
-const left = new Set(Object.values(notArchived).flat())
+const leftTables = Object.entries(declared).filter(([, { archive }]) => archive !== true)
+  .map(([name]) => getTableName(schema[name as keyof typeof declared]))
+const left = new Set([...leftTables, ...Object.values(notArchived).flat()])
 
 /** All tables of the schema, with the names of their columns. */
 const tables: [name: string, columns: string[]][] = Object.values(schema).filter((one) => is(one, SQLiteTable))
