@@ -14,10 +14,10 @@ import type { ClaimedOutbox } from './remote-agents.ts'
 import { taskEnds } from './task-ends.ts'
 
 /** As stored. `sentN`: the last event that the receiver has. */
-export type PushConfig = Omit<typeof taskPushConfigs.$inferSelect, 'accountId' | 'agentId' | keyof LineColumns>
-type LineColumns = Pick<
+export type PushConfig = Omit<typeof taskPushConfigs.$inferSelect, 'accountId' | 'agentId' | keyof OutboxColumns>
+type OutboxColumns = Pick<
   typeof taskPushConfigs.$inferSelect,
-  'dueAt' | 'attempts' | 'failingSince' | 'error' | 'heldBy'
+  'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'heldBy'
 >
 
 export interface NewPushConfig extends Pick<PushConfig, 'id' | 'configId' | 'url' | 'scheme' | 'version'> {

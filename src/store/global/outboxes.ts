@@ -17,6 +17,7 @@ export interface DueOutbox {
   id: string
   /** Where it goes. */
   remoteUrl: string
+  dueAt: number
 }
 
 /** The condition that no live process holds the row. `:instance` is this process, and only a remote database lists others. */

@@ -1,0 +1,31 @@
+/**
+ * Prints as JSON where each query of the store is declared, and the columns that the migrated database gives it. A program of
+ * its own, because it must be there before the modules of the store.
+ */
+import Database from 'libsql'
+import { migrations } from '../../db/migrations.ts'
+import { allQueries } from '../../src/store/sql.ts'
+
+export interface DeclaredQuery {
+  /** The path, line and column of the call that made it. */
+  place: string
+  columns: { name: string; type: string | null }[]
+}
+
+const places = new Map<unknown, string>()
+allQueries.push = (...queries) => {
+  // The first file outside of `sql.ts`.
+  const [place] = /src\/(?!store\/sql\.ts)\S*:\d+:\d+/.exec(new Error().stack ?? '') ?? ['']
+  for (const query of queries) places.set(query, place)
+  return Array.prototype.push.apply(allQueries, queries)
+}
+await import('../../src/store/store.ts')
+
+const database = new Database(':memory:')
+for (const { statements } of migrations) for (const statement of statements) database.exec(statement)
+const found = allQueries.map((query): DeclaredQuery => ({
+  place: places.get(query) ?? '',
+  // deno-lint-ignore no-explicit-any -- the types of the driver leave it out
+  columns: (database.prepare(query.sql) as any).columns().map(({ name, type }: any) => ({ name, type })),
+}))
+console.log(JSON.stringify(found))
