@@ -114,6 +114,7 @@ onEachDatabase((open) => {
     const { edges } = await projected(grid, grid.acme.id)
     const counted = { source: grid.bob.id, target: grid.alice.id, messages: 2, answers: 2, answer_ms: minute }
     expect(edges.filter((edge) => edge.period_ms === day)).toMatchObject([
+      { ...counted, source: '', target: '', messages: 3, last_at: begin + minute },
       { source: grid.alice.id, target: grid.bob.id, messages: 1, answers: 0, answer_ms: 0, last_at: begin },
       { ...counted, last_at: begin + minute },
     ])
