@@ -1361,7 +1361,10 @@ export const edges = sqliteTable('edges', {
   /** An hour or a day, in milliseconds, and when it began. */
   periodMs: integer('period_ms').notNull(),
   at: integer('at').notNull(),
-  /** The id of an agent; of another account's agent the alias in the message, with its `@`. */
+  /**
+   * The id of an agent; of another account's agent the alias in the message, with its `@`. Empty, as the target, in the
+   * count of all that the account sent.
+   */
   source: text('source').notNull(),
   /** The same, or the id of a channel. */
   target: text('target').notNull(),

@@ -77,7 +77,17 @@ test.each([
     /^SELECT \* FROM \( SELECT thread_messages\.seq FROM thread_messages .* UNION ALL/,
     'USING PRIMARY KEY (account_id=? AND thread_id=? AND seq>? AND seq<?)',
   ],
-  ['a list of agents', /AS oldest_unread_at/, 'agents_of_account (account_id=?'],
+  ['a list of agents', /^(?!.*IN \(SELECT value).*AS oldest_unread_at/, 'agents_of_account (account_id=?'],
+  [
+    'the agents whose aliases begin with one or two letters',
+    /^SELECT agents\.alias, agents\.type .* '~'/,
+    'INDEX agents_of_account (account_id=? AND alias>? AND alias<?)',
+  ],
+  [
+    'the agents that the index of their texts found',
+    /^SELECT agents\.alias, agents\.type .*IN \(SELECT value/,
+    'SEARCH agents USING INDEX sqlite_autoindex_agents_1 (account_id=? AND id=?)',
+  ],
   ['the newest activity', /FROM activity .*\baccount_id = \?\d AND \(1\)/, '(account_id=? AND n>? AND n<?)'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = allQueries.filter(({ sql }) => statement.test(sql))

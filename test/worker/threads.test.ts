@@ -121,6 +121,21 @@ onEachDatabase((open) => {
     expect((await listThreads(alice, {})).threads).toMatchObject([{ messages: 4 }])
   })
 
+  test('the counts of an account have what it sent, and not what others sent to it', async () => {
+    await talk()
+    await followLog(grid.store)
+
+    for (const { id, store } of [grid.acme, grid.evil]) {
+      const own = await rows(grid, "SELECT 1 FROM messages WHERE account_id = ? AND type <> 'system'", [
+        id,
+      ])
+      const totals = await store.read.edges.totals(hour, 0)
+      expect(own.length).toBeGreaterThan(0)
+      expect(totals.reduce((sum, { count }) => sum + count, 0)).toBe(own.length)
+      expect(await store.read.edges.sent(hour, 0)).not.toContainEqual(expect.objectContaining({ source: '' }))
+    }
+  })
+
   test('counts of hours last a day and those of days a week, also when they are made again', async () => {
     const midnight = Math.floor(grid.clock.now / day) * day
     const times = [
