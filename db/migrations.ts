@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "6c09726b8139b35356415378b05da2c053fc5951a879c7f3e8d85b1b59dcd396",
+    "hash": "b84b54c488b666acd8b9d2139c6cca9c96f18334e95f92a9a90b5053ad46d677",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -34,7 +34,6 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `approval_rules` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`from_kind` text NOT NULL,\n\t`from_id` text,\n\t`to_kind` text NOT NULL,\n\t`to_id` text,\n\t`condition` text NOT NULL,\n\t`guardrail_id` text,\n\t`media_type` text,\n\t`min_bytes` integer,\n\t`deciders` text NOT NULL,\n\t`expires_ms` integer NOT NULL,\n\t`enabled` integer NOT NULL,\n\t`is_risky` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`updated_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `approval_rules_name` ON `approval_rules` (`account_id`,`name`);",
       "CREATE TABLE `artifacts` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`artifact_id` text NOT NULL,\n\t`append` integer NOT NULL,\n\t`last_chunk` integer NOT NULL,\n\t`name` text,\n\t`parts` text,\n\tPRIMARY KEY(`account_id`, `task_id`, `n`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
-      "CREATE INDEX `artifacts_id` ON `artifacts` (`account_id`,`task_id`,`artifact_id`);",
       "CREATE TABLE `attempts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
       "CREATE INDEX `attempts_subject` ON `attempts` (`kind`,`subject`,`created_at`);",
       "CREATE INDEX `attempts_created` ON `attempts` (`created_at`);",
@@ -109,7 +108,6 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE UNIQUE INDEX `messages_id` ON `messages` (`account_id`,`id`);",
       "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;",
       "CREATE INDEX `messages_choices` ON `messages` (`account_id`,`seq`) WHERE substr(a2a, 1, 12) = '{\"choices\":[';",
-      "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);",
       "CREATE TABLE `oauth_clients` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`name` text NOT NULL,\n\t`redirect_uris` text NOT NULL,\n\t`auth_method` text NOT NULL,\n\t`secret_hash` text,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`fresh_until` integer,\n\t`expires_at` integer NOT NULL\n);",
       "CREATE INDEX `oauth_clients_unused` ON `oauth_clients` (`kind`,`created_at`) WHERE last_used_at IS NULL;",
       "CREATE INDEX `oauth_clients_expires` ON `oauth_clients` (`expires_at`);",
@@ -197,7 +195,6 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `task_events` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`id` text NOT NULL,\n\t`at` integer NOT NULL,\n\t`state` text,\n\t`sender_account_id` text,\n\t`message_id` text,\n\t`reason` text,\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
       "CREATE UNIQUE INDEX `task_events_n` ON `task_events` (`account_id`,`task_id`,`n`);",
       "CREATE UNIQUE INDEX `task_events_id` ON `task_events` (`account_id`,`task_id`,`id`);",
-      "CREATE INDEX `task_events_message` ON `task_events` (`sender_account_id`,`message_id`) WHERE message_id IS NOT NULL;",
       "CREATE TABLE `task_messages` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`role` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `task_id`, `message_id`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
       "CREATE INDEX `task_messages_message` ON `task_messages` (`sender_account_id`,`message_id`);",
       "CREATE TABLE `task_push_configs` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`config_id` text NOT NULL,\n\t`url` text NOT NULL,\n\t`scheme` text,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`version` text NOT NULL,\n\t`sent_n` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`ended_at` integer,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`tried_at` integer,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",

@@ -584,8 +584,6 @@ export const messages = sqliteTable('messages', {
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
   // Messages that ask a person to choose. They are few.
   index('messages_choices').on(t.accountId, t.seq).where(sql`substr(a2a, 1, 12) = '{"choices":['`),
-  // For counting messages per hour in the index alone.
-  index('messages_sent').on(t.accountId, t.createdAt),
 ])
 
 /**
@@ -933,7 +931,6 @@ export const taskEvents = sqliteTable('task_events', {
 }, (t) => [
   uniqueIndex('task_events_n').on(t.accountId, t.taskId, t.n),
   uniqueIndex('task_events_id').on(t.accountId, t.taskId, t.id),
-  index('task_events_message').on(t.senderAccountId, t.messageId).where(sql`message_id IS NOT NULL`),
   foreignKey({ columns: [t.accountId, t.taskId], foreignColumns: [tasks.accountId, tasks.id] })
     .onDelete('cascade').onUpdate('cascade'),
 ])
@@ -954,7 +951,6 @@ export const artifacts = sqliteTable('artifacts', {
   primaryKey({ columns: [t.accountId, t.taskId, t.n] }),
   foreignKey({ columns: [t.accountId, t.taskId], foreignColumns: [tasks.accountId, tasks.id] })
     .onDelete('cascade').onUpdate('cascade'),
-  index('artifacts_id').on(t.accountId, t.taskId, t.artifactId),
 ])
 
 /** What clients call their conversations with a recipient, and the id that the server gave each. */
@@ -1365,7 +1361,10 @@ export const edges = sqliteTable('edges', {
   /** An hour or a day, in milliseconds, and when it began. */
   periodMs: integer('period_ms').notNull(),
   at: integer('at').notNull(),
-  /** The id of an agent; of another account's agent the alias in the message, with its `@`. */
+  /**
+   * The id of an agent; of another account's agent the alias in the message, with its `@`. Empty, as the target, in the
+   * count of all that the account sent.
+   */
   source: text('source').notNull(),
   /** The same, or the id of a channel. */
   target: text('target').notNull(),

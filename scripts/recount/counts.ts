@@ -190,9 +190,11 @@ export const counts: readonly Count[] = [
         count(*) || ' ' || count(asked_at) || ' ' || coalesce(sum(max(0, sent_at - asked_at)), 0) || ' ' || max(sent_at)
           AS value
       FROM (
-        SELECT place.account_id, place.source, place.target, period.value AS period_ms,
+        SELECT place.account_id, iif(sum.value, '', place.source) AS source, iif(sum.value, '', place.target) AS target,
+          period.value AS period_ms,
           place.at / period.value * period.value AS at, place.at AS sent_at, asked.created_at AS asked_at
         FROM (${placed}) AS place JOIN json_each('[${hourMs}, ${dayMs}]') AS period
+        JOIN json_each('[0, 1]') AS sum ON sum.value = 0 OR place.account_id = place.home
         LEFT JOIN messages AS asked ON asked.account_id = place.home AND asked.id = place.reply_to_message_id
         WHERE place.type <> 'system')
       WHERE ${recent} GROUP BY account_id, source, target, period_ms, at`,

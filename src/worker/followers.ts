@@ -6,7 +6,7 @@ import type { Pulse, StoredFollower } from '../store/global/pulse.ts'
 import { type Batch, type GridFollower, step } from '../store/loop.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
-import { addToSearch, searchBatch } from './search.ts'
+import { addToSearch, searchBatchChars } from './search.ts'
 import { batchMs, quietMs } from './push.ts'
 
 const messages = ({ messages }: Pulse) => messages
@@ -32,7 +32,12 @@ export function gridFollowers(store: Store): GridFollower[] {
     // Counts of who wrote to whom. They would count twice, so they are counted only from the stored position.
     follower('traffic', messages, (batch) => batch.after < 0 ? traffic.empty(batchSize) : [traffic.count(batch)]),
     // The words of messages, and whom they are news for. Only from the stored position.
-    follower('search', placed, (batch) => addToSearch(store, batch), searchBatch),
+    follower(
+      'search',
+      placed,
+      (batch) => addToSearch(store, batch),
+      (after, end, limit) => pulses.nextTexts(after, end, { limit, chars: searchBatchChars }),
+    ),
     // Events of webhooks, with random ids. Only from the stored position: each is sent with its id until it is taken.
     follower('webhook messages', messages, (batch) => webhooks.recordMessages(batch, now())),
     follower('webhook events', events, (batch) => webhooks.recordEvents(batch, now())),
@@ -47,12 +52,11 @@ export function gridFollowers(store: Store): GridFollower[] {
     name: StoredFollower,
     end: (pulse: Pulse) => number,
     statements: (batch: Batch) => Statement[] | Promise<Statement[]>,
-    limit = batchSize,
+    next = end === events ? pulses.nextEvents : pulses.nextMessages,
   ): GridFollower {
-    const next = end === events ? pulses.nextEvents : pulses.nextMessages
     return {
       name,
-      limit,
+      limit: batchSize,
       end,
       next: async (after, end, limit) => after < 0 ? after : await next(after, end, limit),
       async apply(batch) {

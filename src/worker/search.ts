@@ -10,8 +10,8 @@ import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 import { quietMs } from './push.ts'
 
-/** How many messages one batch has: words cost more than places. */
-export const searchBatch = 100
+/** How many characters one batch has, because the time to store their words depends on them. */
+export const searchBatchChars = 400_000
 /** How many words of one message are stored for recipients with a text of their own. */
 const maxOwnWords = 20_000
 

@@ -59,13 +59,35 @@ test.each([
     /^INSERT INTO messages .*\busage\./,
     'SEARCH usage USING INDEX usage_day (day=? AND account_id=? AND subject=?)',
   ],
+  [
+    'what the account sent in each hour',
+    /^SELECT at, messages AS count, answers/,
+    'PRIMARY KEY (account_id=? AND period_ms=? AND source=? AND target=? AND at>?)',
+  ],
+  ['the agents of returned messages', /FROM \( SELECT deliveries\.inbox, .*AS came_back/, 'SCAN came_back'],
+  ['the agents of parked messages', /FROM \( SELECT deliveries\.inbox, .*AS lost/, 'SCAN lost'],
+  [
+    'the answers of an agent',
+    /^SELECT edges\.at, coalesce\(/,
+    'SEARCH edges USING PRIMARY KEY (account_id=? AND period_ms=? AND source=?)',
+  ],
   ['the newest threads', /FROM \( ?SELECT threads\.id FROM threads WHERE/, 'USING INDEX threads_newest'],
   [
     'a page of a thread',
     /^SELECT \* FROM \( SELECT thread_messages\.seq FROM thread_messages .* UNION ALL/,
     'USING PRIMARY KEY (account_id=? AND thread_id=? AND seq>? AND seq<?)',
   ],
-  ['a list of agents', /AS oldest_unread_at/, 'agents_of_account (account_id=?'],
+  ['a list of agents', /^(?!.*IN \(SELECT value).*AS oldest_unread_at/, 'agents_of_account (account_id=?'],
+  [
+    'the agents whose aliases begin with one or two letters',
+    /^SELECT agents\.alias, agents\.type .* '~'/,
+    'INDEX agents_of_account (account_id=? AND alias>? AND alias<?)',
+  ],
+  [
+    'the agents that the index of their texts found',
+    /^SELECT agents\.alias, agents\.type .*IN \(SELECT value/,
+    'SEARCH agents USING INDEX sqlite_autoindex_agents_1 (account_id=? AND id=?)',
+  ],
   ['the newest activity', /FROM activity .*\baccount_id = \?\d AND \(1\)/, '(account_id=? AND n>? AND n<?)'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = allQueries.filter(({ sql }) => statement.test(sql))
@@ -79,15 +101,6 @@ test('the messages that wait in a conversation are counted once, however often t
 
   expect(asking).toHaveLength(2)
   for (const { sql } of asking) expect(await plan(sql)).toContain('MATERIALIZE found')
-})
-
-test('the answers of an hour are found by their numbers before there are statistics', async () => {
-  const fresh = createClient({ url: `file:${join(folder, 'fresh.db')}`, concurrency: 1 })
-  await migrate(fresh)
-  const [{ sql }] = allQueries.filter(({ sql }) => sql.startsWith('SELECT starts.value AS at'))
-
-  expect(await plan(sql, fresh)).toContain('SEARCH reply USING INTEGER PRIMARY KEY (rowid=?)')
-  fresh.close()
 })
 
 /** What may be read as a whole: few rows, or what is done once in a while. */

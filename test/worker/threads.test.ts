@@ -114,10 +114,26 @@ onEachDatabase((open) => {
     const { edges } = await projected(grid, grid.acme.id)
     const counted = { source: grid.bob.id, target: grid.alice.id, messages: 2, answers: 2, answer_ms: minute }
     expect(edges.filter((edge) => edge.period_ms === day)).toMatchObject([
+      { ...counted, source: '', target: '', messages: 3, last_at: begin + minute },
       { source: grid.alice.id, target: grid.bob.id, messages: 1, answers: 0, answer_ms: 0, last_at: begin },
       { ...counted, last_at: begin + minute },
     ])
     expect((await listThreads(alice, {})).threads).toMatchObject([{ messages: 4 }])
+  })
+
+  test('the counts of an account have what it sent, and not what others sent to it', async () => {
+    await talk()
+    await followLog(grid.store)
+
+    for (const { id, store } of [grid.acme, grid.evil]) {
+      const own = await rows(grid, "SELECT 1 FROM messages WHERE account_id = ? AND type <> 'system'", [
+        id,
+      ])
+      const totals = await store.read.traffic.totals(hour, 0)
+      expect(own.length).toBeGreaterThan(0)
+      expect(totals.reduce((sum, { count }) => sum + count, 0)).toBe(own.length)
+      expect(await store.read.traffic.sent(hour, 0)).not.toContainEqual(expect.objectContaining({ source: '' }))
+    }
   })
 
   test('counts of hours last a day and those of days a week, also when they are made again', async () => {

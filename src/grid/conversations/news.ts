@@ -37,36 +37,32 @@ export async function newsOf(account: AccountStore): Promise<{ reader: Reader; n
   return { reader, news, isCut: next !== undefined && changed.length === threads.length }
 }
 
-/** An hour or a day in UTC. `answerMs` is the median; null without answers. */
+/** An hour or a day in UTC. `answerMs` is the sum of the times of its `answers`. */
 export interface Period {
   at: number
   sent: number
-  answerMs: number | null
+  answers: number
+  answerMs: number
   refused: number
   failed: number
 }
 
 /** The figures of the last 24 hours or 7 days, oldest first. */
 export async function figuresOf(account: AccountStore, unit: 'hour' | 'day'): Promise<Period[]> {
-  const { figures, overview } = account.read
+  const { traffic, figures } = account.read
   const now = account.deps.now()
   const [length, n] = unit === 'hour' ? [hour, 24] : [day, 7]
   const last = unit === 'hour' ? now - now % hour : startOfDay(now)
   const starts = Array.from({ length: n }, (_, index) => last - (n - 1 - index) * length)
-  const [sent, answers, refused, failed] = await Promise.all([
-    unit === 'hour' ? overview.sentPerHour(starts) : figures.sentPerDay(starts[0]),
-    figures.answers(starts, length),
+  const [totals, refused, failed] = await Promise.all([
+    traffic.totals(length, starts[0]),
     figures.refused(starts[0]),
     figures.failed(starts[0]),
   ])
   return starts.map((at) => {
     const sum = (rows: { at: number; count: number }[]) =>
       rows.reduce((sum, row) => row.at >= at && row.at < at + length ? sum + row.count : sum, 0)
-    const answerMs = medianOf(answers.filter((answer) => answer.at === at).map(({ ms }) => ms))
-    return { at, sent: sum(sent), answerMs, refused: sum(refused), failed: sum(failed) }
+    const { count: sent = 0, answers = 0, answerMs = 0 } = totals.find((total) => total.at === at) ?? {}
+    return { at, sent, answers, answerMs, refused: sum(refused), failed: sum(failed) }
   })
-}
-
-export function medianOf(values: number[]): number | null {
-  return values.length === 0 ? null : values.sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)]
 }

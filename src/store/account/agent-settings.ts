@@ -11,7 +11,7 @@ import {
   updatedToken,
 } from '../sql.ts'
 import { inboxOf, unreadOf } from './inbox-message.ts'
-import { agentColumns, isHeld, skillsAsJson } from './agent-columns.ts'
+import { agentColumns, agentSearch, isHeld, skillsAsJson } from './agent-columns.ts'
 import type { Agent, CallersWait, TokenColumns } from './agents.ts'
 
 type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
@@ -86,6 +86,22 @@ const searches = {
   unread: list(places.unread, matches),
   seen: list(places.seen, matches),
 }
+/** Among the agents that the index found. */
+const isAmong = `agents.id IN (SELECT value FROM json_each(:ids))`
+const searchesAmong = {
+  alias: list(places.alias, `${isAmong} AND ${matches}`),
+  oldest: list(places.oldest, `${isAmong} AND ${matches}`),
+  unread: list(places.unread, `${isAmong} AND ${matches}`),
+  seen: list(places.seen, `${isAmong} AND ${matches}`),
+}
+const named = (condition: string, alias = 'agents.alias') =>
+  query<Pick<Agent, 'alias' | 'type'>>(
+    `SELECT agents.alias, agents.type FROM ${liveOnes} AND ${condition} ORDER BY ${alias} LIMIT :limit`,
+  )
+const beginning = named(`agents.alias >= lower(:search) AND agents.alias < lower(:search) || '~'`)
+const matching = named(matches)
+// `+` keeps the planner from reading all agents in their order.
+const matchingAmong = named(`${isAmong} AND ${matches}`, '+agents.alias')
 const byId = query<{
   hasRemoteToken: number
   messageReplies: boolean
@@ -141,7 +157,7 @@ const removeAccess = statement(`
 export const agentSettings = {
   reads: (account: AccountDb) => ({
     /** Live agents in an order. `after` is the last of the page before; `total` is 0 for all by alias. */
-    list: (
+    list: async (
       { order, search = '', after = firstPlace, limit }: {
         order: AgentOrder
         search?: string
@@ -150,7 +166,20 @@ export const agentSettings = {
       },
     ) => {
       const from = { place: after.place, after: after.alias, limit }
-      return search === '' ? account.all(lists[order], from) : account.all(searches[order], { ...from, search })
+      if (search === '') return await account.all(lists[order], from)
+      const ids = await agentSearch.reads(account).candidates(search)
+      if (!ids) return await account.all(searches[order], { ...from, search })
+      return await account.all(searchesAmong[order], { ...from, search, ids: JSON.stringify(ids) })
+    },
+    /**
+     * The first live agents by alias that match a text. A text of one or two characters matches the beginning of an
+     * alias, because no index has it.
+     */
+    named: async (search: string, limit: number) => {
+      if ([...search].length < 3) return await account.all(beginning, { search, limit })
+      const ids = await agentSearch.reads(account).candidates(search)
+      if (!ids) return await account.all(matching, { search, limit })
+      return await account.all(matchingAmong, { search, limit, ids: JSON.stringify(ids) })
     },
     async byId(id: string) {
       const row = (await account.one(byId, { id }))!

@@ -99,6 +99,7 @@ const page = query<Agent>(`
   SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.alias > :after ORDER BY agents.alias LIMIT :limit`)
 const aliases = query<{ alias: string }>(`SELECT alias FROM agents WHERE ${isLive} LIMIT :limit`)
 const total = query<{ n: number }>(`SELECT count(*) AS n FROM agents WHERE ${isLive}`)
+const counted = query<{ n: number }>(`SELECT count(*) AS n FROM (SELECT 1 FROM agents WHERE ${isLive} LIMIT :limit)`)
 const livePrograms = `SELECT count(*) AS n FROM agents WHERE ${isLive} AND agents.type <> 'human'`
 const programs = query<{ n: number }>(livePrograms)
 const anyProgram = query<{ one: number }>(`
@@ -151,6 +152,8 @@ export const agents = {
     byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
       account.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
     page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
+    /** How many there are, counted up to `limit`. */
+    counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
     /** Look at `limit` live agents except one, by alias, after the alias `after`; only at those `among`, if given. */

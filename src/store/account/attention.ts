@@ -1,7 +1,6 @@
 /** What may need a person, found by a few index searches. */
 import { failingOutboxes } from './remote-agents.ts'
 import type { activity, credentials } from '../../../db/schema.ts'
-import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
 import type { StoredFollower } from '../global/pulse.ts'
 import { type AccountDb, boolean, crossAccountQuery, query, statement } from '../sql.ts'
@@ -27,7 +26,7 @@ interface WaitingAgent {
   unread: number
 }
 
-// One search for each inbox. GROUP BY over all unread messages takes a hundred times as long.
+// One search for each inbox that has unread messages. GROUP BY over all unread messages takes a hundred times as long.
 const waiting = query<WaitingAgent>(`
   SELECT late.agent_id, late.alias, late.last_seen_at, late.since, messages.from_alias AS sender,
     min(late.unread, ${maxCounted}) AS unread
@@ -37,7 +36,7 @@ const waiting = query<WaitingAgent>(`
     FROM (
       SELECT agent_numbers.agent_id, agent_numbers.unread, (SELECT deliveries.seq FROM deliveries
         WHERE deliveries.inbox = agent_numbers.n AND ${isUnread} ORDER BY deliveries.seq LIMIT 1) AS first_seq
-      FROM agent_numbers WHERE agent_numbers.account_id = :account) AS inboxes
+      FROM agent_numbers WHERE agent_numbers.account_id = :account AND agent_numbers.unread > 0) AS inboxes
     JOIN deliveries AS oldest ON oldest.account_id = :account AND oldest.seq = inboxes.first_seq
     JOIN agents ON agents.account_id = :account AND agents.id = inboxes.agent_id AND agents.deleted_at IS NULL
       AND agents.type <> 'human' AND agents.remote_url IS NULL
@@ -55,9 +54,10 @@ const full = query<FullInbox & { agentId: string; alias: string }>(`
     AND (agent_numbers.unread >= :nearlyFull OR (agent_numbers.unread >= :fullForOthers AND ${refusedToday} > 0))
   ORDER BY agent_numbers.unread DESC LIMIT ${maxOfKind}`)
 
+// Cross joins begin with the few deliveries. Otherwise the planner begins with all agents.
 const joinAgents = (deliveries: string) =>
-  `JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
-  JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
+  `CROSS JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
+  CROSS JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
 // What a person has put back waits like any other message, until it comes back again.
 const returned = query<{ agentId: string; alias: string; messages: number; since: number; releases: number }>(`
   SELECT agents.id AS agent_id, agents.alias, count(*) AS messages, min(came_back.created_at) AS since,
@@ -281,13 +281,6 @@ export const attention = {
   changes: () => ({}),
 }
 
-// One range of the index for each hour. GROUP BY takes ten times as long.
-const sentPerHour = query<{ at: number; count: number }>(`
-  SELECT hours.value AS at, (
-    SELECT count(*) FROM messages
-    WHERE messages.account_id = :account
-      AND messages.created_at >= hours.value AND messages.created_at < hours.value + ${hour}) AS count
-  FROM json_each(:hours) AS hours`)
 const unread = query<{ unread: number }>(`
   SELECT coalesce(sum(unread), 0) AS unread FROM agent_numbers WHERE account_id = :account`)
 // Counted together in one pass over the agents.
@@ -303,9 +296,6 @@ export const overview = {
   reads: (account: AccountDb) => ({
     /** The agents that were seen last: when, and how many messages are unread, up to 100. */
     presence: (limit: number) => account.all(presence, { limit }),
-    /** How many messages the account sent in each of these hours, given by their first millisecond. */
-    sentPerHour: (hours: number[]): Promise<{ at: number; count: number }[]> =>
-      account.all(sentPerHour, { hours: JSON.stringify(hours) }),
     unread: async () => (await account.one(unread))!.unread,
     agents: async (since: number) => (await account.one(agentCounts, { since }))!,
   }),

@@ -5,8 +5,6 @@ import { ofMessage } from './thread-messages.ts'
 
 /** New messages of a conversation are counted up to here. */
 export const maxNew = 100
-/** Of how many of the newest messages in all the times of answers are taken. */
-const sampled = 2_400
 
 interface New {
   threadId: number
@@ -41,22 +39,6 @@ const news = query<New>(`
     FROM json_each(:threads) AS asked)
   WHERE messages > 0`)
 
-const sentPerDay = query<{ at: number; count: number }>(`
-  SELECT usage.day AS at, usage.messages AS count FROM usage
-  WHERE usage.account_id = :account AND usage.day >= :since AND usage.subject = ''`)
-
-// With `+`, because the planner would rather look at every message of the account, for each hour.
-const answers = query<{ at: number; ms: number }>(`
-  SELECT starts.value AS at, reply.created_at - asked.created_at AS ms
-  FROM json_each(:hours) AS starts CROSS JOIN messages AS reply CROSS JOIN messages AS asked
-  WHERE reply.seq IN (
-      SELECT newest.seq FROM messages AS newest
-      WHERE newest.account_id = :account AND newest.created_at >= starts.value
-        AND newest.created_at < starts.value + :length
-      ORDER BY newest.created_at DESC LIMIT :limit)
-    AND +reply.account_id = :account AND reply.reply_to_message_id IS NOT NULL
-    AND asked.account_id = :account AND asked.id = reply.reply_to_message_id`)
-
 const refused = query<{ at: number; count: number }>(`
   SELECT hour AS at, sum(n) AS count FROM guardrail_counts
   WHERE account_id = :account AND hour >= :since AND action = 'blocked' GROUP BY hour`)
@@ -74,15 +56,6 @@ export const figures = {
     /** What was said in each of these threads after a message and since a time, counted up to `maxNew`. */
     news: (threads: readonly { thread: number; after: number; since: number }[]): Promise<New[]> =>
       account.all(news, { threads: JSON.stringify(threads) }),
-    /** How many messages the account sent on each day in UTC that begins at `since` or later. */
-    sentPerDay: (since: number) => account.all(sentPerDay, { since }),
-    /** The times between messages and their answers, of a sample of each period. `starts` are their first milliseconds. */
-    answers: (starts: readonly number[], length: number): Promise<{ at: number; ms: number }[]> =>
-      account.all(answers, {
-        hours: JSON.stringify(starts),
-        length,
-        limit: Math.ceil(sampled / starts.length),
-      }),
     /** How many messages guardrails refused in each hour. */
     refused: (since: number) => account.all(refused, { since }),
     /** How many messages could not be checked or delivered in each hour. */

@@ -147,7 +147,7 @@ function queriesOf(end: string, isHidden = 'false') {
       JOIN task_events ON task_events.account_id = artifacts.account_id AND task_events.task_id = artifacts.task_id
         AND task_events.n = artifacts.n
       LEFT JOIN messages ON messages.account_id = task_events.sender_account_id AND messages.id = task_events.message_id
-      WHERE ${end} AND tasks.id = :task AND +artifacts.artifact_id = :artifact
+      WHERE ${end} AND tasks.id = :task AND artifacts.artifact_id = :artifact
       ORDER BY artifacts.n DESC LIMIT ${maxEndChunks}`),
   }
 }

@@ -20,7 +20,7 @@ interface Sent extends Between {
 const sent = query<{ source: string; targets: string }>(`
   SELECT source, json_group_array(json_array(target, messages, last_at)) AS targets FROM (
     SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM edges
-    WHERE account_id = :account AND period_ms = :period AND at >= :since
+    WHERE account_id = :account AND period_ms = :period AND source > '' AND at >= :since
     GROUP BY source, target)
   GROUP BY source`)
 const parked = query<Between & { messages: number }>(`
@@ -39,10 +39,12 @@ const refused = query<Between & { messages: number }>(`
     WHERE account_id = :account ORDER BY id DESC LIMIT ${maxFailures})
   WHERE action IN ('blocked', 'failed') AND created_at >= :since
   GROUP BY sender_alias, recipient`)
-const ends = query<{ id: string; name: string; lastSeenAt: number | null }>(`
-  SELECT id, '#' || name AS name, NULL AS last_seen_at FROM channels WHERE account_id = :account AND deleted_at IS NULL
+const ends = query<{ list: string }>(`
+  SELECT json_group_array(json_array(id, '#' || name, NULL)) AS list FROM channels
+  WHERE account_id = :account AND deleted_at IS NULL
   UNION ALL
-  SELECT id, '@' || alias, last_seen_at FROM agents WHERE account_id = :account AND deleted_at IS NULL`)
+  SELECT json_group_array(json_array(id, '@' || alias, last_seen_at)) FROM agents
+  WHERE account_id = :account AND deleted_at IS NULL`)
 // A group of one says nothing about its agent.
 const smallestFirst = `count(*) = 1, count(*), 1`
 const groups = {
@@ -62,13 +64,17 @@ const threads = query<{ key: string; id: number; lastAt: number }>(`
   SELECT threads.key, threads.id, threads.last_at FROM json_each(:keys) AS asked CROSS JOIN threads
   WHERE threads.account_id = :account AND threads.kind = iif(instr(asked.value, ' ') = 0, 'channel', 'pair')
     AND threads.key = asked.value AND threads.last_seq > 0`)
+const totals = query<{ at: number; count: number; answers: number; answerMs: number }>(`
+  SELECT at, messages AS count, answers, answer_ms FROM edges
+  WHERE account_id = :account AND period_ms = :period AND source = '' AND target = '' AND at >= :since ORDER BY at`)
+// With `+`, because the planner would read the counts of all accounts since that time.
 const answers = query<{ at: number; name: string; n: number; ms: number }>(`
   SELECT edges.at, coalesce('@' || agents.alias, '#' || channels.name, edges.target) AS name, edges.answers AS n,
     edges.answer_ms AS ms
   FROM edges
   LEFT JOIN agents ON agents.account_id = edges.account_id AND agents.id = edges.target AND agents.deleted_at IS NULL
   LEFT JOIN channels ON channels.account_id = edges.account_id AND channels.id = edges.target
-  WHERE edges.account_id = :account AND edges.period_ms = ${day} AND edges.source = :agent AND edges.at >= :since
+  WHERE edges.account_id = :account AND edges.period_ms = ${day} AND edges.source = :agent AND +edges.at >= :since
     AND edges.answers > 0`)
 
 export const traffic = {
@@ -79,12 +85,21 @@ export const traffic = {
         (JSON.parse(targets) as [string, number, number][])
           .map(([target, messages, lastAt]) => ({ source, target, messages, lastAt }))
       ),
+    /** What the account sent in each hour or day that begins at `since` or later, and its answers within the account. */
+    totals: (period: number, since: number) => account.all(totals, { period, since }),
     /** What was set aside at agents of the account since then. */
     parked: (since: number) => account.all(parked, { since }),
     /** What guardrails of the account refused, or could not check. Ends are names here: `@alias`, `#name`. */
     refused: (since: number) => account.all(refused, { since }),
     /** Live channels, `#name`, and agents, `@alias`. */
-    ends: () => account.all(ends),
+    ends: async (): Promise<{ id: string; name: string; lastSeenAt: number | null }[]> =>
+      (await account.all(ends)).flatMap(({ list }) =>
+        (JSON.parse(list) as [string, string, number | null][]).map(([id, name, lastSeenAt]) => ({
+          id,
+          name,
+          lastSeenAt,
+        }))
+      ),
     /** The channels or skills of the account, the smallest first; `agents` is JSON of the ids of their agents. */
     groups: (by: keyof typeof groups) => account.all(groups[by]),
     /** Conversations by their keys: the id of a channel, or the two ids of a pair. */

@@ -57,6 +57,16 @@ const nextMessages = crossAccountQuery<{ upTo: number | null }>(
   'newest message of a batch',
   `SELECT max(seq) AS up_to FROM (SELECT seq FROM messages WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit)`,
 )
+// The texts are read again at once, from memory.
+const nextTexts = crossAccountQuery<{ upTo: number | null }>(
+  'newest message of a batch',
+  `SELECT max(seq) AS up_to FROM (
+    SELECT seq, sum(chars) OVER (ORDER BY seq) - chars AS chars_before FROM (
+      SELECT seq, length(body) AS chars FROM messages WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit))
+  WHERE chars_before < :chars`,
+)
+/** Few enough messages to take their texts together, however long these are. */
+const fewTexts = 25
 const nextEvents = query<{ upTo: number | null }>(
   `SELECT max(seq) AS up_to FROM (SELECT seq FROM log WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit)`,
 )
@@ -95,6 +105,11 @@ export const pulses = (db: Db) => ({
   /** The number of the last of the next `limit` messages after one, or `end` if there are none. */
   nextMessages: async (after: number, end: number, limit: number): Promise<number> =>
     end - after <= limit ? end : (await db.one(nextMessages, { after, end, limit }))?.upTo ?? end,
+  /** The same of messages with about `chars` characters in all. */
+  nextTexts: async (after: number, end: number, { limit, chars }: { limit: number; chars: number }): Promise<number> =>
+    end - after <= Math.min(limit, fewTexts)
+      ? end
+      : (await db.one(nextTexts, { after, end, limit, chars }))?.upTo ?? end,
   /** The same of the other rows of the log. */
   nextEvents: async (after: number, end: number, limit: number): Promise<number> =>
     end - after <= limit ? end : (await db.one(nextEvents, { after, end, limit }))?.upTo ?? end,

@@ -7,21 +7,26 @@ import { inBatch, places } from './conversations.ts'
 export const trafficKeptMs = { [hour]: day + hour, [day]: 8 * day }
 const periods = Object.entries(trafficKeptMs).map(([ms, kept]) => `SELECT ${ms} AS ms, ${kept} AS kept`)
 
-/** The statement that counts messages. `chosen` is a condition on `messages AS m`. Counts that would be too old are left out. */
+/**
+ * The statement that counts messages, for each pair and, with empty ends, all that an account sent. `chosen` is a
+ * condition on `messages AS m`. Counts that would be too old are left out.
+ */
 export const counting = (name: string, chosen: string) =>
   crossAccountStatement(
     name,
     `
     INSERT INTO edges (account_id, period_ms, at, source, target, messages, answers, answer_ms, last_at)
     SELECT place.account_id, period.ms, place.created_at - place.created_at % period.ms AS start,
-      place.source, place.target, count(*), count(asked.seq),
+      iif(sum.of_all, '', place.source) AS source, iif(sum.of_all, '', place.target) AS target, count(*),
+      count(asked.seq),
       coalesce(sum(max(0, place.created_at - asked.created_at)), 0), max(place.created_at)
     FROM (${places(chosen)}) AS place CROSS JOIN (${periods.join(' UNION ALL ')}) AS period
+    CROSS JOIN (SELECT 0 AS of_all UNION ALL SELECT 1) AS sum
     LEFT JOIN messages AS asked ON asked.account_id = place.home AND asked.id = place.reply_to
-    WHERE place.type <> 'system' AND place.created_at > (
+    WHERE place.type <> 'system' AND (NOT sum.of_all OR place.account_id = place.home) AND place.created_at > (
       SELECT newest.created_at FROM messages AS newest
       WHERE newest.seq = (SELECT max(last.seq) FROM messages AS last)) - period.kept
-    GROUP BY place.account_id, period.ms, start, place.source, place.target
+    GROUP BY place.account_id, period.ms, start, 4, 5
     ON CONFLICT (account_id, period_ms, source, target, at) DO UPDATE SET
       messages = edges.messages + excluded.messages, answers = edges.answers + excluded.answers,
       answer_ms = edges.answer_ms + excluded.answer_ms, last_at = max(edges.last_at, excluded.last_at)`,

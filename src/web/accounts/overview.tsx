@@ -198,19 +198,22 @@ function RecentActivity({ rows, names, now }: { rows: ListedActivity[]; names: N
 }
 
 async function loadFigures(account: AccountStore) {
-  const { activity, overview, verdicts } = account.read
+  const { activity, traffic, overview, verdicts } = account.read
   const now = account.deps.now()
   // The current hour and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
-  const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [{ total, seen }, unread, bars, recent, used, guarded] = await Promise.all([
+  const [{ total, seen }, unread, sent, recent, used, guarded] = await Promise.all([
     overview.agents(now - day),
     overview.unread(),
-    overview.sentPerHour(hours),
+    traffic.totals(hour, first),
     // Readings are in the log, and would leave no room for what changed.
     activity.list({ limit: recentActivityRows, isChange: true }),
     account.read.usage.of(startOfDay(now), null),
     verdicts.countsByGuardrail(first),
   ])
+  const bars = Array.from({ length: 24 }, (_, index) => {
+    const at = first + index * hour
+    return { at, count: sent.find((total) => total.at === at)?.count ?? 0 }
+  })
   return { agents: total, seen, unread, bars, recent, used, guarded }
 }

@@ -14,6 +14,8 @@ import { PresenceNow } from './agent.tsx'
 import { newAgentPages } from './new-agent.tsx'
 
 const shownSkills = 3
+/** All agents are counted up to here: this number stands for itself or more. */
+const maxCounted = 1_000
 
 /** Registers the list of agents, the page of each, and the form for a new one. */
 export function agentPages(pages: AccountPages): void {
@@ -66,7 +68,7 @@ async function list({ account, frame, path, query, may }: Visit) {
   const { agents, agentSettings } = account.read
   const [found, all] = await Promise.all([
     agentSettings.list({ ...place, limit: pageSize + 1 }),
-    agents.total(),
+    agents.counted(maxCounted),
   ])
   const rows = found.slice(0, pageSize)
   const total = search === '' ? all : rows[0]?.total ?? 0
@@ -156,7 +158,9 @@ async function list({ account, frame, path, query, may }: Visit) {
       {(place.after !== undefined || found.length > pageSize) && (
         <Pagination
           label='Pages of agents'
-          where={`${total.toLocaleString('en')} agents and people`}
+          where={`${total.toLocaleString('en')}${
+            search === '' && total >= maxCounted ? ' or more' : ''
+          } agents and people`}
           previous={place.after && listHref(here, { search, order })}
           next={found.length > pageSize ? listHref(here, { search, order, after: rows.at(-1)! }) : undefined}
           titles={['First', 'Next']}

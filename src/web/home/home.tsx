@@ -4,7 +4,7 @@
 import { findClaimOffer } from '../../grid/accounts/claim.ts'
 import { heldMessages } from '../../grid/approvals/held.ts'
 import { attentionOf, type Condition } from '../../grid/attention.ts'
-import { figuresOf, maxNew, medianOf, type News, newsOf, type Period } from '../../grid/conversations/news.ts'
+import { figuresOf, maxNew, type News, newsOf, type Period } from '../../grid/conversations/news.ts'
 import { NeedCard } from '../../html/attention.tsx'
 import { Card, Disclosure, useZone } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
@@ -142,9 +142,12 @@ function newsInWords({ messages, failed }: News): string {
 function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; unit: 'hour' | 'day' }) {
   const home = visit.path('home')
   const zone = useZone()
-  const sum = (of: 'sent' | 'refused' | 'failed') => periods.reduce((sum, period) => sum + period[of], 0)
+  const sum = (of: 'sent' | 'answers' | 'answerMs' | 'refused' | 'failed') =>
+    periods.reduce((sum, period) => sum + period[of], 0)
   const [sent, refused, failed] = [sum('sent'), sum('refused'), sum('failed')]
-  const answer = medianOf(periods.flatMap(({ answerMs }) => answerMs ?? []))
+  const timeOf = ({ answers, answerMs }: Pick<Period, 'answers' | 'answerMs'>, none: string) =>
+    answers === 0 ? none : durationInWords(answerMs / answers)
+  const answered = { answers: sum('answers'), answerMs: sum('answerMs') }
   const span = unit === 'hour' ? 'in the last 24 hours' : 'in the last 7 days'
   const per = `one bar for each ${unit}`
   const shown = (n: number) => n.toLocaleString('en')
@@ -168,12 +171,10 @@ function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; un
         />
         <Plot
           title='Answer time'
-          value={answer === null ? 'no answers' : durationInWords(answer)}
-          label={`Answers took ${
-            answer === null ? 'no time: there were none' : durationInWords(answer)
-          } ${span}, ${per}`}
+          value={timeOf(answered, 'no answers')}
+          label={`Answers took ${timeOf(answered, 'no time: there were none')} ${span}, ${per}`}
           colours={['info']}
-          bars={periods.map(({ answerMs }) => [answerMs ?? 0])}
+          bars={periods.map(({ answers, answerMs }) => [answerMs / Math.max(1, answers)])}
         />
         <Plot
           title='Refused or failed'
@@ -187,10 +188,10 @@ function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; un
         <PlotTable
           caption={`Figures ${span}`}
           head={[unit === 'hour' ? `Hour (${zone})` : 'Day (UTC)', 'Messages', 'Answer time', 'Refused', 'Failed']}
-          rows={periods.map(({ at, sent, answerMs, refused, failed }) => [
+          rows={periods.map(({ at, sent, refused, failed, ...answered }) => [
             unit === 'hour' ? clockAt(zone, at).toISOString().slice(11, 16) : new Date(at).toISOString().slice(0, 10),
             shown(sent),
-            answerMs === null ? '–' : durationInWords(answerMs),
+            timeOf(answered, '–'),
             shown(refused),
             shown(failed),
           ])}

@@ -144,7 +144,7 @@ async function namesFor({ account, path }: Visit, text: string): Promise<FoundNa
   if (search === '') return []
   const { agentSettings, channels, skills } = account.read
   const [foundAgents, foundChannels, foundSkills] = await Promise.all([
-    agentSettings.list({ search, order: 'alias', limit: maxNames }),
+    agentSettings.named(search, maxNames),
     channels.search(search, maxNames, 0),
     skills.search(search, maxNames, 0),
   ])

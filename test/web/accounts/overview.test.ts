@@ -29,6 +29,7 @@ test('messages of the last 24 hours are counted per hour, without older ones and
   grid.clock.now += hour / 2
   await send('three')
   grid.clock.now += hour
+  await followLog(grid.store)
 
   const { html, text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
 
