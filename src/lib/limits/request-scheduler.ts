@@ -8,6 +8,7 @@
  */
 import process from 'node:process'
 import { setImmediate, setTimeout } from 'node:timers'
+import { FairQueue } from './fair-queue.ts'
 
 /** For how long an iteration serves requests. Requests that write in one of them share a commit, so it is not shorter. */
 const iterationMs = 8
@@ -21,8 +22,8 @@ interface WaitingRequest {
 
 export class RequestScheduler {
   readonly #now: () => number
-  /** What waits, by caller, in the order in which the callers are served. */
-  readonly #waiting = new Map<string, WaitingRequest[]>()
+  /** By caller. */
+  readonly #waiting = new FairQueue<WaitingRequest>()
   /** Until when this iteration serves requests. Undefined: it has served none yet. */
   #until: number | undefined
   #hasAccepted = false
@@ -32,7 +33,7 @@ export class RequestScheduler {
   }
 
   get callers(): number {
-    return this.#waiting.size
+    return this.#waiting.keys
   }
 
   accepted(): void {
@@ -50,10 +51,8 @@ export class RequestScheduler {
       nextIteration(() => void this.#serveWaiting())
     }
     if (this.#waiting.size === 0 && since < this.#until) return 0
-    let queue = this.#waiting.get(caller)
-    if (!queue) this.#waiting.set(caller, queue = [])
-    if (queue.length >= maxWaiting) return Infinity
-    return new Promise((start) => queue.push({ since, start }))
+    if (this.#waiting.count(caller) >= maxWaiting) return Infinity
+    return new Promise((start) => this.#waiting.add(caller, { since, start }))
   }
 
   /** Runs once per iteration, after its new requests have been read. */
@@ -61,15 +60,11 @@ export class RequestScheduler {
     // More connections may wait behind one that was accepted, so only one request is served before the next of them.
     this.#until = this.#now() + (this.#hasAccepted ? 0 : iterationMs)
     this.#hasAccepted = false
-    for (const [caller, queue] of this.#waiting) {
-      this.#waiting.delete(caller)
-      const { since, start } = queue.shift()!
-      // Behind all other callers.
-      if (queue.length > 0) this.#waiting.set(caller, queue)
+    for (let next = this.#waiting.next(); next; next = this.#now() < this.#until ? this.#waiting.next() : undefined) {
+      const [, { since, start }] = next
       start(this.#now() - since)
       // Comes after all that the request does without waiting for something outside of the process.
       await new Promise<void>((resolve) => process.nextTick(resolve))
-      if (this.#now() >= this.#until) break
     }
     if (this.#waiting.size > 0) nextIteration(() => void this.#serveWaiting())
     else this.#until = undefined
