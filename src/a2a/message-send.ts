@@ -50,7 +50,7 @@ export async function messageStream(call: MethodCall): Promise<EventStream> {
   const { account, connection, check } = call
   const { id, contextId, home } = sent.task
   const { historyLength } = send.request.configuration
-  const watch = { home, historyLength, holdMs: waitMsOf(call), isOfSend: true, caller: connection, check, heartbeatMs }
+  const watch = { home, historyLength, replyMs: waitMsOf(call), isOfSend: true, caller: connection, check, heartbeatMs }
   const news = watchTask(account, id, watch)
   // Read at once, so that the stream begins with the task as it was sent.
   const first = (await news.next()).value

@@ -81,7 +81,7 @@ async function* listenWhile(lock: Lock, waiter: Waiter): AsyncGenerator<MessageS
   const turn = new AbortController()
   const signal = AbortSignal.any([waiter.signal, turn.signal])
   const check = setInterval(() => {
-    if (!isAlive(process) || !isNewest(waiter) || !lock.isHeld()) turn.abort()
+    if (!isAlive(process) || !isNewest(waiter) || !lock.isOurs()) turn.abort()
   }, checkEveryMs)
   const log = (message: string) => logLine(agent, `${client}: ${message}`)
   const signals = new WakeSignals(grid, { attended: client, signal, log })

@@ -11,7 +11,7 @@ interface LockHolder extends ProcessMark {
 
 export interface Lock {
   /** Whether it still does: the file may have been removed. */
-  isHeld(): boolean
+  isOurs(): boolean
   /** Give it up. Does nothing if this process no longer holds it. */
   release(): void
 }
@@ -29,8 +29,8 @@ export function takeLock(path: string, about: Record<string, unknown> = {}): Loc
   if (!create(path, text)) {
     if (!removeStale(path) || !create(path, text)) return undefined
   }
-  const isHeld = () => read(path) === text
-  return { isHeld, release: () => isHeld() && remove(path) }
+  const isOurs = () => read(path) === text
+  return { isOurs, release: () => isOurs() && remove(path) }
 }
 
 export function lockHolder(path: string): LockHolder | undefined {

@@ -164,7 +164,7 @@ async function tryOut(store: Store, id: string, flow: Flow, search: string): Pro
  * Keep a sign-in with the provider `id` for a click of its user. Resolves to a token for the form, and the text that the
  * browser must keep.
  */
-export async function holdSignIn(
+export async function keepSignIn(
   store: Store,
   id: string,
   { next, userId, proof }: SignedIn,
@@ -174,7 +174,7 @@ export async function holdSignIn(
 }
 
 /**
- * The sign-in that `holdSignIn` keeps. It works once, while the provider signs people in. Fails with `link_expired` or
+ * The sign-in that `keepSignIn` keeps. It works once, while the provider signs people in. Fails with `link_expired` or
  * `not_found`.
  */
 export async function takeSignIn(

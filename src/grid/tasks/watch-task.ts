@@ -32,7 +32,7 @@ interface TaskWatch extends TaskListener, TaskScope {
   /** The stream is the answer of a send. It also ends when the task waits for its client. */
   isOfSend?: boolean
   /** For so long a plain reply of the recipient comes instead of the task, if the task is of mode `message`. */
-  holdMs?: number
+  replyMs?: number
   heartbeatMs: number
 }
 
@@ -133,12 +133,12 @@ async function* firstOf(
   row: TaskRow,
   watch: TaskWatch,
 ): AsyncGenerator<TaskNews, { generation: number; state: TaskState }> {
-  const { historyLength, holdMs, home } = watch
+  const { historyLength, replyMs, home } = watch
   let now = row
   const release = yield* takeRoom(account, row.bytes)
   try {
     const [task] = await shownTasks(clientOf(account, home), [row], { historyLength, withArtifacts: true })
-    if (holdMs !== undefined && row.mode === 'message') now = yield* held(account, row, holdMs, watch)
+    if (replyMs !== undefined && row.mode === 'message') now = yield* untilReply(account, row, replyMs, watch)
     if (now === row || now.mode !== 'message') {
       const { generation, status: { state } } = task
       yield { first: task }
@@ -149,22 +149,22 @@ async function* firstOf(
     release()
   }
   // The plain reply has come, and is the answer.
-  return yield* firstOf(account, now, { ...watch, holdMs: undefined })
+  return yield* firstOf(account, now, { ...watch, replyMs: undefined })
 }
 
 /**
  * Heartbeats until the recipient of a task of mode `message` has said something, at most for `ms`. Returns the task as it
  * is then; if it is open, its client gets the task from now on.
  */
-async function* held(
+async function* untilReply(
   account: AccountStore,
   row: TaskRow,
   ms: number,
   watch: TaskWatch,
 ): AsyncGenerator<'heartbeat', TaskRow> {
   yield 'heartbeat'
-  const isHeld = ({ mode, expiresAt }: TaskRow) => mode === 'message' && expiresAt !== null
-  if (ms > 0) yield* whileIts(isHeld, account, row, { ...watch, ms })
+  const isSilent = ({ mode, expiresAt }: TaskRow) => mode === 'message' && expiresAt !== null
+  if (ms > 0) yield* whileIts(isSilent, account, row, { ...watch, ms })
   const { caller, home } = watch
   if (caller?.signal.aborted) return row
   await showIfOpen(account, row.id, home)

@@ -8,7 +8,7 @@ import {
   finishSso,
   gridProviderId,
   gridProviderName,
-  holdSignIn,
+  keepSignIn,
   providerOfAccount,
   providerOfEmail,
   ssoFlowMs,
@@ -79,14 +79,14 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
     const { next, userId, proof } = finished
     const current = visitor?.user ?? await sessions.halfVisitor(request)
     if (current && current.id !== userId) {
-      const held = await holdSignIn(store, id, finished)
+      const waiting = await keepSignIn(store, id, finished)
       const page = await replacePage(visit, {
         id,
-        token: held.token,
+        token: waiting.token,
         current,
         next: (await store.global.users.byId(userId))!,
       })
-      return withCookie(page, cookieFor(held.kept))
+      return withCookie(page, cookieFor(waiting.kept))
     }
     return { redirectTo: localPath(next), cookie: await sessions.begin(request, userId, address, proof) }
   })
