@@ -88,7 +88,7 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
     vi.useRealTimers()
 
     expect(locks).toHaveLength(1)
-    expect(locks[0].isHeld()).toBe(true)
+    expect(locks[0].isOurs()).toBe(true)
     expect(existsSync(`${path}.takeover`)).toBe(false)
   },
 )

@@ -55,7 +55,7 @@ export const isNotTakenElsewhere = `NOT EXISTS (
       AND taken.moved_to IS NULL)`
 
 /** The condition that an account has or reserves the alias, which is SQL. */
-export function hasLiveHolder(alias: string): string {
+export function isTaken(alias: string): string {
   return `EXISTS (SELECT 1 FROM agents AS holder WHERE holder.alias = ${alias} AND holder.moved_to IS NULL)`
 }
 

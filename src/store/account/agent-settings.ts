@@ -11,7 +11,7 @@ import {
   updatedToken,
 } from '../sql.ts'
 import { inboxOf, unreadOf } from './inbox-message.ts'
-import { agentColumns, agentSearch, hasLiveHolder, skillsAsJson } from './agent-columns.ts'
+import { agentColumns, agentSearch, isTaken, skillsAsJson } from './agent-columns.ts'
 import type { Agent, CallersWait, TokenColumns } from './agents.ts'
 
 type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
@@ -148,7 +148,7 @@ const confirmAccess = crossAccountStatement(
   'confirmation of an alias',
   `
   UPDATE agent_access SET pending = 0
-  WHERE account_id = :account AND agent_id = :id AND alias = :alias AND ${hasLiveHolder(':alias')}
+  WHERE account_id = :account AND agent_id = :id AND alias = :alias AND ${isTaken(':alias')}
   RETURNING alias`,
 )
 const removeAccess = statement(`

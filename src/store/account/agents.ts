@@ -12,7 +12,7 @@ import {
   traffic,
 } from '../sql.ts'
 import { addAgent, deleteAgents } from './agent-rows.ts'
-import { agentColumns, foundAgentColumns, hasLiveHolder, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
+import { agentColumns, foundAgentColumns, isNotTakenElsewhere, isTaken, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
 import { isWaitingForAnswer } from './leases.ts'
 
@@ -127,7 +127,7 @@ const addAccess = crossAccountStatement(
   'new aliases of an access list',
   `
   INSERT INTO agent_access (account_id, agent_id, alias, pending)
-  SELECT agents.account_id, agents.id, value, NOT ${hasLiveHolder('value')}
+  SELECT agents.account_id, agents.id, value, NOT ${isTaken('value')}
   FROM agents JOIN json_each(:aliases) ON true
   WHERE agents.account_id = :account AND agents.id = :id
   ON CONFLICT DO NOTHING`,
