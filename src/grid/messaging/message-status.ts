@@ -80,18 +80,19 @@ const maxGuardrails = 100
 /** Who read a message of the caller, and what happened to it. Of other accounts only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
-  const message = await account.read.messages.sent(messageId, sender.agentId)
-  if (!message) throw new GridError('message_not_found', 'You have sent no message with this id.')
-
-  const [recipients, held] = await Promise.all([
+  const [message, recipients, held, further, verdicts] = await Promise.all([
+    account.read.messages.sent(messageId, sender.agentId),
     account.read.messageStatus.of(messageId),
     account.read.held.ofMessage(messageId),
+    furtherEvents(account, sender.agentId, messageId),
+    account.read.verdicts.ofMessage(messageId, maxGuardrails),
   ])
+  if (!message) throw new GridError('message_not_found', 'You have sent no message with this id.')
   const isRemote = recipients.some(({ type, isOwn }) => type === 'a2a' && isOwn)
   const remote = isRemote ? await remoteEvents(account, messageId) : new Map<string, RemoteEvent[]>()
   const ofRecipients = recipients.flatMap((recipient) => eventsOf(recipient, remote.get(recipient.agentId)))
   const ofHolds = held.flatMap((hold) => holdEvents(hold, message.recipient.replace('@', '')))
-  const events = [...ofHolds, ...ofRecipients, ...await furtherEvents(account, sender.agentId, messageId)]
+  const events = [...ofHolds, ...ofRecipients, ...further]
     // Events of the same millisecond are in their natural order.
     .sort((a, b) => a.at - b.at || order.indexOf(a.event) - order.indexOf(b.event))
   return {
@@ -104,7 +105,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
     delivery: deliveryOfHeld(held, recipients) ?? deliveryOf(recipients),
     timeline: events.slice(-maxTimeline),
     leftOut: Math.max(0, events.length - maxTimeline),
-    guardrails: (await account.read.verdicts.ofMessage(messageId, maxGuardrails)).map((verdict) => ({
+    guardrails: verdicts.map((verdict) => ({
       action: verdict.action,
       kinds: JSON.parse(verdict.kinds),
       ...(verdict.isOwn === 1 && { name: verdict.guardrail, agents: JSON.parse(verdict.agents) }),
@@ -173,8 +174,10 @@ function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): Timel
 
 async function furtherEvents(account: AccountStore, agentId: string, messageId: string): Promise<TimelineEntry[]> {
   const { messageStatus } = account.read
-  const released = await messageStatus.released(messageId, maxTimeline)
-  const replies = await messageStatus.replies(messageId, agentId, maxTimeline)
+  const [released, replies] = await Promise.all([
+    messageStatus.released(messageId, maxTimeline),
+    messageStatus.replies(messageId, agentId, maxTimeline),
+  ])
   return [
     ...released.flatMap(({ alias, leasedAt, releasedAt }): TimelineEntry[] => [
       { alias, event: 'leased', at: leasedAt },

@@ -26,9 +26,15 @@ export function answerPart(
 }
 
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
-  return to.trim().startsWith('#')
-    ? await channel(account, sender, normaliseChannelName(to))
-    : await agent(account, sender, normaliseAlias(to))
+  const label = labelOf(to)
+  return label.startsWith('#')
+    ? await channel(account, sender, label.slice(1))
+    : await agent(account, sender, label.slice(1))
+}
+
+/** The recipient as the receipt names it: `@alias` or `#channel`. */
+export function labelOf(to: string): string {
+  return to.trim().startsWith('#') ? `#${normaliseChannelName(to)}` : `@${normaliseAlias(to)}`
 }
 
 export function isSelf(sender: Sender, to: string): boolean {

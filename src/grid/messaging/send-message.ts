@@ -29,10 +29,10 @@ import {
 } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { quotaPart, quotasOf, refuseBeyondQuotas, spentTokenPart, trialPart } from './quota.ts'
-import { answerPart, resolve } from './resolve.ts'
+import { answerPart, labelOf, resolve } from './resolve.ts'
 import { findRepeat, keyLifetimeMs, keyOf, presenceAt, requestOf, withPresence } from './sent-message.ts'
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
-import { hopsOf, turnPart } from './turns.ts'
+import { hopsOf, readTurns, turnPart } from './turns.ts'
 import { uploadsPart, withUploads } from './uploads.ts'
 
 /** What a message says about who wrote it: the caller, not the sending agent. A key or an OAuth client is a program. */
@@ -62,15 +62,27 @@ export async function sendMessage(
   input: SendInput,
 ): Promise<SentMessage> {
   let draft = draftOf(input)
-  const repeat = await findRepeat(account, sender, draft)
+  // What is read begins together, so that a remote database is asked once. It is awaited in the order of the refusals.
+  const reading = together({
+    repeat: findRepeat(account, sender, draft),
+    acks: input.acks && requireHeld(account, input.acks),
+    recipient: resolve(account, sender, input.to),
+    repliedTo: messageRepliedTo(account, sender, input.replyToMessageId),
+    // The conversation of a reply is that of the message, unless it is named.
+    turns: account.actor.type === 'agent' && input.replyToMessageId === undefined
+      ? readTurns(account, sender, labelOf(input.to), input.a2a?.contextId ?? input.conversationId)
+      : undefined,
+  })
+  const repeat = await reading.repeat
   if (repeat) return await repeated(account, repeat.sent, input.acks)
   account.requireSpace()
-  if (input.acks) await requireHeld(account, input.acks)
+  await reading.acks
 
-  let recipient = await resolve(account, sender, input.to)
+  let recipient = await reading.recipient
   const a2a = await withUploads(account, sender, draft.input.a2a)
   if (a2a !== draft.input.a2a) draft = { ...draft, input: { ...draft.input, a2a } }
-  const { composed, repliedTo } = await compose(account, sender, draft, recipient.label)
+  const repliedTo = await reading.repliedTo
+  const composed = compose(account, sender, draft, recipient.label, repliedTo)
   let reviewed = await review({ account, sender, recipient, message: composed, draft })
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const step = input.task ?? await answeredTask(account, sender, recipient, repliedTo)
@@ -78,7 +90,7 @@ export async function sendMessage(
     const parts: SendPart[] = [
       quotaPart(account, recipient, message),
       ...message.held ? [] : [{ statements: recipient.deliver(message) }, answerPart(account, recipient, message)],
-      await turnPart(account, sender, recipient, message),
+      await turnPart(account, sender, recipient, message, attempt === 1 ? reading.turns : undefined),
       trialPart(account, sender, message),
       ...recipient.spendsToken ? [spentTokenPart(account, recipient, message)] : [],
       ...message.largeParts === null ? [] : [{ statements: [account.change.parts.add(message)] }],
@@ -109,6 +121,12 @@ export async function sendMessage(
   })
 }
 
+/** The same promises. One that fails is no unhandled rejection, also if an earlier one fails before it is awaited. */
+function together<Reads extends Record<string, Promise<unknown> | undefined>>(reads: Reads): Reads {
+  for (const read of Object.values(reads)) read?.catch(() => {})
+  return reads
+}
+
 /** A send that was made already under its key. What it acks is acked now, unless that was done with it. */
 async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePart): Promise<SentMessage> {
   if (acks) await ackAgain(account, acks)
@@ -117,6 +135,10 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
 
 /** What is sent, as it is checked, hashed and stored: without invisible characters. */
 function draftOf(input: SendInput): Draft {
+  const { conversationId } = input
+  if (conversationId !== undefined && withoutInvisible(wellFormed(conversationId) ?? '') !== conversationId) {
+    throw new GridError('invalid_input', 'The conversation id has characters that are not visible, or no Unicode.')
+  }
   const { text, isCleaned } = checkText(input.text, input.a2a ? Infinity : maxTextBytes)
   const given = input.a2a ?? givenDetails(input)
   const a2a = given && cleanedDetails(given)
@@ -142,18 +164,15 @@ function cleanedDetails(given: A2aDetails): A2aDetails {
   return parts === details.parts && choices === details.choices ? details : { ...details, parts, choices }
 }
 
-/** The message of a send, ready to be reviewed and committed. Fails with `invalid_input` or `message_not_found`. */
-async function compose(
+/** The message of a send, ready to be reviewed and committed. */
+function compose(
   account: AccountStore,
   sender: Sender,
   { input, key, sanitized }: Draft,
   recipient: string,
-): Promise<{ composed: NewMessage; repliedTo: RepliedTo | undefined }> {
+  repliedTo: RepliedTo | undefined,
+): NewMessage {
   const { conversationId } = input
-  if (conversationId !== undefined && withoutInvisible(wellFormed(conversationId) ?? '') !== conversationId) {
-    throw new GridError('invalid_input', 'The conversation id has characters that are not visible, or no Unicode.')
-  }
-  const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
   const { actor, trace: { spans } } = account
   if (repliedTo) spans?.follow(repliedTo)
   const type = messageTypes[actor.type]
@@ -161,7 +180,7 @@ async function compose(
   const id = newId()
   const { body, details } = asStored(input.text, input.a2a)
   const split = details && splitDetails(id, { ...details })
-  const composed = {
+  return {
     id,
     from: sender.agentId,
     type,
@@ -186,7 +205,6 @@ async function compose(
     traceparent: spans?.traceparent ?? null,
     at,
   }
-  return { composed, repliedTo }
 }
 
 function inTask<Message extends NewMessage>(message: Message, step: TaskStep | undefined): Message {

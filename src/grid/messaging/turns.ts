@@ -21,12 +21,26 @@ import type { A2aDetails, Recipient, Sender, SendPart } from './outgoing-message
 
 const maxNamed = 8
 
+/**
+ * What `turnPart` reads of a message that replies to none, before it is known whether its recipient exists. `label` is the
+ * recipient as addressed.
+ */
+export async function readTurns(
+  account: AccountStore,
+  { alias }: Sender,
+  label: string,
+  name: string | undefined,
+): Promise<Conversation[]> {
+  return await account.read.turns.of(keyOf(alias, label), name === undefined ? null : keyOfId(name))
+}
+
 /** Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. */
 export async function turnPart(
   account: AccountStore,
   sender: Sender,
   recipient: Pick<Recipient, 'label' | 'inbox'>,
   message: NewMessage,
+  ahead?: Promise<Conversation[]>,
 ): Promise<SendPart> {
   const { id, from, type, isInTaskAlone, conversationId, contextId, replyFrom, replyToMessageId, at } = message
   const { label, inbox } = recipient
@@ -39,13 +53,15 @@ export async function turnPart(
   }
   // What is in a task alone is in no inbox, so it is not answered without being asked for.
   if (type !== 'agent' || isInTaskAlone) return {}
-  await refuseBeyondHops(account, sender, recipient, message)
-
   // An agent of another account could guess the id of a conversation, so it names one only within the account.
   const name = inbox?.home === undefined ? contextId ?? conversationId : null
   const named = name === null ? null : keyOfId(name)
   const answered = replyFrom === null || replyFrom === alias ? null : replyToMessageId
-  const known = await account.read.turns.of(key, named)
+  const [found] = await Promise.all([
+    ahead ?? account.read.turns.of(key, named),
+    refuseBeyondHops(account, sender, recipient, message),
+  ])
+  const known = found.filter((of) => of.key === key || of.key === named)
   const isTurn = (of: Conversation) => of.sender !== alias || (answered !== null && answered !== of.answered)
   const paused = known.find((of) => pauses(of, alias) && isTurn(of))
   if (paused) throw await pausedError(account, label, paused)
