@@ -216,7 +216,8 @@ test('a runner that is stopped gives back what its child had not done, and ends 
   await runner.stop()
 
   expect(grid.stateOf(id)).toBe('unread')
-  expect(isRunning(Number(readFileSync(join(place.folder, 'pid'), 'utf8')))).toBe(false)
+  const child = Number(readFileSync(join(place.folder, 'pid'), 'utf8'))
+  await waitFor('the end of the child', () => !isRunning(child))
   expect(runner.state.leases()).toEqual([])
 })
 
