@@ -167,7 +167,9 @@ onEachDatabase((open) => {
   test('a part has an upload or another content, and the upload of a refused part stays', async () => {
     const upload_id = await uploaded(content)
     for (const other of [{ text: 'See the file.' }, { text: '' }, { raw: 'aGk=' }, { data: { n: 1 } }]) {
-      expect((await send([{ upload_id, ...other }])).code).toBe('invalid_input')
+      const { code, message } = await send([{ upload_id, ...other }])
+      expect(code).toBe('invalid_input')
+      expect(message).toContain(`A part has an upload or \`${Object.keys(other)[0]}\`.`)
     }
     expect((await send([{ upload_id }])).code).toBeUndefined()
   })

@@ -36,9 +36,8 @@ function givenPart(given: Record<string, unknown>, field: string): GivenPart {
     throw invalidInput('A part names one upload, with `upload_id`.', 'parts')
   }
   if (typeof upload_id !== 'string' || !isId(upload_id)) throw noUpload()
-  if ('text' in others) {
-    throw invalidInput('A part has a text or an upload. Give the text as a part of its own.', 'parts')
-  }
+  const other = ['text', 'raw', 'url', 'data'].find((name) => name in others)
+  if (other) throw invalidInput(`A part has an upload or \`${other}\`. Give the other as a part of its own.`, 'parts')
   // As one of its members has to be a content.
   const { mediaType, filename, metadata } = checked(asPart({ text: '', ...others }))
   return {
