@@ -4,7 +4,7 @@
  */
 import { releaseAbandoned } from '../grid/messaging/read-messages.ts'
 import { minute } from '../lib/time.ts'
-import { instanceOf } from '../store/global/backups.ts'
+import { instanceOf, leasesOf } from '../store/global/backups.ts'
 import { tokensByKey } from '../store/global/sealed-tokens.ts'
 import type { Store } from '../store/store.ts'
 
@@ -63,11 +63,11 @@ export class LeaseRecovery {
   /** Record a heartbeat, read those of others, and release the leases that ended. Remote databases only. */
   async heartbeat(): Promise<void> {
     const { global: { instances }, instanceId, keyRing, presences, deps: { now } } = this.#store
-    const [, rows] = await this.#store.write(
+    const [, rows, inFlight] = await this.#store.write(
       instances.heartbeat(instanceId, ++this.#heartbeats, presences.here(), keyRing.ids, now()),
     )
     const known = (rows as unknown as Parameters<typeof instanceOf>[0][]).map(instanceOf)
-    const leases = await instances.leases(now())
+    const leases = leasesOf(inFlight)
     const dead = this.#findDead(leases, known)
     const others = known.filter(({ id }) => id !== instanceId && !dead.has(id))
     presences.areElsewhere(others.map(({ present }) => present))

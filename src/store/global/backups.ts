@@ -1,3 +1,4 @@
+import type { Row } from '@libsql/client'
 import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
 
 /** Keys of the facts: the newest backup, and the newest one that failed. Their values are JSON. */
@@ -100,6 +101,7 @@ const heartbeat = statement(`
   INSERT INTO instances (id, heartbeats, present, ring, created_at) VALUES (:id, :heartbeats, :present, :ring, :at)
   ON CONFLICT (id) DO UPDATE SET heartbeats = excluded.heartbeats, present = excluded.present`)
 const remove = statement(`DELETE FROM instances WHERE id = :id`)
+const leaseColumns = ['account_id', 'agent_id', 'id', 'holder', 'created_at', 'expires_at']
 const inFlight = crossAccountQuery<{
   accountId: string
   agentId: string
@@ -110,10 +112,15 @@ const inFlight = crossAccountQuery<{
 }>(
   'leases in flight',
   `
-  SELECT account_id, agent_id, id, holder, created_at, expires_at FROM leases
+  SELECT ${leaseColumns.join(', ')} FROM leases
   WHERE expires_at IS NULL OR expires_at <= :now
   ORDER BY created_at LIMIT ${maxLeases}`,
 )
+
+/** The leases of the third statement of a heartbeat. */
+export function leasesOf(rows: Row[]) {
+  return inFlight.rows({ columns: leaseColumns, rows })
+}
 
 /** A process, by its row. */
 export function instanceOf({ id, heartbeats, present, ring }: Instance) {
@@ -124,11 +131,12 @@ export const instances = (db: Db) => ({
   all: async () => (await db.all(all)).map(instanceOf),
   /**
    * Record a heartbeat: a number that rises. `present` is JSON of who is at agents through the process. The rows of the
-   * second statement are those of all processes, for `instanceOf`.
+   * second statement are those of all processes, for `instanceOf`; those of the third are what `leases` finds, for `leasesOf`.
    */
   heartbeat: (id: string, heartbeats: number, present: string, keyIds: readonly string[], at: number): Statement[] => [
     db.bind(heartbeat, { id, heartbeats, present, ring: keyIds.join(), at }),
     db.bind(all),
+    db.bind(inFlight, { now: at }),
   ],
   remove: (id: string): Statement => db.bind(remove, { id }),
   /** Leases without an expiry, and those that have expired at `now`. Oldest first, at most 1,000; only ids and times. */
