@@ -25,6 +25,7 @@ const allowed: Record<string, string> = {
   'support/responder.ts': 'a recipient that works for a while, because a suite asks it to',
   'auth/passwords.test.ts': 'measures how long the event loop is held',
   'store/loop-turns.test.ts': 'sees that nothing is asked for a while',
+  'support/counting-proxy.ts': 'a server that is some way off, which is what the test is about',
   'worker/idle-requests.test.ts': 'counts requests for a while',
   'docs/page-shell.ts': 'a limit on how long the blocks of a page may take',
   'guardrails/hostile-accounts.ts': 'the pace of accounts next to an attack',

@@ -1,4 +1,5 @@
 /** Sign-in with a provider of OpenID Connect: code flow with PKCE, state and nonce. See docs/security.md, "Single sign-on". */
+import { textOf } from '../lib/text.ts'
 import type { Configuration, CustomFetch } from 'openid-client'
 import { GridError } from '../errors.ts'
 import { isSameIssuer, issuerForm } from '../lib/issuers.ts'
@@ -167,7 +168,7 @@ export async function discover(provider: OidcProvider): Promise<Configuration> {
   } catch (error) {
     const { cause } = error as { cause?: { attribute?: unknown; body?: { issuer?: unknown } } }
     if (cause?.attribute !== 'issuer') refuseProvider(provider, error)
-    const said = String(cause.body?.issuer).slice(0, maxIssuerLength)
+    const said = textOf(cause.body?.issuer).slice(0, maxIssuerLength)
     if (!isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
     return await discoverAt(provider, said).catch((error) => refuseProvider(provider, error))
   }

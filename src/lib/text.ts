@@ -20,3 +20,13 @@ export function characterCount(text: string): number {
   for (const _ of text) count++
   return count
 }
+
+/** The number that a value from outside stands for; NaN if it is neither a number nor a text: `Number` of an object may throw. */
+export function numberOf(value: unknown): number {
+  return typeof value === 'number' || typeof value === 'string' ? Number(value) : NaN
+}
+
+/** A value from outside as a text: `String` of an object may throw. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value) ?? ''
+}

@@ -1,4 +1,5 @@
 /** Every MCP method of both eras: one JSON-RPC message in, its answer out. MCP 2025-03-26 to 2026-07-28. */
+import { numberOf } from '../lib/text.ts'
 import * as z from 'zod'
 import {
   isSpecType,
@@ -212,7 +213,7 @@ function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Resp
 /** Whether a call waits so long that its answer must be a stream. */
 function waitsLong(args: Record<string, unknown> | undefined): boolean {
   const given = args?.wait_seconds
-  return Number(typeof given === 'string' ? fromText(given, 'integer') : given) > maxSilentSeconds
+  return numberOf(typeof given === 'string' ? fromText(given, 'integer') : given) > maxSilentSeconds
 }
 
 /** A body counts as in flight only until its answer begins, so a larger one gets none early. See docs/security.md, "Overload". */

@@ -1,4 +1,5 @@
 /** Requests to remote agents over A2A, by the official client. See docs/protocol/a2a.md, "Remote agents". */
+import { textOf } from '../lib/text.ts'
 import { canonicalBase64 } from '../lib/encoding.ts'
 import { parseAnswer } from '../lib/http/body.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
@@ -246,7 +247,7 @@ function asFailure(error: unknown, status = 0, wants: readonly string[] = []): u
     return error
   }
   const { envelopeCode, message } = Object(error) as { envelopeCode?: unknown; message?: unknown }
-  const said = printableLine(String(message ?? ''), 200)
+  const said = printableLine(textOf(message ?? ''), 200)
   const isRefused = status >= 400 && status < 500 && !temporary.includes(status)
   if (typeof envelopeCode === 'number' ? envelopeCode !== internalError : isRefused) {
     const hint = status === 401 && wants.length > 0 ? ` Its card wants ${wants.join(' or ')}.` : ''

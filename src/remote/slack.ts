@@ -1,4 +1,5 @@
 /** Slack's Web API, its signatures and its texts. @see https://docs.slack.dev/apis/web-api */
+import { textOf } from '../lib/text.ts'
 import { createHmac } from 'node:crypto'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
 import type { SafeFetch, SafeRequest } from '../lib/outbound/safe-fetch.ts'
@@ -49,7 +50,7 @@ export async function callSlack(
   if (answer.status !== 200) throw failure(`status ${answer.status}`)
   const said = answer.json() as Answer
   if (said.ok === true) return said
-  const error = String(said.error).replace(/[^\w ]/g, '').slice(0, 60)
+  const error = textOf(said.error).replace(/[^\w ]/g, '').slice(0, 60)
   throw refusals.includes(error) ? new RemoteRefusal(`Slack refused it: ${error}.`) : failure(error)
 }
 

@@ -16,6 +16,7 @@ test.each([
   ['list_agents', { skill: 'faq' }, ['skill']],
   ['send_message', { to: 'bob', message: 'hi', cc: '@carol', subject: 'x' }, ['cc', 'subject']],
   ['list_channels', { toString: 1 }, ['toString']],
+  ['list_channels', { wait_seconds: { toString: 1 } }, ['wait_seconds']],
 ])('%s of %j ignores what it does not have, and says so', async (name, args, ignored) => {
   const { code, whole } = await asAlice(name, args)
 
@@ -29,6 +30,10 @@ test('an argument that resembles one is refused with the right one', async () =>
     'invalid_input',
     'send_message has no argument waitSeconds. Did you mean wait_seconds?',
   ])
+})
+
+test('a number that is an object is refused, also one that cannot be made a number', async () => {
+  expect((await asBob('read_messages', { wait_seconds: { toString: 1 } })).code).toBe('invalid_input')
 })
 
 test('a limit above its maximum is the maximum, and the answer says so', async () => {

@@ -1,4 +1,5 @@
 /** Turns of conversations, and their limits. See docs/delivery.md, "Conversations that run away". */
+import { numberOf } from '../../lib/text.ts'
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
@@ -182,7 +183,7 @@ export function hopsOf(
   repliedTo: { fromAlias: string; hops: number } | undefined,
   a2a: A2aDetails | undefined,
 ): number {
-  const given = Number(a2a?.metadata?.hops)
+  const given = numberOf(a2a?.metadata?.hops)
   const before = repliedTo?.hops ?? 0
   const isAnswer = repliedTo !== undefined && repliedTo.fromAlias !== sender.alias
   return isAnswer || (Number.isInteger(given) && given > before) ? before + 1 : before

@@ -1,4 +1,5 @@
 /** Carrying messages to a remote agent, those of each sender one after the other. See docs/delivery.md, "Remote agents". */
+import { numberOf } from '../../lib/text.ts'
 import { day, minute, second } from '../../lib/time.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -127,7 +128,7 @@ async function passedOn(
 
 /** How many grids a message has been sent on by, this one included. Fails when it probably runs in a circle. */
 function crossingsOf({ a2a }: InboxMessage): number {
-  const before = Number(JSON.parse(a2a ?? '{}').metadata?.crossings)
+  const before = numberOf(JSON.parse(a2a ?? '{}').metadata?.crossings)
   const crossings = Number.isInteger(before) ? Math.max(0, before) + 1 : 1
   if (crossings > maxCrossings) {
     throw new RemoteRefusal(`It has crossed ${maxCrossings} grids, as a message in a circle does.`)

@@ -1,4 +1,5 @@
 /** Messages that people write in Slack, as posts of the grid. See docs/operating.md, "Slack". */
+import { textOf } from '../../lib/text.ts'
 import { allows } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
@@ -58,7 +59,7 @@ export async function takeSlackEvent(
     return undefined
   }
   const { type, challenge, event, team_id, api_app_id } = readEvent(body)
-  if (type === 'url_verification') return String(challenge)
+  if (type === 'url_verification') return textOf(challenge)
   if (!await isOfApp(account, slack, team_id, api_app_id)) return undefined
   if (type === 'event_callback' && event?.type === 'message') await takeMessage(store, account, owner, slack, event)
   return ''
@@ -70,8 +71,8 @@ async function isOfApp(account: AccountStore, slack: SlackChannel, team?: unknow
   let { teamId, appId } = slack
   if (teamId === null || appId === null) {
     const [[known]] = await account.write([account.change.slack.learn(slack.id, team, app)])
-    teamId = String(known?.team_id)
-    appId = String(known?.app_id)
+    teamId = textOf(known?.team_id)
+    appId = textOf(known?.app_id)
   }
   return teamId === team && appId === app
 }

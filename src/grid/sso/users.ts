@@ -1,4 +1,5 @@
 /** The users of a provider: who becomes one, with which role, and linking. See docs/security.md, "Single sign-on". */
+import { textOf } from '../../lib/text.ts'
 import { type Role, roles, type SignedInUser } from '../../auth/actor.ts'
 import type { OidcProvider, OidcUser } from '../../auth/oidc.ts'
 import { GridError } from '../../errors.ts'
@@ -191,7 +192,7 @@ function signInOf(
 
 function nameOf({ name }: Record<string, unknown>): string {
   try {
-    return checkName(String(name ?? '').slice(0, 80), 'name')
+    return checkName(textOf(name ?? '').slice(0, 80), 'name')
   } catch {
     return ''
   }

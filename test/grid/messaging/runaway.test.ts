@@ -146,14 +146,16 @@ test('what a stranger says of hops counts as one answer, and pauses nothing', as
     postA2a(grid, from.key, send10({ messageId: crypto.randomUUID(), metadata: { to, hops } }))
 
   expect((await hop(grid.eve, '@desk', 1_000_000)).body.result.message.metadata).toMatchObject({ hops: 1 })
-  expect((await hop(grid.eve, '@desk', 'many')).body.result.message.metadata).toBeUndefined()
+  for (const hops of ['many', { toString: 1 }]) {
+    expect((await hop(grid.eve, '@desk', hops)).body.result.message.metadata).toBeUndefined()
+  }
   // A long chain in the account of the stranger is no chain of ours either.
   await send(grid, shop, '@eve')
   await echo(grid, [grid.eve, shop], { withReplyIds: true, most: 99 })
   const [{ message_id }] = (await read(grid, shop)).messages
   await send(grid, shop, '@desk', { reply_to_message_id: message_id })
   const { messages } = await read(grid, desk)
-  expect(messages.map(({ hops }) => hops)).toEqual([1, undefined, 100])
+  expect(messages.map(({ hops }) => hops)).toEqual([1, undefined, undefined, 100])
   for (const { message_id, user } of messages) {
     expect(await send(grid, desk, user, { reply_to_message_id: message_id })).toMatchObject({ recipient: user })
   }

@@ -176,8 +176,8 @@ test('an answer about another task is not taken', async () => {
   expect(textsOf(await read())).toEqual(['done'])
 })
 
-test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [8, undefined]])(
-  'a message that says it has crossed %s grids goes on as %s',
+test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [{ toString: 1 }, 1], [8, undefined]])(
+  'a message that says it has crossed %j grids goes on as %s',
   async (crossings, expected) => {
     const metadata = { ...crossings !== undefined && { crossings } }
     const body = send10({ parts: [{ text: 'hi' }], metadata })
