@@ -31,7 +31,7 @@ test.each(someRuntimes)('slow expressions on %s hold neither the event loop nor 
 test.each(someRuntimes)(
   'while five accounts send slow expressions without a pause on %s, no check of others is unavailable',
   async (runtime) => {
-    const forMs = isLong ? 10 * 60_000 : 8_000
+    const forMs = isLong ? 10 * 60_000 : 5_000
     const found = await printed<OtherAccounts>(runtime, 'test/guardrails/hostile-accounts.ts', {
       HOSTILE_MS: `${forMs}`,
     })

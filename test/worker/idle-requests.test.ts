@@ -8,7 +8,7 @@ import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 
 /** The share of a minute in which requests are counted. */
-const seconds = process.env.LONG_TESTS ? 60 : 10
+const seconds = process.env.LONG_TESTS ? 60 : 5
 
 let server: Sqld
 let proxy: CountingProxy
