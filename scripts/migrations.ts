@@ -1,7 +1,7 @@
 /**
  * `npm run migration`: makes `db/migrations.ts`, the baseline that carries the schema into the program, anew from
- * `db/schema.ts` and `db/extra.sql`, and `db/removal.ts` from the schema and `db/account-tables.ts`, so that a start computes
- * nothing. See docs/operating.md, "Upgrades".
+ * `db/schema.ts` and `db/extra.sql`, and `db/derived-tables.ts` from the schema and `db/account-tables.ts`, so that a start
+ * computes nothing. See docs/operating.md, "Upgrades".
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -42,12 +42,34 @@ function complete(statement: string): string {
   return statement.trim().replace(/\);$/, tablesWithoutRowid.includes(table) ? ') WITHOUT ROWID;' : ');')
 }
 
-/** The text of `db/removal.ts`: the tables that the removal of an account drains, each before those that it references. */
-export function makeRemoval(): string {
-  const drained = (Object.keys(accountTables) as (keyof typeof accountTables)[])
-    .filter((name) => accountTables[name].removal === 'drained').map((name) => getTableConfig(schema[name]))
-  const waiting = new Map(drained.map((table) => [table.name, table]))
-  const ordered: { table: string; key: string }[] = []
+/** The text of `db/derived-tables.ts`. */
+export function makeDerivedTables(): string {
+  const names = Object.keys(accountTables) as (keyof typeof accountTables)[]
+  const configs = names.map((name) => ({ ...getTableConfig(schema[name]), ...accountTables[name] }))
+  const sealed = configs.filter(({ columns }) => columns.some(({ name }) => name === 'encrypted_token'))
+  const keys = configs.filter(({ name }) => tablesWithoutRowid.includes(name)).map(({ name, primaryKeys: [key] }) =>
+    `  ${name}: '${key.columns.map((column) => column.name).join(', ')}',\n`
+  )
+  const list = (names: string[]) => names.map((name) => `  '${name}',\n`).join('')
+  return `// Made by scripts/migrations.ts. Do not edit.
+/** The tables that the removal of an account drains, in an order that their foreign keys allow. */
+export const drainedTables: readonly string[] = [
+${list(inOrder(configs.filter(({ removal }) => removal === 'drained')))}]
+
+/** The tables of accounts with sealed tokens. */
+export const sealedTables: readonly string[] = [
+${list(sealed.map(({ name }) => name))}]
+
+/** The primary keys of tables whose rows SQLite stores by them. The others have a \`rowid\`. */
+export const primaryKeys: Readonly<Record<string, string>> = {
+${keys.join('')}}
+`
+}
+
+/** Each table before those that it references. */
+function inOrder(tables: Pick<ReturnType<typeof getTableConfig>, 'name' | 'foreignKeys'>[]): string[] {
+  const waiting = new Map(tables.map((table) => [table.name, table]))
+  const ordered: string[] = []
   while (waiting.size > 0) {
     const referenced = new Set(
       [...waiting.values()].flatMap(({ name, foreignKeys }) =>
@@ -56,21 +78,13 @@ export function makeRemoval(): string {
     )
     const free = [...waiting.keys()].filter((name) => !referenced.has(name))
     if (free.length === 0) throw new Error(`These tables reference each other: ${[...waiting.keys()].join(', ')}`)
-    for (const name of free) {
-      const [key] = waiting.get(name)!.primaryKeys
-      const columns = tablesWithoutRowid.includes(name) ? key.columns.map((column) => column.name).join(', ') : 'rowid'
-      ordered.push({ table: name, key: columns })
-      waiting.delete(name)
-    }
+    for (const name of free) waiting.delete(name)
+    ordered.push(...free)
   }
-  return `// Made by scripts/migrations.ts. Do not edit.
-/** The tables that the removal of an account drains, in this order, and what each is stored by. */
-export const drainedTables: { table: string; key: string }[] = [
-${ordered.map(({ table, key }) => `  { table: '${table}', key: '${key}' },\n`).join('')}]
-`
+  return ordered
 }
 
 if (process.argv[1]?.endsWith('migrations.ts')) {
   writeFileSync('db/migrations.ts', makeBaseline())
-  writeFileSync('db/removal.ts', makeRemoval())
+  writeFileSync('db/derived-tables.ts', makeDerivedTables())
 }

@@ -119,7 +119,7 @@ const rules: Record<string, Rule> = {
     ours: [
       '../db/schema.ts',
       '../db/migrations.ts',
-      '../db/removal.ts',
+      '../db/derived-tables.ts',
       'auth/actor.ts',
       'errors.ts',
       'lib/',

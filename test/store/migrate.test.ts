@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { migrations } from '../../db/migrations.ts'
 import * as schema from '../../db/schema.ts'
-import { makeBaseline, makeRemoval } from '../../scripts/migrations.ts'
+import { makeBaseline, makeDerivedTables } from '../../scripts/migrations.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 
@@ -16,7 +16,7 @@ const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
 
 test('the baseline is that of the schema', () => {
   expect(makeBaseline()).toBe(readFileSync('db/migrations.ts', 'utf8'))
-  expect(makeRemoval()).toBe(readFileSync('db/removal.ts', 'utf8'))
+  expect(makeDerivedTables()).toBe(readFileSync('db/derived-tables.ts', 'utf8'))
 })
 
 let folder: string

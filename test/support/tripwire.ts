@@ -4,6 +4,7 @@
  */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { sealedTables } from '../../db/derived-tables.ts'
 import * as schema from '../../db/schema.ts'
 import '../../src/store/account-tables.ts'
 import '../../src/store/global.ts'
@@ -21,16 +22,16 @@ export const globalTables = tables.filter((table) => !hasAccount(table)).map((ta
 
 /** The cross-account queries. Adding one is a decision, which is made here. */
 export const allowedCrossAccountQueries = [
+  ...[...sealedTables, 'push_keys', 'signing_keys', 'totps'].flatMap((table) => [
+    `tokens of ${table} by key`,
+    `tokens of ${table} under other keys`,
+  ]),
   'whether a sender or recipient is automated',
   'account of a Slack channel',
   'texts that guardrails of others blocked',
   'results of an agent in tasks of others',
   'provider of single sign-on',
   'domains to be checked',
-  'tokens of sso_providers by key',
-  'tokens of sso_providers under other keys',
-  'tokens of slack_channels by key',
-  'tokens of slack_channels under other keys',
   'how much waits',
   'OAuth token by hash',
   'access token by hash',
@@ -117,21 +118,7 @@ export const allowedCrossAccountQueries = [
   'accounts whose webhooks are told what needs a person',
   'signup by claim link',
   'tokens of ended grants',
-  'tokens of agents by key',
-  'tokens of agents under other keys',
-  'tokens of guardrails by key',
-  'tokens of guardrails under other keys',
-  'tokens of task_push_configs by key',
-  'tokens of task_push_configs under other keys',
-  'tokens of webhooks by key',
-  'tokens of webhooks under other keys',
   'subscriptions of a browser',
-  'tokens of push_keys by key',
-  'tokens of push_keys under other keys',
-  'tokens of signing_keys by key',
-  'tokens of signing_keys under other keys',
-  'tokens of totps by key',
-  'tokens of totps under other keys',
   'unclaimed accounts',
   'deleted accounts',
   'unread messages of a recipient',

@@ -3,7 +3,7 @@
  * "Deleting an account".
  */
 import type { Row } from '@libsql/client'
-import { drainedTables } from '../../../db/removal.ts'
+import { drainedTables, primaryKeys } from '../../../db/derived-tables.ts'
 import {
   type AccountDb,
   crossAccountStatement,
@@ -17,12 +17,13 @@ import { deleteAgents } from './agent-rows.ts'
 
 // What an account has besides its messages, which go first as their retention removes them. `db/account-tables.ts` says what
 // becomes of each table.
-const drains = drainedTables.map(({ table, key }): Query<Row> =>
-  statement(`
+const drains = drainedTables.map((table): Query<Row> => {
+  const key = primaryKeys[table] ?? 'rowid'
+  return statement(`
     DELETE FROM ${table} WHERE ${table}.account_id = :account
       AND (${key}) IN (SELECT ${key} FROM ${table} WHERE ${table}.account_id = :account LIMIT :limit)
     RETURNING 1`)
-)
+})
 
 const requireUnclaimed = precondition(`EXISTS (
   SELECT 1 FROM accounts

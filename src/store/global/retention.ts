@@ -1,3 +1,4 @@
+import { primaryKeys } from '../../../db/derived-tables.ts'
 import { day, hour } from '../../lib/time.ts'
 import { type ExpiringDelivery, isSending } from '../account/endings.ts'
 import { isQuiet } from '../account/task-changes.ts'
@@ -39,20 +40,18 @@ const removing = crossAccountQuery<{ id: string }>(
   `SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at >= 0 AND state = 'removing' LIMIT :limit`,
 )
 
-/** Removes rows by their age alone. `name` is that of a cross-account statement; `key` the primary key without rowid. */
-const removal = (table: string, isOld: string, { name, key = 'rowid' }: { name?: string; key?: string } = {}) => {
+/** Removes rows by their age alone. `name` is that of a cross-account statement. */
+const removal = (table: string, isOld: string, name?: string) => {
+  const key = primaryKeys[table] ?? 'rowid'
   const text =
     `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${isOld} LIMIT :limit) RETURNING 1`
   return name === undefined ? statement(text) : crossAccountStatement(name, text)
 }
-const edgesKey = 'account_id, period_ms, source, target, at'
 const removals = {
-  tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', { name: 'old tasks' }),
-  contexts: removal('contexts', 'used_at <= :until', { name: 'old contexts' }),
-  'remote tasks': removal('remote_exchanges', 'due_at IS NULL AND created_at <= :until', {
-    name: 'old remote tasks',
-  }),
-  verdicts: removal('verdicts', 'created_at <= :until', { name: 'old verdicts' }),
+  tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', 'old tasks'),
+  contexts: removal('contexts', 'used_at <= :until', 'old contexts'),
+  'remote tasks': removal('remote_exchanges', 'due_at IS NULL AND created_at <= :until', 'old remote tasks'),
+  verdicts: removal('verdicts', 'created_at <= :until', 'old verdicts'),
   'texts of blocked messages': crossAccountStatement(
     'old texts of verdicts',
     `
@@ -69,24 +68,21 @@ const removals = {
       WHERE uploads.message_id IS NULL AND uploads.created_at <= :until LIMIT :limit)
     RETURNING 1`,
   ),
-  uploads: removal('uploads', 'message_id IS NULL AND created_at <= :until', { name: 'old uploads' }),
-  'blocked sends': removal('blocked_sends', 'created_at <= :until', { name: 'old blocked sends' }),
-  'counts of guardrails': removal('guardrail_counts', 'hour <= :until', { name: 'old counts of guardrails' }),
-  notifications: removal('push_notices', 'due_at IS NULL AND pushed_at <= :until', { name: 'old notifications' }),
-  snoozes: removal('snoozes', 'until <= :until', { name: 'ended snoozes' }),
-  'counts of hours': removal('edges', `period_ms = ${hour} AND at <= :until`, { name: 'old counts', key: edgesKey }),
-  'counts of days': removal('edges', `period_ms = ${day} AND at <= :until`, { name: 'old counts', key: edgesKey }),
-  usage: removal('usage', 'day <= :until', { name: 'old usage', key: 'account_id, day, subject' }),
-  'turns of conversations': removal('conversation_turns', 'since <= :until AND paused_at IS NULL', {
-    name: 'old turns',
-    key: 'account_id, key',
-  }),
+  uploads: removal('uploads', 'message_id IS NULL AND created_at <= :until', 'old uploads'),
+  'blocked sends': removal('blocked_sends', 'created_at <= :until', 'old blocked sends'),
+  'counts of guardrails': removal('guardrail_counts', 'hour <= :until', 'old counts of guardrails'),
+  notifications: removal('push_notices', 'due_at IS NULL AND pushed_at <= :until', 'old notifications'),
+  snoozes: removal('snoozes', 'until <= :until', 'ended snoozes'),
+  'counts of hours': removal('edges', `period_ms = ${hour} AND at <= :until`, 'old counts'),
+  'counts of days': removal('edges', `period_ms = ${day} AND at <= :until`, 'old counts'),
+  usage: removal('usage', 'day <= :until', 'old usage'),
+  'turns of conversations': removal('conversation_turns', 'since <= :until AND paused_at IS NULL', 'old turns'),
   sessions: removal('sessions', 'expires_at <= :until OR (ended_at IS NOT NULL AND ended_at <= :until)'),
   'sign-in challenges': removal('sign_in_challenges', 'expires_at <= :until'),
   links: removal('links', 'expires_at <= :until'),
   attempts: removal('attempts', 'created_at <= :until'),
-  'skipped rows': removal('skipped_rows', 'at <= :until', { name: 'old skipped rows' }),
-  invitations: removal('invitations', 'expires_at <= :until', { name: 'expired invitations' }),
+  'skipped rows': removal('skipped_rows', 'at <= :until', 'old skipped rows'),
+  invitations: removal('invitations', 'expires_at <= :until', 'expired invitations'),
 }
 /** How many usual rows one stands for: a task has some ten, and a row of an upload is long. */
 const weights: Partial<Record<keyof typeof removals, number>> = { tasks: 10, 'contents of uploads': 20 }

@@ -1,3 +1,4 @@
+import { sealedTables } from '../../../db/derived-tables.ts'
 import {
   accountTokenContext,
   pushKeyContext,
@@ -53,12 +54,7 @@ const ofAccount = (name: string) =>
   tableOf(name, 'account_id', 'id', ({ owner, id }) => accountTokenContext(name, owner, id))
 
 const tables = [
-  ofAccount('guardrails'),
-  ofAccount('agents'),
-  ofAccount('task_push_configs'),
-  ofAccount('slack_channels'),
-  ofAccount('webhooks'),
-  ofAccount('sso_providers'),
+  ...sealedTables.map(ofAccount),
   tableOf('totps', 'user_id', 'user_id', ({ owner }) => totpContext(owner)),
   tableOf('push_keys', 'id', 'id', ({ id }) => pushKeyContext(id)),
   tableOf('signing_keys', 'id', 'id', ({ id }) => signingKeyContext(id)),
