@@ -8,7 +8,13 @@ import { parseArgs } from 'node:util'
 
 /** The options of each, with the variable that the test reads and the default. */
 const tests: Record<string, Record<string, [variable: string, fallback?: string]>> = {
-  chaos: { seconds: ['CHAOS_SECONDS', '60'], runtime: ['CHAOS_RUNTIMES', 'node,deno,bun'], seed: ['CHAOS_SEED'] },
+  // With `--database file`, one process after the other, each on its own local file.
+  chaos: {
+    seconds: ['CHAOS_SECONDS', '60'],
+    runtime: ['CHAOS_RUNTIMES', 'node,deno,bun'],
+    database: ['CHAOS_DATABASE', 'libsql-server'],
+    seed: ['CHAOS_SEED'],
+  },
   faults: { rounds: ['FAULTS_ROUNDS', '50'], runtime: ['FAULTS_RUNTIME', 'node'], seed: ['FAULTS_SEED'] },
   fuzz: { requests: ['FUZZ_REQUESTS', '200000'], seed: ['FUZZ_SEED'] },
   // 500 tasks of 20 events, and 300 events from one process to each of two others.

@@ -1,4 +1,4 @@
-/** Several processes of the grid on one libsql-server behind one proxy, all on this machine. */
+/** Processes of the grid behind one proxy, all on this machine: several on one libsql-server, or one on a local file. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,8 +18,12 @@ export interface ClusterOptions {
   runtimes: readonly Runtime[]
   /** The port of the proxy. 0 means any free port. */
   port: number
+  /** Use a local file in place of libsql-server. It belongs to one instance. */
+  isLocalFile?: boolean
   /** Additional settings for every instance. */
   env?: Record<string, string | undefined>
+  /** Called with the settings of the instances before they start. */
+  prepare?(settings: Record<string, string | undefined>): Promise<void>
   /** Called with a message when a process ends or does not start. */
   onEvent?(text: string): void
   /** Start the processes in their own groups, so that Ctrl-C in the terminal reaches only this one. */
@@ -32,7 +36,7 @@ export interface Cluster {
   databaseUrl: string
   instances: readonly Instance[]
   proxy: RoundRobin
-  /** Kill libsql-server with SIGKILL. It is restarted after `downMs`. */
+  /** Kill libsql-server, if there is one, with SIGKILL. It is restarted after `downMs`. */
   killDatabase(downMs: number): void
   /** Stop the instances with SIGTERM, then libsql-server, so that accepted writes are committed. */
   stop(): Promise<void>
@@ -55,20 +59,14 @@ const restartMs = 500
 const startTimeoutMs = 60_000
 
 /**
- * Start libsql-server, the instances and the proxy, and wait until all are ready. Processes that end are restarted
+ * Start the database, the instances and the proxy, and wait until all are ready. Processes that end are restarted
  * until `stop()`. Fails if they are not ready within a minute.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const { folder, runtimes, onEvent = () => {}, detached = false } = options
-  const data = join(folder, 'libsql-server')
-  mkdirSync(data, { recursive: true, mode: 0o700 })
-  const [port, adminPort] = [await freePort(), await freePort()]
-  const database = await supervise<LibsqlServer>(
-    'libsql-server',
-    onEvent,
-    () => startLibsqlServer({ folder: data, port, adminPort, log: join(folder, 'libsql-server.log'), detached }),
-  )
-  const databaseUrl = database.running()!.url
+  const { folder, runtimes, isLocalFile = false, prepare, onEvent = () => {}, detached = false } = options
+  if (isLocalFile && runtimes.length !== 1) throw new Error('A local file belongs to one instance.')
+  const database = isLocalFile ? undefined : await startDatabase(folder, onEvent, detached)
+  const databaseUrl = database?.running()!.url ?? `file:${join(folder, 'grid.db')}`
 
   const ports: number[] = []
   for (const _ of runtimes) ports.push(await freePort())
@@ -77,7 +75,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   async function stop(): Promise<void> {
     await Promise.all(instances.map((instance) => instance.stop('SIGTERM')))
     await proxy?.stop()
-    await database.stop('SIGTERM')
+    await database?.stop('SIGTERM')
   }
 
   try {
@@ -87,6 +85,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       ...sharedSettings(databaseUrl, url, readStoredKeyRing(join(folder, 'grid')) ?? makeKeyRing(join(folder, 'grid'))),
       ...options.env,
     }
+    await prepare?.(shared)
     const facts = runtimes.map((runtime, i) => {
       const name = `instance ${i + 1}`
       return { name, runtime, port: ports[i], log: join(folder, `instance-${i + 1}.log`) }
@@ -107,13 +106,22 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
         pid: () => instances[i].running()?.pid,
         kill: (downMs) => instances[i].kill(downMs),
       })),
-      killDatabase: (downMs) => database.kill(downMs),
+      killDatabase: (downMs) => database?.kill(downMs),
       stop,
     }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+async function startDatabase(folder: string, onEvent: (text: string) => void, detached: boolean) {
+  const data = join(folder, 'libsql-server')
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const log = join(folder, 'libsql-server.log')
+  const start = () => startLibsqlServer({ folder: data, port, adminPort, log, detached })
+  return await supervise<LibsqlServer>('libsql-server', onEvent, start)
 }
 
 /** The settings that make several processes one grid. `compose.yaml` has the same. */

@@ -1,65 +1,92 @@
-/** Several processes on one libsql-server under load, killed at random. See docs/delivery.md, "How this is tested". */
+/**
+ * Processes under a load of every kind, killed at random: several on one libsql-server, or one on a local file. See
+ * docs/delivery.md, "How this is tested".
+ */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import { type Cluster, startCluster } from '../../../scripts/cluster/cluster.ts'
 import { recount } from '../../../scripts/recount/recount.ts'
 import { type Runtime, temporaryDatabase } from '../../support/process.ts'
-import { runJson } from '../../support/seed-agents.ts'
+import { messageResult, type RemoteAgent, remoteAgent } from '../../support/remote-agent.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { callTool, post } from '../client.ts'
-import { type LoadedAgent, pause } from '../load.ts'
-import { drain, historyOf, type Load, read, send } from './clients.ts'
+import { startWebhook, type Webhook } from '../../support/webhook.ts'
+import { pause } from '../load.ts'
+import * as people from './cast.ts'
+import { drain, historyOf, inTurn, type Load, read, send } from './clients.ts'
+import { decide, isRefused } from './decider.ts'
 import { type Expectations, faultsOf, type Histories, Ledger, neverLeased } from './ledger.ts'
+import { arrivalFaults, arrivedMessages, arrivedNotices, noArrivalFaults, toldMessages } from './outside.ts'
 import { planOf } from './plan.ts'
+import { arrivedSteps, carryOut, type DoneSteps } from './tasks.ts'
+import { work } from './worker.ts'
 
 export interface ChaosOptions {
   seed: number
   seconds: number
   runtimes: readonly Runtime[]
+  /** One process on a local file. */
+  isLocalFile?: boolean
   /** Also kill the libsql-server once, in the middle. */
   killDatabase: boolean
   /**
-   * Expect every message to be leased to a reader, even after its process died: readers wait this long for what the
-   * other processes release. If undefined, such messages are only found with `since`.
+   * Expect every message to be leased to a reader, every question to be answered, and all servers outside to be told,
+   * even after the process that did it died: readers wait this long for what other processes release. If undefined, such
+   * messages are only found with `since`.
    */
   releasedWithinMs?: number
 }
 
-const readers = ['reader-1', 'reader-2', 'reader-3']
+const { readers, callers, trialReader, trialSenders } = people
 /** The inbox with two readers at a time. */
 const shared = 'reader-3'
-const senders = ['mcp-1', 'mcp-2', 'mcp-3', 'mcp-bare', 'a2a-1', 'a2a-bare', 'poster']
-const trialSenders = ['trial-1', 'trial-2']
-const trialReader = 'trial-reader'
+/** Its answers come to the waiting call or to a reader. */
+const asker = 'asker'
+const inboxes = [...readers, trialReader, asker, 'worker', ...callers]
 const trialMessages = 10
+/** If nothing more arrives outside for so long, nothing will: a dead process is noticed after a minute, and a failed request is tried again after 5 and 30 s. */
+const silentMs = 180_000
+
+/** The servers outside of the grid. Each takes a moment to answer, in which the grid is killed. */
+interface Outside {
+  remote: RemoteAgent
+  push: Webhook
+  webhook: Webhook
+  done: DoneSteps
+}
 
 /** Run it. Resolves to the faults, the figures, and the checks of the database after the stop. */
 export async function chaos(
-  { seed, seconds, runtimes, killDatabase, releasedWithinMs }: ChaosOptions,
+  { seed, seconds, runtimes, isLocalFile = false, killDatabase, releasedWithinMs }: ChaosOptions,
 ) {
   const files = temporaryDatabase()
+  const ledger = new Ledger()
+  const outside = await startOutside(ledger)
+  let cast: people.Cast | undefined
   const cluster = await startCluster({
     folder: files.folder,
     runtimes,
+    isLocalFile,
     port: 0,
-    env: { LOG_LEVEL: 'warn', SIGNUP_PER_HOUR: '1000', CALLS_PER_SECOND: '0' },
+    env: {
+      LOG_LEVEL: 'warn',
+      SIGNUP_PER_HOUR: '1000',
+      CALLS_PER_SECOND: '0',
+      MESSAGES_PER_DAY: '10000000',
+      UNREAD_PER_INBOX: '10000000',
+      ALLOW_PRIVATE_TARGETS: '1',
+      OAUTH_CIMD: 'off',
+    },
+    async prepare(settings) {
+      cast = await people.cast(settings, { remote: outside.remote.url, webhook: outside.webhook.url })
+    },
   })
   try {
-    const agents = await cast(cluster)
-    const ledger = new Ledger()
-    const killed = await underLoad(
-      cluster,
-      agents,
-      ledger,
-      planOf({
-        seed,
-        seconds,
-        killDatabase,
-        instances: runtimes.length,
-      }),
-    )
+    const { agents } = cast!
+    await people.signUpTrials(cluster.url, agents)
+    const isComplete = releasedWithinMs !== undefined
+    const plan = planOf({ seed, seconds, killDatabase, instances: runtimes.length })
+    const killed = await underLoad(cluster, cast!, ledger, outside, plan, isComplete)
 
-    const inboxes = [...readers, trialReader]
     await Promise.all(inboxes.map((alias) => drain(cluster.url, ledger, agents.get(alias)!, releasedWithinMs)))
     const histories: Histories = new Map()
     for (const alias of inboxes) {
@@ -68,15 +95,17 @@ export async function chaos(
     await cluster.stop()
 
     const expectations: Expectations = {
-      everyLease: releasedWithinMs !== undefined,
-      inOrder: inboxes.filter((alias) => alias !== shared),
+      everyLease: isComplete,
+      inOrder: inboxes.filter((alias) => alias !== shared && alias !== asker),
     }
+    const file = isLocalFile ? 'grid.db' : 'libsql-server/dbs/default/data'
     return {
       faults: faultsOf(ledger, histories, expectations),
+      outside: outsideFaults(outside, ledger, histories, isComplete),
       trials: trialSenders.map((alias) =>
         histories.get(trialReader)!.filter(({ message }) => message.startsWith(`${alias} `)).length
       ),
-      database: await inspect(join(files.folder, 'libsql-server/dbs/default/data')),
+      database: await inspect(join(files.folder, file)),
       figures: {
         seed,
         kills: killed,
@@ -85,62 +114,121 @@ export async function chaos(
         unknown: ledger.unknown,
         leased: [...ledger.leased.values()].flat().length,
         onlyWithSince: neverLeased(ledger, histories).length,
+        asks: ledger.acknowledged().filter(({ isAnswered, sender }) => isAnswered && sender === asker).length,
+        decided: ledger.acknowledged().filter(({ sender }) => sender === people.cautious).length,
+        taskSteps: outside.done.length,
+        arrived: {
+          remote: outside.remote.calls.length,
+          push: outside.push.taken.length,
+          webhook: outside.webhook.taken.length,
+        },
         answered: [...cluster.proxy.answered.values()],
       },
     }
   } finally {
     await cluster.stop()
+    await Promise.all([outside.remote, outside.push, outside.webhook].map((server) => server.close()))
     files.remove()
   }
 }
 
-/** The agents of the run by alias. */
-async function cast({ url, databaseUrl }: Cluster): Promise<Map<string, LoadedAgent>> {
-  const { admin_key: admin } = await runJson(
-    databaseUrl,
-    ...['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example'],
-  )
-  const agents = new Map<string, LoadedAgent>()
-  for (const alias of [...readers, ...senders]) {
-    const { api_key: key } = await callTool(url, admin, 'admin_create_agent', { alias })
-    agents.set(alias, { alias, key })
+async function startOutside(ledger: Ledger): Promise<Outside> {
+  const moment = () => pause(Math.random() * 20)
+  const taken = async () => {
+    await moment()
+    return 204
   }
-  await callTool(url, admin, 'admin_create_channel', { name: 'all', members: ['poster', ...readers] })
-  for (const alias of [trialReader, ...trialSenders]) {
-    const { body } = await post(url, '/api/v1/agentic-signup', { owner_email: 'tom@trial.example', alias })
-    agents.set(alias, { alias, key: body.api_key })
+  const remote = await remoteAgent(async ({ params: { message } }) => {
+    const { text } = ledger.answer(people.remote, String(message!.parts[0].text))
+    await moment()
+    return messageResult(text)
+  })
+  return { remote, push: await startWebhook(taken), webhook: await startWebhook(taken), done: [] }
+}
+
+/** What is wrong with what arrived outside. */
+function outsideFaults(
+  { remote, push, webhook, done }: Outside,
+  ledger: Ledger,
+  histories: Histories,
+  isComplete: boolean,
+) {
+  const refused = new Set(ledger.acknowledged().filter(({ inboxes }) => inboxes.length === 0).map(({ id }) => id))
+  const messages = arrivedMessages(remote.calls, ledger)
+  const ids = new Map(messages.map(({ about, id }) => [about, id]))
+  return {
+    remote: arrivalFaults(messages, isComplete ? sentTo(people.remote, ledger).map(({ text }) => text) : []),
+    otherMessageId: sentTo(people.remote, ledger).filter(({ text, id }) => (ids.get(text) ?? id) !== id),
+    push: arrivalFaults(arrivedSteps(push), isComplete ? done : []),
+    webhook: arrivalFaults(arrivedNotices(webhook, ledger, histories), isComplete ? expectedNotices(ledger) : []),
+    refusedAndTold: webhook.taken.map(({ body }) => body.data.message_id).filter((id) => refused.has(id)),
   }
-  return agents
+}
+
+const sentTo = (alias: string, ledger: Ledger) => ledger.acknowledged().filter(({ inboxes }) => inboxes[0] === alias)
+
+const expectedNotices = (ledger: Ledger) => toldMessages(ledger, ({ sender }) => !trialSenders.includes(sender))
+
+/** Resolves when everything that was acknowledged has arrived outside and is answered, or when nothing more arrives. */
+async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Ledger): Promise<void> {
+  let [fewest, since] = [Infinity, performance.now()]
+  for (;;) {
+    const left = [
+      arrivalFaults(arrivedMessages(remote.calls, ledger), sentTo(people.remote, ledger).map(({ text }) => text)),
+      arrivalFaults(arrivedSteps(push), done),
+      arrivalFaults(arrivedNotices(webhook, ledger, new Map()), expectedNotices(ledger)),
+    ].flatMap(({ missing }) => missing).length +
+      sentTo('worker', ledger).filter(({ text }) => ledger.byText.get(`re ${text}`)?.id === undefined).length
+    if (left === 0) return
+    if (left < fewest) [fewest, since] = [left, performance.now()]
+    if (performance.now() - since > silentMs) return
+    await pause(1_000)
+  }
 }
 
 /** Kill by the plan under load. Resolves to the number of kills when all clients are done and all instances run. */
 async function underLoad(
   cluster: Cluster,
-  agents: Map<string, LoadedAgent>,
+  cast: people.Cast,
   ledger: Ledger,
+  outside: Outside,
   plan: ReturnType<typeof planOf>,
+  isComplete: boolean,
 ): Promise<number> {
   const sending = new AbortController()
+  const working = new AbortController()
   const reading = new AbortController()
   const load: Load = { base: cluster.url, ledger, ended: sending.signal }
-  const direct = readers.map((alias) => ({ to: alias, inboxes: [alias] }))
-  const post = [{ to: '#all', inboxes: readers }]
-  const agent = (alias: string) => agents.get(alias)!
+  const direct = inTurn(readers.map((alias) => ({ to: alias, inboxes: [alias] })))
+  const agent = (alias: string) => cast.agents.get(alias)!
+  const only = (alias: string, isAnswered = false) => inTurn([{ to: alias, inboxes: [alias], isAnswered }])
+  const mcp = { protocol: 'mcp', hasKey: true } as const
 
   const sent = [
-    ...['mcp-1', 'mcp-2', 'mcp-3'].map((alias) => send(load, agent(alias), direct, { protocol: 'mcp', hasKey: true })),
+    ...['mcp-1', 'mcp-2', 'mcp-3'].map((alias) => send(load, agent(alias), direct, mcp)),
     send(load, agent('mcp-bare'), direct, { protocol: 'mcp', hasKey: false }),
     send(load, agent('a2a-1'), direct, { protocol: 'a2a', hasKey: true }),
     send(load, agent('a2a-bare'), direct, { protocol: 'a2a', hasKey: false }),
-    send(load, agent('poster'), post, { protocol: 'mcp', hasKey: true }),
+    send(load, agent('poster'), inTurn([{ to: '#all', inboxes: readers }]), mcp),
+    send(load, agent(asker), only('worker', true), { ...mcp, waitSeconds: 3 }),
+    ...callers.map((alias) => send(load, agent(alias), only(people.remote, true), { ...mcp, everyMs: 50 })),
+    send(load, agent(people.cautious), (n) => ({ to: readers[0], inboxes: isRefused(n) ? [] : [readers[0]] }), {
+      ...mcp,
+      everyMs: 200,
+    }),
   ]
-  const target = [{ to: trialReader, inboxes: [trialReader] }]
   // Never aborted, so that each tries more messages than a trial allows, even on a slow machine.
   const never = new AbortController().signal
   const tried = trialSenders.map((alias) =>
-    send({ ...load, ended: never }, agent(alias), target, { protocol: 'mcp', hasKey: true }, trialMessages + 5)
+    send({ ...load, ended: never }, agent(alias), only(trialReader), mcp, trialMessages + 5)
   )
-  const reads = [...readers, shared, trialReader].map((alias) => read({ ...load, ended: reading.signal }, agent(alias)))
+  const parties = { client: agent('client'), doer: agent('doer'), webhook: outside.push.url }
+  const tasks = [1, 2].map(() => carryOut(load, parties, outside.done))
+  const answers = work({ ...load, ended: working.signal }, agent('worker'))
+  const decisions = decide({ ...load, ended: working.signal }, cast)
+  const reads = [...readers, shared, trialReader, asker, ...callers].map((alias) =>
+    read({ ...load, ended: reading.signal }, agent(alias))
+  )
 
   const killed = await execute(plan, cluster)
   await waitFor('all instances', async () => await cluster.proxy.check() === cluster.instances.length)
@@ -149,6 +237,10 @@ async function underLoad(
   for (const { refusals } of await Promise.all(tried)) {
     ledger.surprises.push(...refusals.filter((text) => !text.startsWith('trial_expired')))
   }
+  await Promise.all(tasks)
+  if (isComplete) await untilArrived(outside, ledger)
+  working.abort()
+  await Promise.all([answers, decisions])
   reading.abort()
   await Promise.all(reads)
   return killed
@@ -171,7 +263,7 @@ async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promi
   return killed
 }
 
-/** Check the database file of a stopped libsql-server, with all that is derived in it. */
+/** Check the file of a database that is stopped, with all that is derived in it. */
 async function inspect(file: string) {
   const client = createClient({ url: `file:${file}` })
   const all = async (sql: string) => (await client.execute(sql)).rows.map((row) => ({ ...row }))
@@ -190,3 +282,10 @@ export const soundDatabase = {
   differences: [],
 }
 export const fullTrials = trialSenders.map(() => trialMessages)
+export const noOutsideFaults = {
+  remote: noArrivalFaults,
+  otherMessageId: [],
+  push: noArrivalFaults,
+  webhook: noArrivalFaults,
+  refusedAndTold: [],
+}

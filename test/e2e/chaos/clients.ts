@@ -8,6 +8,17 @@ import { messageSend, type Outcome, pauseMs, settled, tool } from './outcome.ts'
 export interface SendMode {
   protocol: 'mcp' | 'a2a'
   hasKey: boolean
+  /** Ask: wait so long for the answer. Only over MCP. */
+  waitSeconds?: number
+  /** Between two messages, for a recipient that takes them one by one. */
+  everyMs?: number
+}
+
+/** Where a sender sends. */
+export interface Target {
+  to: string
+  inboxes: string[]
+  isAnswered?: boolean
 }
 
 export interface Load {
@@ -20,24 +31,31 @@ export interface Load {
 /** Every tenth acknowledged send is repeated, which must change nothing. */
 const repeatEvery = 10
 
-/** Send to the targets in turn, one message after the other, until the end or until `maxMessages` were sent. */
+/** Send to the target of each number, one message after the other, until the end or until `maxMessages` were sent. */
 export async function send(
   { base, ledger, ended }: Load,
   sender: LoadedAgent,
-  targets: { to: string; inboxes: string[] }[],
-  { protocol, hasKey }: SendMode,
+  targets: (n: number) => Target,
+  { protocol, hasKey, waitSeconds, everyMs = 0 }: SendMode,
   maxMessages = Infinity,
 ): Promise<{ refusals: string[] }> {
   const refusals: string[] = []
   for (let n = 0; n < maxMessages && !ended.aborted; n++) {
-    const { to, inboxes } = targets[n % targets.length]
+    if (everyMs > 0) await pause(everyMs)
+    const { to, inboxes, isAnswered } = targets(n)
     const sent = ledger.begin(sender.alias, inboxes, n)
+    sent.isAnswered = isAnswered
     const key = hasKey ? randomUUID() : undefined
     const messageId = randomUUID()
     const attempt = (): Promise<Outcome> =>
       protocol === 'a2a'
         ? messageSend(base, sender.key, { messageId, to, text: sent.text }, key)
-        : tool(base, sender.key, 'send_message', { to, message: sent.text, ...(key && { idempotency_key: key }) })
+        : tool(base, sender.key, 'send_message', {
+          to,
+          message: sent.text,
+          ...(key && { idempotency_key: key }),
+          ...(waitSeconds && { wait_seconds: waitSeconds }),
+        })
 
     const outcome = hasKey ? await settled(attempt, () => ledger.unknown++) : await attempt()
     if (outcome === 'unknown') {
@@ -45,6 +63,7 @@ export async function send(
       await pause(pauseMs)
     } else if ('done' in outcome) {
       sent.id = outcome.done.message_id
+      ledger.read(sender.alias, outcome.done.answer ?? [])
     } else {
       refusals.push(outcome.refused)
     }
@@ -52,9 +71,14 @@ export async function send(
     const again = await settled(attempt, () => ledger.unknown++)
     if (!('done' in again) || again.done.message_id !== sent.id) {
       ledger.surprises.push(`${sent.text} repeated: ${JSON.stringify(again)}`)
-    }
+    } else ledger.read(sender.alias, again.done.answer ?? [])
   }
   return { refusals }
+}
+
+/** Send to some in turn. */
+export function inTurn(targets: Target[]): (n: number) => Target {
+  return (n) => targets[n % targets.length]
 }
 
 /** Wait for messages and read them until the end. Lost answers are not requested again; `since` finds them. */

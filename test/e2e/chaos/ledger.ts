@@ -8,6 +8,8 @@ export interface SentMessage {
   text: string
   /** The number of the message at its sender, which sends one after the other. */
   n: number
+  /** Its recipient answers it, once. */
+  isAnswered?: boolean
   /** As acknowledged; undefined while the outcome is unknown. */
   id?: string
 }
@@ -22,16 +24,25 @@ export interface ReadMessage {
 
 export class Ledger {
   readonly sent: SentMessage[] = []
+  readonly byText = new Map<string, SentMessage>()
   /** The messages that readers got, by inbox, in the order of the answers. */
   readonly leased = new Map<string, ReadMessage[]>()
   /** Answers that must never occur: another id for a repeated key, or an unexpected error. */
   readonly surprises: string[] = []
   unknown = 0
 
-  begin(sender: string, inboxes: string[], n: number): SentMessage {
-    const sent = { sender, inboxes, n, text: `${sender} ${n}` }
+  begin(sender: string, inboxes: string[], n: number, text = `${sender} ${n}`): SentMessage {
+    const sent = { sender, inboxes, n, text }
     this.sent.push(sent)
+    this.byText.set(text, sent)
     return sent
+  }
+
+  /** The answer of an agent to a question, which it may begin to send more than once. */
+  answer(sender: string, question: string): SentMessage {
+    const text = `re ${question}`
+    const asker = this.byText.get(question)?.sender
+    return this.byText.get(text) ?? this.begin(sender, asker === undefined ? [] : [asker], 0, text)
   }
 
   read(inbox: string, messages: ReadMessage[]): void {
@@ -60,7 +71,7 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
   const inEach = (find: (inbox: string, history: ReadMessage[]) => string[]) =>
     [...histories].flatMap(([inbox, history]) => find(inbox, history).map((fault) => `${inbox}: ${fault}`))
   const leased = (inbox: string) => ledger.leased.get(inbox) ?? []
-  const byText = new Map(ledger.sent.map((sent) => [sent.text, sent]))
+  const { byText } = ledger
 
   return {
     lost: inEach((inbox, history) => {
@@ -103,8 +114,20 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
         .map(({ message }) => message)
     }),
     neverLeased: expectations.everyLease ? neverLeased(ledger, histories) : [],
+    unanswered: expectations.everyLease ? unanswered(ledger, histories) : [],
     surprises: ledger.surprises,
   }
+}
+
+/** Acknowledged questions whose answer is not in the inbox of the asker. */
+function unanswered(ledger: Ledger, histories: Histories): string[] {
+  const found = new Set(
+    [...histories].flatMap(([inbox, history]) => history.map(({ message }) => `${inbox}: ${message}`)),
+  )
+  return ledger.acknowledged().filter(({ isAnswered, sender, text }) =>
+    isAnswered && !found.has(`${sender}: re ${text}`)
+  )
+    .map(({ text }) => text)
 }
 
 /** Messages that are in an inbox but in no answer to a reader, because a process died with the answer. */
@@ -124,6 +147,7 @@ export const noFaults: ReturnType<typeof faultsOf> = {
   leasedUnstored: [],
   leasedOutOfOrder: [],
   neverLeased: [],
+  unanswered: [],
   surprises: [],
 }
 

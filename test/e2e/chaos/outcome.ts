@@ -32,13 +32,44 @@ export async function messageSend(
   const { messageId, to, text } = message
   const parts = [{ kind: 'text', text }]
   const params = { message: { kind: 'message', messageId, role: 'user', parts, metadata: { to } } }
-  const answer = await post(base, '/a2a/v1/grid', { jsonrpc: '2.0', id: 1, method: 'message/send', params }, {
-    ...bearer(key),
-    ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
-  }).catch(() => undefined)
+  const outcome = await rpc(base, key, '/a2a/v1/grid', 'message/send', params, idempotencyKey)
+  return outcome !== 'unknown' && 'done' in outcome ? { done: { message_id: outcome.done.messageId } } : outcome
+}
+
+/** Call a method of A2A at a path, optionally under an idempotency key. */
+export async function rpc(
+  base: string,
+  key: string,
+  path: string,
+  method: string,
+  params: object,
+  idempotencyKey?: string,
+): Promise<Outcome> {
+  const body = { jsonrpc: '2.0', id: 1, method, params }
+  const answer = await post(base, path, body, headersOf(key, idempotencyKey)).catch(() => undefined)
   if (!answer || answer.status >= 500) return 'unknown'
-  if (answer.body?.result) return { done: { message_id: answer.body.result.messageId } }
-  return { refused: `${answer.status} ${JSON.stringify(answer.body)}` }
+  return answer.body?.result
+    ? { done: answer.body.result }
+    : { refused: `${answer.status} ${JSON.stringify(answer.body)}` }
+}
+
+/** POST to the REST side, optionally under an idempotency key. */
+export async function rest(
+  base: string,
+  key: string,
+  path: string,
+  body: object,
+  idempotencyKey?: string,
+): Promise<Outcome> {
+  const answer = await post(base, path, body, headersOf(key, idempotencyKey)).catch(() => undefined)
+  if (!answer || answer.status >= 500) return 'unknown'
+  if (answer.status < 300) return { done: answer.body }
+  const { code, message } = answer.body.error
+  return transientCodes.includes(code) ? 'unknown' : { refused: `${code}: ${message}` }
+}
+
+function headersOf(key: string, idempotencyKey?: string): Record<string, string> {
+  return { ...bearer(key), ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }) }
 }
 
 /** Repeat a call until its outcome is known. Only for calls that are safe to repeat. */

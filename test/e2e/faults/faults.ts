@@ -11,7 +11,7 @@ import { type Runtime, type ServerProcess, startProgram, temporaryDatabase } fro
 import { seedAgents } from '../../support/seed-agents.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { drain, historyOf, type Load, read, send } from '../chaos/clients.ts'
+import { drain, historyOf, inTurn, type Load, read, send } from '../chaos/clients.ts'
 import { type Expectations, faultsOf, Ledger } from '../chaos/ledger.ts'
 import { generator } from '../chaos/plan.ts'
 import { get } from '../client.ts'
@@ -64,7 +64,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const load: Load = { base, ledger, ended: sending.signal }
   const named = [one, two, ...senders].map(({ alias, key }) => ({ alias: alias.slice(1), key }))
   const [first, second, mcp, bare, a2a] = named
-  const targets = [first, second].map(({ alias }) => ({ to: alias, inboxes: [alias] }))
+  const targets = inTurn([first, second].map(({ alias }) => ({ to: alias, inboxes: [alias] })))
   const sent = [
     send(load, mcp, targets, { protocol: 'mcp', hasKey: true }),
     send(load, bare, targets, { protocol: 'mcp', hasKey: false }),

@@ -1,0 +1,45 @@
+/** A person who decides on held messages on their pages. */
+import { browser, unescapeHtml } from '../../support/browse.ts'
+import { pause } from '../load.ts'
+import type { Cast } from './cast.ts'
+import type { Load } from './clients.ts'
+import { pauseMs } from './outcome.ts'
+
+/** Whether the person refuses the message with this number of its sender. */
+export const isRefused = (n: number) => n % 3 === 0
+
+/** So many refusals in a row are no races with decisions whose answers were lost. */
+const maxRefusals = 20
+
+/** Decide on all messages until the end, and until none waits. A decision whose answer was lost is made again. */
+export async function decide({ base, ledger, ended }: Load, { account, cookie }: Cast): Promise<void> {
+  const request = (path: string, init: RequestInit) => fetch(base + path, { ...init, redirect: 'manual' })
+  const person = browser({ deps: { config: { appUrl: base } }, request })
+  person.cookies.set(...cookie)
+  const list = `/accounts/${account}/held`
+  let refusals = 0
+  while (refusals < maxRefusals) {
+    const status = await decideFirst().catch((error) => {
+      // The connection was cut off.
+      if (error instanceof TypeError) return 503
+      throw error
+    })
+    if (status === undefined && ended.aborted) return
+    if (status === undefined || status >= 500) await pause(pauseMs)
+    refusals = status !== undefined && status >= 400 && status < 500 ? refusals + 1 : 0
+  }
+  ledger.surprises.push(`${maxRefusals} decisions in a row were refused`)
+
+  /** Resolves to the status of a page; undefined if no message waits. */
+  async function decideFirst(): Promise<number | undefined> {
+    const held = await person.open(list)
+    if (held.status !== 200) return held.status
+    const path = held.html.match(/href="(\/accounts\/[\w-]+\/held\/[\w-]{36})"/)?.[1]
+    if (path === undefined) return undefined
+    const page = await person.open(path)
+    if (page.status !== 200) return page.status
+    const text = unescapeHtml(page.html.match(/<pre[^>]*>([^<]*)</)![1])
+    const [verb, fields] = isRefused(Number(text.split(' ')[1])) ? ['refuse', { reason: 'No' }] : ['approve', {}]
+    return (await person.send(page, fields, `${path}/${verb}`)).status
+  }
+}

@@ -1,0 +1,70 @@
+/** What arrived at servers outside of the grid, and what is wrong with it. */
+import type { RemoteCall } from '../../support/remote-agent.ts'
+import type { Webhook } from '../../support/webhook.ts'
+import type { Histories, Ledger, SentMessage } from './ledger.ts'
+
+export interface Arrival {
+  /** What has an order: a sender, an inbox, a task. */
+  line: string
+  /** The place of the arrival there. */
+  n: number
+  about: string
+  /** By which the receiver knows a repeat. */
+  id: string
+}
+
+/** Every broken promise: what must have arrived and has not; ids that are not one to one; what came before an earlier one. */
+export function arrivalFaults(arrivals: Arrival[], expected: string[]) {
+  const abouts = new Set(arrivals.map(({ about }) => about))
+  const ids = new Map<string, string>()
+  const newest = new Map<string, number>()
+  return {
+    missing: expected.filter((about) => !abouts.has(about)),
+    otherId: arrivals.filter(({ about, id }) => {
+      const known = [ids.get(`about ${about}`) ?? id, ids.get(`id ${id}`) ?? about]
+      ids.set(`about ${about}`, known[0]).set(`id ${id}`, known[1])
+      return known[0] !== id || known[1] !== about
+    }).map(({ about }) => about),
+    outOfOrder: arrivals.filter(({ line, n }) => {
+      const before = newest.get(line) ?? -1
+      newest.set(line, Math.max(before, n))
+      return n < before
+    }).map(({ line, about }) => `${line}: ${about}`),
+  }
+}
+
+export const noArrivalFaults = { missing: [], otherId: [], outOfOrder: [] }
+
+/** The messages that a remote agent got. */
+export function arrivedMessages(calls: RemoteCall[], ledger: Ledger): Arrival[] {
+  return calls.map(({ params: { message } }) => {
+    const about = String(message!.parts[0].text)
+    const { sender, n } = ledger.byText.get(about)!
+    return { line: sender, n, about, id: message!.messageId }
+  })
+}
+
+/** The messages of which a webhook was told, each in the order of its sender and in that of each inbox. */
+export function arrivedNotices({ taken }: Webhook, ledger: Ledger, histories: Histories): Arrival[] {
+  const lines: [string, Map<string, number>][] = [...histories].map(([inbox, history]) => [
+    `inbox of ${inbox}`,
+    new Map(history.map(({ message_id }, n) => [message_id, n])),
+  ])
+  for (const { sender, n, id } of ledger.acknowledged()) {
+    const line = lines.find(([name]) => name === sender) ?? lines[lines.push([sender, new Map()]) - 1]
+    line[1].set(id!, n)
+  }
+  return taken.flatMap(({ headers, body: { data: { message_id: about } } }) =>
+    lines.filter(([, places]) => places.has(about)).map(([line, places]) => ({
+      line,
+      n: places.get(about)!,
+      about,
+      id: String(headers['webhook-id']),
+    }))
+  )
+}
+
+/** The ids of the acknowledged messages with a recipient, except those of trial accounts. */
+export function toldMessages(ledger: Ledger, isOfAccount: (sent: SentMessage) => boolean): string[] {
+  return ledger.acknowledged().filter((sent) => sent.inboxes.length > 0 && isOfAccount(sent)).map(({ id }) => id!)
+}

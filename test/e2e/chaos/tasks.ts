@@ -1,0 +1,51 @@
+/** A2A tasks whose client is told of their events at a webhook. */
+import { randomUUID } from 'node:crypto'
+import type { Webhook } from '../../support/webhook.ts'
+import type { LoadedAgent } from '../load.ts'
+import type { Load } from './clients.ts'
+import { type Outcome, rpc, settled, tool } from './outcome.ts'
+import type { Arrival } from './outside.ts'
+
+/** What happens in each task, in this order. Its first event may be before the registration of the webhook. */
+const steps = ['working', 'artifact', 'completed'] as const
+const order = ['submitted', ...steps]
+
+/** What was acknowledged: `task step`. */
+export type DoneSteps = string[]
+
+/** Start one task after the other and carry it out, until the end. */
+export async function carryOut(
+  { base, ledger, ended }: Load,
+  { client, doer, webhook }: { client: LoadedAgent; doer: LoadedAgent; webhook: string },
+  done: DoneSteps,
+): Promise<void> {
+  const certain = async (attempt: () => Promise<Outcome>) => {
+    const outcome = await settled(attempt, () => ledger.unknown++)
+    if ('done' in outcome) return outcome.done
+    ledger.surprises.push(`A task: ${outcome.refused}`)
+  }
+  while (!ended.aborted) {
+    const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Work.' }] }
+    const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: webhook } }
+    const path = `/a2a/v1/agents/${doer.alias}`
+    const params = { message, configuration }
+    const started = await certain(() => rpc(base, client.key, path, 'SendMessage', params, message.messageId))
+    if (!started) return
+    const task_id = started.task.id
+    for (const step of steps) {
+      const update = step === 'artifact' ? { text: 'Part', artifact: { id: 'a', last_chunk: true } } : { state: step }
+      const args = { task_id, ...update, idempotency_key: `${task_id} ${step}` }
+      if (!await certain(() => tool(base, doer.key, 'update_task', args))) return
+      done.push(`${task_id} ${step}`)
+    }
+  }
+}
+
+/** What arrived at the webhook. */
+export function arrivedSteps({ taken }: Webhook): Arrival[] {
+  return taken.map(({ headers, body: { statusUpdate, artifactUpdate } }) => {
+    const line = (statusUpdate ?? artifactUpdate).taskId
+    const step = statusUpdate ? statusUpdate.status.state.replace('TASK_STATE_', '').toLowerCase() : 'artifact'
+    return { line, n: order.indexOf(step), about: `${line} ${step}`, id: String(headers['a2a-notification-id']) }
+  })
+}
