@@ -66,7 +66,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { folder, runtimes, isLocalFile = false, prepare, onEvent = () => {}, detached = false } = options
   if (isLocalFile && runtimes.length !== 1) throw new Error('A local file belongs to one instance.')
   const database = isLocalFile ? undefined : await startDatabase(folder, onEvent, detached)
-  const databaseUrl = database?.running()!.url ?? `file:${join(folder, 'grid.db')}`
+  const databaseUrl = database ? database.running()!.url : `file:${join(folder, 'grid.db')}`
 
   const ports: number[] = []
   for (const _ of runtimes) ports.push(await freePort())
