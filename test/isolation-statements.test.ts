@@ -21,6 +21,7 @@ import { rows, updateTrial } from './support/database.ts'
 import { isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
 import { sendMessage } from './support/messaging.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
+import { accountTables } from './support/tripwire.ts'
 
 const world = await isolatedAccounts()
 const { grid, owner, caller, foreign } = world
@@ -171,6 +172,21 @@ await owner.store.write([
   owner.store.change.sso.setVerified({ domain: provider.domain, verifiedAt: 1, missingSince: 1 }, grid.clock.now),
   owner.store.change.team.keepOut(user, 1),
 ])
+/** Store a row as it is. */
+const add = (table: string, row: Record<string, string | number>) => ({
+  sql: `INSERT INTO ${table} (${Object.keys(row)}) VALUES (${Object.keys(row).map(() => '?')})`,
+  args: Object.values(row),
+})
+const ofAcme = { account_id: owner.id }
+const blocked = { request_hash: 'a request of acme', error: '{"text":"an error of acme"}', created_at: grid.clock.now }
+const signIn = { issuer: provider.issuer, subject: 'a subject of acme', at: 1, outcome: 'removed', report: '{}' }
+const signup = { owner_email: 'first@acme.example', address: '192.0.2.1', claim_token_hash: 'a claim link of acme' }
+await owner.store.write([
+  add('blocked_sends', { ...ofAcme, ...blocked, agent_id: grid.alice.id, key: 'a blocked key of acme' }),
+  add('sso_sign_ins', { ...ofAcme, ...signIn, user_id: user }),
+  add('signups', { ...ofAcme, ...signup, id: 'a signup of acme', created_at: 1 }),
+  add('skipped_rows', { ...ofAcme, follower: 'search', seq: 1, reason: 'a reason of acme', at: 1 }),
+])
 const webhook = newId()
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
 await owner.store.write([
@@ -273,7 +289,7 @@ const texts: Record<string, string[]> = {
   thread: numbers('thread_id'),
   seq: numbers('seq'),
   root: numbers('root_seq'),
-  key: [foreign['idempotency key']],
+  key: [foreign['idempotency key'], 'a blocked key of acme'],
   codeHash: [String(grant.code_hash)],
   hash: [String(grant.code_hash), String(accessToken.hash), 'a hash of acme'],
   repeatHash: ['a hash of acme'],
@@ -482,6 +498,17 @@ const statements = allQueries.filter(({ names, crossAccount }) => names.includes
 const isRead = ({ sql }: AnyQuery) => sql.startsWith('SELECT')
 const parametersOf = ({ names }: AnyQuery) => [...new Set(names)].filter((name) => name !== 'account')
 const cases = statements.map((query) => [`${query.sql.slice(0, 60)}…`, query] as const)
+
+test('the owner has rows in every table of accounts', async () => {
+  const empty = []
+  for (const table of accountTables) {
+    const found = await rows(grid, `SELECT 1 FROM "${table}" WHERE account_id = ? LIMIT 1`, [owner.id])
+    if (found.length === 0) empty.push(table)
+  }
+
+  // Add a row of it above: without one, its statements are asked about nothing.
+  expect(empty).toEqual([])
+})
 
 test('every parameter of the store stands for something', () => {
   const used = new Set(statements.flatMap(parametersOf))

@@ -1,0 +1,61 @@
+/** What `db/account-tables.ts` declares of each table is what the statements do, and no other file lists tables. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { getTableName } from 'drizzle-orm'
+import { expect, test } from 'vitest'
+import { accountTables } from '../../db/account-tables.ts'
+import * as schema from '../../db/schema.ts'
+import '../../src/store/global.ts'
+import { allQueries } from '../../src/store/sql.ts'
+import { testGrid } from '../support/grid.ts'
+
+const declared = (Object.keys(accountTables) as (keyof typeof accountTables)[])
+  .map((name) => ({ table: getTableName(schema[name]) as string, ...accountTables[name] }))
+const namesOf = (tables: { table: string }[]) => tables.map(({ table }) => table).sort()
+/** The tables of accounts from whose rows these texts delete. */
+const deletedBy = (texts: string[]) => {
+  const deleted = texts.flatMap((sql) => [...sql.matchAll(/\bDELETE FROM (\w+)/g)].map(([, table]) => table))
+  return declared.filter(({ table }) => deleted.includes(table))
+}
+
+test('rows expire by their age where a statement removes them until a time, in pieces, and nowhere else', () => {
+  const aging = allQueries.filter(({ names }) =>
+    names.includes('until') || (names.includes('at') && names.includes('limit'))
+  )
+
+  expect(namesOf(deletedBy(aging.map(({ sql }) => sql)))).toEqual(
+    namesOf(declared.filter(({ expires }) => expires === 'age')),
+  )
+})
+
+test('rows expire with their messages where the retention of messages removes them, and nowhere else', async () => {
+  const { acme } = await testGrid()
+  const removal = acme.store.change.retention.removeMessages(['a message'], 1)
+
+  const withMessages = deletedBy(removal.map(({ sql }) => sql)).filter(({ expires }) => expires !== 'age')
+
+  expect(namesOf(withMessages)).toEqual(namesOf(declared.filter(({ expires }) => expires === 'message')))
+})
+
+test('the end of a removal empties the tables that say so', async () => {
+  const { acme } = await testGrid()
+
+  const ended = deletedBy(acme.store.change.removal.end().map(({ sql }) => sql))
+
+  expect(namesOf(ended)).toEqual(namesOf(declared.filter(({ removal }) => removal === 'emptied')))
+})
+
+test('no source lists tables: db/account-tables.ts says what concerns each', () => {
+  const name = declared.map(({ table }) => table).join('|')
+  /** Three in quotes, or in a text of names. */
+  const list = new RegExp(`(?:'(?:${name})',\\s*){2,}'(?:${name})'|\\b(?:(?:${name})\\s+){2,}(?:${name})\\b`)
+  /** The places and counts that are made again when agents move to another account. */
+  const allowed = `'edges', 'thread_agents', 'thread_messages', 'threads'`
+
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /^(store|worker|cli|grid).*\.ts$/.test(path)
+  )
+  const lists = files.filter((path) => list.test(readFileSync(join('src', path), 'utf8').replace(allowed, '')))
+
+  expect(lists).toEqual([])
+})
