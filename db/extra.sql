@@ -132,8 +132,9 @@ BEGIN
     WHERE account_id = NEW.account_id AND id = NEW.task_id;
 END;
 
--- Its words are cut by the projection, so the tokenizer only separates them. `own` has the words of deliveries with a text of their own.
-CREATE VIRTUAL TABLE message_search USING fts5(meta, words, own, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii', prefix = '3');
+-- The follower cuts the terms, so the tokenizer only separates them. A letter says what a term is, see `src/store/global/search-index.ts`:
+-- columns would cost a byte and more for each word. `prefix` is that letter and three of a word.
+CREATE VIRTUAL TABLE message_search USING fts5(terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii', prefix = '4');
 
 CREATE TRIGGER message_is_not_searchable AFTER DELETE ON messages
 BEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;

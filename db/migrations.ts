@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "b84b54c488b666acd8b9d2139c6cca9c96f18334e95f92a9a90b5053ad46d677",
+    "hash": "91898aab1dba793d756928203ae3960801feb610572ffeb68809b3ef8fc6df7e",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -264,7 +264,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships\nBEGIN INSERT INTO log (kind, subject) VALUES ('person', OLD.user_id); END;",
       "-- Parsed, an object or a list takes some 40 bytes more than its text.\nCREATE TRIGGER message_of_task_is_counted AFTER INSERT ON task_messages\nBEGIN\n  UPDATE tasks SET bytes = bytes\n      + coalesce((SELECT octet_length(body) + coalesce(octet_length(a2a), 0) FROM messages\n        WHERE account_id = NEW.sender_account_id AND id = NEW.message_id), 0)\n      + coalesce((SELECT sum(octet_length(content) + iif(media_type LIKE '%json%',\n          40 * (2 * length(content) - length(replace(content, '{', '')) - length(replace(content, '[', ''))), 0)) FROM parts\n        WHERE account_id = NEW.sender_account_id AND message_id = NEW.message_id), 0)\n    WHERE account_id = NEW.account_id AND id = NEW.task_id;\nEND;",
       "CREATE TRIGGER artifact_is_counted AFTER INSERT ON artifacts\nBEGIN\n  UPDATE tasks SET bytes = bytes + octet_length(NEW.artifact_id) + coalesce(octet_length(NEW.name), 0)\n      + coalesce(octet_length(NEW.parts)\n        + 40 * (2 * length(NEW.parts) - length(replace(NEW.parts, '{', '')) - length(replace(NEW.parts, '[', ''))), 0)\n    WHERE account_id = NEW.account_id AND id = NEW.task_id;\nEND;",
-      "-- Its words are cut by the projection, so the tokenizer only separates them. `own` has the words of deliveries with a text of their own.\nCREATE VIRTUAL TABLE message_search USING fts5(meta, words, own, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii', prefix = '3');",
+      "-- The follower cuts the terms, so the tokenizer only separates them. A letter says what a term is, see `src/store/global/search-index.ts`:\n-- columns would cost a byte and more for each word. `prefix` is that letter and three of a word.\nCREATE VIRTUAL TABLE message_search USING fts5(terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii', prefix = '4');",
       "CREATE TRIGGER message_is_not_searchable AFTER DELETE ON messages\nBEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;",
       "CREATE TRIGGER erased_text_is_not_searchable AFTER UPDATE OF body ON messages\nBEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;",
       "INSERT INTO projections (name, seq) VALUES ('conversations', 0), ('traffic', 0), ('search', 0), ('webhook messages', 0),\n  ('webhook events', 0), ('browser messages', 0), ('browser events', 0), ('task notices', 0);"

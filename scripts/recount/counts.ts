@@ -69,7 +69,7 @@ function dueOutbox(name: string, waiting: string): Count {
   }
 }
 
-/** The terms of the index, which has no texts: `term`, `doc` and `col`. */
+/** The terms of the index, which has no texts: `term` and `doc`. */
 const searchTerms = `CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms
   USING fts5vocab('main', 'message_search', 'instance')`
 /** A message that is in the index: it is placed, and its text was neither erased nor retracted. */
@@ -304,7 +304,7 @@ export const counts: readonly Count[] = [
     setup: searchTerms,
     // Whether it has a file is not computed.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
-      WHERE col = 'meta' AND term NOT IN ('hfile', 'hlink')
+      WHERE substr(term, 1, 1) NOT IN ('h', 'w', 'k')
         AND doc NOT IN (SELECT m.seq FROM messages AS m WHERE m.body = '')`,
     counted:
       `SELECT DISTINCT seq || ' ' || lower(substr(term, 1, 1) || iif(substr(term, 1, 1) IN ('n', 'r'), hex(substr(term, 2)), replace(substr(term, 2), '-', '')))
@@ -326,15 +326,15 @@ export const counts: readonly Count[] = [
     setup: searchTerms,
     // Of texts in ASCII, which SQL can cut into words.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms JOIN messages AS m ON m.seq = doc
-      WHERE col = 'words' AND ${isAscii('m.body')} AND m.body <> ''`,
-    counted: wordsOf(`SELECT m.seq || ' ' AS prefix, m.body AS text FROM messages AS m
+      WHERE substr(term, 1, 1) = 'w' AND ${isAscii('m.body')} AND m.body <> ''`,
+    counted: wordsOf(`SELECT m.seq || ' w' AS prefix, m.body AS text FROM messages AS m
       WHERE ${isIndexed} AND ${isAscii('m.body')}`),
   },
   {
     name: 'search terms of texts that were changed for a recipient',
     setup: searchTerms,
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
-      WHERE col = 'own' AND term NOT LIKE '%hlink' AND doc IN (
+      WHERE substr(term, 1, 1) = 'k' AND term NOT LIKE '%hlink' AND doc IN (
         SELECT m.seq FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
         WHERE m.body <> '' AND d.body IS NOT NULL AND ${isAscii('d.body')})`,
     counted: wordsOf(`SELECT m.seq || ' k' || replace(d.agent_id, '-', '') || 'x' AS prefix, d.body AS text

@@ -79,33 +79,38 @@ export function matchOf(
     ...has.filter((kind) => kind !== 'link').map((kind) => `h${kind}`),
     ...ends ? [`(${ends.join(' OR ')})`] : [],
     ...more,
-  ].map((terms) => `meta : ${terms}`)
+  ]
   const beginning = (word: string) => isShort(word) ? '' : ' *'
-  const text = (column: string, start: string, link: string) => [
-    ...words.map((word) => `${column} : "${start}${word}"${beginning(word)}`),
+  const text = (term: (word: string) => string, link: string) => [
+    ...words.map((word) => `"${term(word)}"${beginning(word)}`),
     ...has.includes('link') ? [link] : [],
   ]
-  const sent = text('words', '', 'meta : hlink')
+  const sent = text(wordTerm, 'hlink')
   if (reader === undefined || sent.length === 0) return [...meta, ...sent].join(' AND ')
-  const isChanged = `meta : ${idTerm('x', reader)}`
-  const own = text('own', ownWord(reader, ''), `own : ${ownLink(reader)}`)
+  const isChanged = idTerm('x', reader)
+  const own = text((word) => ownWord(reader, word), ownLink(reader))
   return [
     ...meta,
     `(((${sent.join(' AND ')}) NOT ${isChanged}) OR (${[isChanged, ...own].join(' AND ')}))`,
   ].join(' AND ')
 }
 
-/** In the column `own`: a word of the text as it was delivered to an agent. */
+/** The term of a word of the text. */
+export function wordTerm(word: string): string {
+  return `w${word}`
+}
+
+/** The term of a word of the text as it was delivered to an agent. */
 export function ownWord(agent: string, word: string): string {
   return `${idTerm('k', agent)}x${word}`
 }
 
-/** In the column `own`: the text as it was delivered to an agent has a link. */
+/** The term of a link in the text as it was delivered to an agent. */
 export function ownLink(agent: string): string {
   return `${idTerm('k', agent)}hlink`
 }
 
-/** A term of the column `meta`, see `global/search-index.ts`. */
+/** The term of an id, see `global/search-index.ts`. */
 export function idTerm(kind: string, id: string): string {
   return kind + id.replaceAll('-', '')
 }

@@ -3,6 +3,7 @@
  * are those of `messages`; triggers remove them with their messages, and when a text is erased.
  */
 import { noteNews, type PossibleNews } from './news.ts'
+import { wordTerm } from '../account/search.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /** A placed message whose words are to be stored. */
@@ -49,10 +50,11 @@ const whole = crossAccountQuery<{ text: string | null }>(
 )
 
 /**
- * A term of the column `meta`: a letter, and an id without its signs or a text in
- * hexadecimal, which the tokenizer leaves whole. `a`: the account of the sender; `b`:
- * another one that it was delivered to as it is; `f`: the sender; `t`: a recipient; `x`: a recipient that got a text of its own;
- * `n`: the alias of the sender; `r`: the recipient as addressed; `c`: the channel; `h`: what it has.
+ * A term begins with a letter. Behind it is an id without its signs, or a text in hexadecimal: the tokenizer leaves both
+ * whole. `a`: the account of the sender; `b`: another one that it was delivered to as it is; `f`: the sender; `t`: a
+ * recipient; `x`: a recipient that got a text of its own; `n`: the alias of the sender; `r`: the recipient as addressed;
+ * `c`: the channel. Or a word: `h`: what the message has; `w`: of its text; `k`: of the text as it was delivered to an
+ * agent, whose id comes first.
  */
 const term = (kind: string, value: string) => `' ${kind}' || hex(${value})`
 const idTerm = (kind: string, id: string) => `' ${kind}' || replace(${id}, '-', '')`
@@ -60,17 +62,17 @@ const isPosition = `(SELECT projections.seq FROM projections WHERE projections.n
 const add = crossAccountStatement(
   'words of new messages',
   `
-  INSERT INTO message_search (rowid, meta, words, own)
+  INSERT INTO message_search (rowid, terms)
   SELECT m.seq,
     ${idTerm('a', 'm.account_id')} || ${idTerm('f', 'm.from_agent_id')} || ${term('n', 'm.from_alias')}
       || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${
     idTerm('c', 'm.channel_id')
-  }) || (one.value ->> 2)
+  })
       || coalesce((SELECT group_concat(${idTerm('t', 'd.agent_id')}
           || iif(d.body IS NULL, iif(d.account_id = m.account_id, '', ${idTerm('b', 'd.account_id')}),
             ${idTerm('x', 'd.agent_id')}), '')
-        FROM deliveries AS d WHERE d.message_id = m.id AND d.sender_account_id = m.account_id), ''),
-    one.value ->> 1, one.value ->> 3
+        FROM deliveries AS d WHERE d.message_id = m.id AND d.sender_account_id = m.account_id), '')
+      || (one.value ->> 1)
   FROM json_each(:rows) AS one CROSS JOIN messages AS m
   WHERE m.seq = (one.value ->> 0) AND ${isPosition}
     AND NOT EXISTS (SELECT 1 FROM deliveries AS d
@@ -85,7 +87,7 @@ const again = [
 export interface MessageWords extends PossibleNews {
   words: readonly string[]
   has: readonly string[]
-  /** Words of deliveries with a text of their own: `ownWord` and `ownLink` of `account/search.ts`. */
+  /** Terms of deliveries with a text of their own: `ownWord` and `ownLink` of `account/search.ts`. */
   own: readonly string[]
 }
 
@@ -100,7 +102,7 @@ export const searchIndex = (db: Db) => ({
    */
   add: (found: readonly MessageWords[], after: number, news: { at: number; quietMs: number }): Statement[] => {
     const rows = JSON.stringify(found.map(({ seq, words, has, own }) => {
-      return [seq, words.join(' '), has.map((kind) => ` h${kind}`).join(''), own.join(' ')]
+      return [seq, [...words.map(wordTerm), ...has.map((kind) => `h${kind}`), ...own].map((one) => ` ${one}`).join('')]
     }))
     return [
       { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true },
