@@ -67,8 +67,10 @@ export const sealedTables: readonly string[] = [
 /** The primary keys of tables whose rows SQLite stores by them. The others have a `rowid`. */
 export const primaryKeys: Readonly<Record<string, string>> = {
   conversation_turns: 'account_id, key',
+  deliveries: 'seq, inbox',
   edges: 'account_id, period_ms, source, target, at',
+  leases: 'account_id, id',
   thread_agents: 'account_id, agent_id, thread_id',
-  thread_messages: 'account_id, thread_id, seq',
+  thread_messages: 'thread_id, seq',
   usage: 'account_id, day, subject',
 }

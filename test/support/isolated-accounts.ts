@@ -288,8 +288,8 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
       args: [evil.id, kept!],
     }
   await grid.store.write([
-    remove('leases'),
     remove('lease_releases'),
+    remove('leases'),
     { sql: 'DELETE FROM deliveries WHERE account_id = ? AND stranger_id IS NULL', args: [evil.id] },
     remove('conversation_turns'),
     remove('idempotency_keys'),

@@ -47,7 +47,7 @@ function leasePart(
   taken: (lease: TimedLease) => void,
 ): SendPart {
   return {
-    statements: [parts.claim, parts.lease, parts.messages],
+    statements: [parts.lease, parts.claim, parts.messages],
     needsMessage: true,
     async stored([, , rows]) {
       taken(leasedUntil(account, lease.expiresAt!, await claimed(account, budgetOf(input), lease, rows)))

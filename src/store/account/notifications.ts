@@ -1,5 +1,5 @@
 /** How the people of an account are notified of messages to their aliases. See docs/delivery.md, "Notifications". */
-import { inboxOf } from './inbox-message.ts'
+import { agentOf, inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { stillWaits } from './questions.ts'
 
@@ -76,7 +76,7 @@ const settle = statement(`
 
 const ownAgent = `(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)`
 const joinMessage = `JOIN messages
-    ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id`
+    ON messages.seq = deliveries.seq`
 const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
 // Of both halves of the inbox: what an agent wrote waits until it is answered, also after it was read; a choice until one is taken.
 const inThread = query<{ alias: string; seq: number }>(
@@ -113,16 +113,15 @@ const news = query<News>(`
     channels.name AS channel, messages.channel_id, (
       SELECT json_group_array(one.agent_id) FROM (
         SELECT messages.from_agent_id AS agent_id
-        UNION SELECT to_agents.agent_id FROM deliveries AS to_agents
-        WHERE messages.channel_id IS NULL AND to_agents.message_id = messages.id
-          AND to_agents.sender_account_id = messages.account_id) AS one) AS agents
+        UNION SELECT ${agentOf('to_agents')} FROM deliveries AS to_agents
+        WHERE messages.channel_id IS NULL AND to_agents.seq = messages.seq) AS one) AS agents
   FROM thread_seen AS seen
   CROSS JOIN messages ON messages.seq = seen.news_seq AND messages.account_id = :account
   LEFT JOIN channels ON channels.account_id = :account AND channels.id = messages.channel_id
   WHERE seen.account_id = :account AND seen.user_id = :user AND seen.news_seq > max(seen.seq, :after)
     AND (:thread = 0 OR seen.thread_id = :thread)
-    AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.message_id = messages.id
-      AND deliveries.sender_account_id = :account AND deliveries.state = 'retracted')
+    AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.seq = messages.seq
+      AND deliveries.state = 'retracted')
   ORDER BY messages.seq DESC LIMIT ${maxUnread}`)
 
 const digest = query<Digest>(`

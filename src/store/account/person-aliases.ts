@@ -1,4 +1,5 @@
 /** The aliases of people: each is an agent of type `human`. */
+import { agentOf, isOfMessage } from './inbox-message.ts'
 import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import { addAgent } from './agent-rows.ts'
@@ -54,7 +55,7 @@ const reader = query<ReaderRow>(`
   LEFT ${joinLiveAgent}
   WHERE memberships.account_id = :account AND memberships.user_id = :user`)
 
-const isDelivery = `messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id`
+const isDelivery = `messages.seq = deliveries.seq`
 const joinOwnLiveAgent = (id: string) =>
   `LEFT JOIN agents ON agents.account_id = :account AND agents.id = ${id} AND agents.deleted_at IS NULL`
 const writer = query<OtherEnd>(`
@@ -64,13 +65,13 @@ const writer = query<OtherEnd>(`
   FROM deliveries
   JOIN messages ON ${isDelivery}
   ${joinOwnLiveAgent('messages.from_agent_id')}
-  WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :message`)
+  WHERE ${isOfMessage('= :message')}`)
 const recipient = query<OtherEnd>(`
   SELECT messages.recipient AS name, agents.alias AS alias_now,
     messages.channel_id IS NOT NULL OR deliveries.account_id <> messages.account_id AS is_elsewhere
   FROM messages
   LEFT JOIN deliveries ON ${isDelivery} AND messages.channel_id IS NULL
-  ${joinOwnLiveAgent('deliveries.agent_id')}
+  ${joinOwnLiveAgent(agentOf())}
   WHERE messages.account_id = :account AND messages.from_agent_id = :agent AND messages.id = :message`)
 
 const ofUser = `account_id = :account AND user_id = :user`

@@ -1,6 +1,6 @@
 /** Remote agents of the account: the messages of each sender to them, and what became of those that were accepted. */
 import type { remoteExchanges } from '../../../db/schema.ts'
-import { inboxOf, isInTime } from './inbox-message.ts'
+import { agentOf, inboxOf, isInTime, isOfMessage } from './inbox-message.ts'
 import { hasRoom, isFree, type OutboxKind } from '../global/outboxes.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
@@ -64,27 +64,26 @@ const newest = query<RemoteTask>(`
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation
   ORDER BY created_at DESC LIMIT 1`)
 
-const joinMessages = `JOIN messages ON messages.account_id = deliveries.sender_account_id
-    AND messages.id = deliveries.message_id`
+const joinMessages = `JOIN messages ON messages.seq = deliveries.seq`
 const progress = query<RemoteProgress>(`
-  SELECT deliveries.agent_id, deliveries.state IN ('read', 'task') AS is_read, deliveries.seq = (
+  SELECT remote.agent_id, deliveries.state IN ('read', 'task') AS is_read, deliveries.seq = (
       SELECT next.seq FROM deliveries AS next
-      JOIN messages AS waiting ON waiting.account_id = next.sender_account_id AND waiting.id = next.message_id
+      JOIN messages AS waiting ON waiting.seq = next.seq
       WHERE next.account_id = :account AND next.inbox = deliveries.inbox AND next.state = 'unread'
         AND (remote.in_one_order OR waiting.from_agent_id = messages.from_agent_id)
       ORDER BY next.seq LIMIT 1) AS is_next,
-    outbox.held_by IS NOT NULL AND outbox.sending_id = deliveries.message_id AS is_sending,
+    outbox.held_by IS NOT NULL AND outbox.sending_id = messages.id AS is_sending,
     remote_task.state, remote_task.created_at AS decided_at, remote_task.sends, remote_task.sent_at, outbox.attempts,
     iif(remote_task.id IS NULL, outbox.error, remote_task.error) AS error,
     iif(remote_task.id IS NULL, outbox.tried_at, remote_task.tried_at) AS tried_at
-  FROM deliveries
-  ${joinMessages}
-  JOIN remote_agents AS remote ON remote.account_id = :account AND remote.agent_id = deliveries.agent_id
-  LEFT JOIN remote_senders AS outbox ON outbox.account_id = :account AND outbox.agent_id = deliveries.agent_id
+  FROM messages
+  JOIN deliveries ON deliveries.seq = messages.seq
+  JOIN remote_agents AS remote ON remote.account_id = :account AND remote.agent_id = ${agentOf()}
+  LEFT JOIN remote_senders AS outbox ON outbox.account_id = :account AND outbox.agent_id = remote.agent_id
     AND outbox.sender_id = iif(remote.in_one_order, '', messages.from_agent_id)
   LEFT JOIN remote_exchanges AS remote_task ON remote_task.account_id = :account
-    AND remote_task.agent_id = deliveries.agent_id AND remote_task.id = deliveries.message_id
-  WHERE deliveries.account_id = :account AND deliveries.message_id = :id`)
+    AND remote_task.agent_id = remote.agent_id AND remote_task.id = messages.id
+  WHERE messages.account_id = :account AND messages.id = :id AND deliveries.account_id = :account`)
 
 const isSender = 'account_id = :account AND agent_id = :agent AND sender_id = :id'
 const ofEach = <T>(make: (table: string, row: string, isInbox: boolean) => T): Record<OutboxKind, T> => ({
@@ -102,8 +101,8 @@ const unreadOnes = `deliveries ${joinMessages}
   WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread' AND (:id = '' OR messages.from_agent_id = :id)`
 // From its claim on, a message neither expires nor can be retracted. One that may have arrived is sent again after its time.
 const sending = `sending_id = (
-  SELECT deliveries.message_id FROM ${unreadOnes}
-    AND (${isInTime} OR deliveries.message_id = remote_senders.sending_id)
+  SELECT messages.id FROM ${unreadOnes}
+    AND (${isInTime} OR messages.id = remote_senders.sending_id)
   ORDER BY deliveries.seq LIMIT 1)`
 // A unit that is sent again finds its own claim.
 const claim = ofEach((table, row, isInbox) =>
@@ -150,7 +149,7 @@ const putCard = statement(`
   UPDATE remote_agents SET card = :card, card_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
-  WHERE account_id = :account AND agent_id = :agent AND message_id = :message AND state = 'unread'`)
+  WHERE ${isOfMessage('= :message')} AND deliveries.state = 'unread'`)
 // A callback that came during the look has made the remote task due again. `min` of one that ends is NULL.
 const putRemoteTask = statement(`
   INSERT INTO remote_exchanges (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,

@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer'
 import { isShort } from '../../lib/search-words.ts'
 import { type AccountDb, crossAccountQuery, query } from '../sql.ts'
-import { inboxOf, isInTime } from './inbox-message.ts'
+import { agentOf, inboxOf, isInTime } from './inbox-message.ts'
 import { isRedactedByOthers } from './new-message.ts'
 
 /** What a message must have. Aliases are without `@`; names and aliases are those that it was sent with. */
@@ -124,11 +124,11 @@ const isFound = (match: string) =>
       AND m.created_at >= :from AND m.created_at < :until`
 const page = 'ORDER BY message_search.rowid DESC LIMIT :limit'
 const placeColumns = `place.seq, place.thread_id, m.created_at AS at, m.channel_id, m.from_agent_id,
-  d.agent_id AS to_agent_id`
+  ${agentOf('d')} AS to_agent_id`
 const isPlaced = 'place.account_id = :account AND place.seq = message_search.rowid AND m.seq = place.seq'
-const isDelivery = 'd.message_id = m.id AND d.sender_account_id = m.account_id'
+const isDelivery = 'd.seq = m.seq'
 // The rules of `mayRead`: what is to or from the person alias, and the rest from its times on.
-const isReadable = `(:personAlias IN (m.from_agent_id, d.agent_id) OR m.created_at >= coalesce(
+const isReadable = `(:personAlias IN (m.from_agent_id, ${agentOf('d')}) OR m.created_at >= coalesce(
       json_extract(:channels, '$."' || m.channel_id || '"'), :others))`
 // The joins are crossed, so that each begins with the index, which has the newest first.
 const places = (condition = '') =>
@@ -149,8 +149,7 @@ const places = (condition = '') =>
 const anyPlaces = places()
 // With `+`, because the index would be asked anew for each unread message.
 const unreadPlaces = places(`AND +message_search.rowid IN (
-      SELECT unread.seq FROM deliveries
-      JOIN messages AS unread ON unread.account_id = deliveries.sender_account_id AND unread.id = deliveries.message_id
+      SELECT deliveries.seq FROM deliveries
       WHERE deliveries.account_id = :account AND deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread')`)
 const messageColumns = 'm.seq, m.id, m.recipient, m.from_alias, m.created_at'
 // A sender does not learn what a guardrail of another account masked.
@@ -162,9 +161,8 @@ const ofAgent = query<FoundMessage>(`
   UNION ALL SELECT * FROM (
     SELECT ${messageColumns}, coalesce(deliveries.body, m.body) AS body, deliveries.body IS NOT NULL AS is_changed
     FROM message_search CROSS JOIN messages AS m CROSS JOIN deliveries
-    WHERE ${isFound(':otherMatch')} AND m.seq = message_search.rowid AND deliveries.message_id = m.id
-      AND deliveries.sender_account_id = m.account_id AND deliveries.account_id = :account
-      AND deliveries.agent_id = :agent AND m.from_agent_id <> :agent
+    WHERE ${isFound(':otherMatch')} AND m.seq = message_search.rowid AND deliveries.seq = m.seq
+      AND deliveries.inbox = ${inboxOf()} AND m.from_agent_id <> :agent
       AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isInTime})) ${page})
   ORDER BY 1 DESC LIMIT :limit`)
 

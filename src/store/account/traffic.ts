@@ -1,4 +1,5 @@
 /** Who talks to whom: what the page Network draws, and how long an agent takes to answer. */
+import { agentOf } from './inbox-message.ts'
 import { day } from '../../lib/time.ts'
 import { type AccountDb, query } from '../sql.ts'
 
@@ -25,12 +26,12 @@ const sent = query<{ source: string; targets: string }>(`
   GROUP BY source`)
 const parked = query<Between & { messages: number }>(`
   SELECT iif(messages.account_id = :account, messages.from_agent_id, '@' || messages.from_alias) AS source,
-    coalesce(messages.channel_id, lost.agent_id) AS target, count(*) AS messages
+    coalesce(messages.channel_id, ${agentOf('lost')}) AS target, count(*) AS messages
   FROM (
-    SELECT agent_id, sender_account_id, message_id FROM deliveries
+    SELECT inbox, seq FROM deliveries
     WHERE account_id = :account AND state = 'parked' AND read_at >= :since LIMIT ${maxFailures}) AS lost
   CROSS JOIN messages
-  WHERE messages.account_id = lost.sender_account_id AND messages.id = lost.message_id
+  WHERE messages.seq = lost.seq
   GROUP BY 1, 2`)
 // Ids sort by time, so the greatest are the newest.
 const refused = query<Between & { messages: number }>(`

@@ -1,4 +1,5 @@
 /** The webhooks of the account, and what they have not been told yet. See docs/protocol/webhooks.md. */
+import { agentOf } from './inbox-message.ts'
 import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { hearsConditions } from '../global/webhooks.ts'
@@ -79,19 +80,19 @@ const withConditions = query<{ id: string; events: string; told: string }>(`
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
     AND NOT EXISTS (SELECT 1 FROM deliveries
-      WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id AND deliveries.body IS NOT NULL)
+      WHERE deliveries.account_id = :account AND deliveries.seq = messages.seq AND deliveries.body IS NOT NULL)
     AND (
     messages.channel_id IS NOT NULL
     OR (messages.type IN ('agent', 'human')
       AND messages.created_at >= (SELECT people_read_since FROM accounts WHERE accounts.id = :account)
       AND EXISTS (
-        SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id)
+        SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND deliveries.seq = messages.seq)
       AND NOT EXISTS (
         SELECT 1 FROM agents AS person
         WHERE person.account_id = :account AND person.type = 'human'
           AND (person.id = messages.from_agent_id OR person.id IN (
-            SELECT deliveries.agent_id FROM deliveries
-            WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id))
+            SELECT ${agentOf()} FROM deliveries
+            WHERE deliveries.account_id = :account AND deliveries.seq = messages.seq))
           AND NOT EXISTS (
             SELECT 1 FROM guardrail_consents AS consent
             WHERE consent.account_id = :account AND consent.agent_id = person.id

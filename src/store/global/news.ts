@@ -2,6 +2,7 @@
  * Messages that people are told of although they are not to them: they name the person as `@alias`, or are posts of a
  * channel that the person follows. See docs/delivery.md, "Notifications".
  */
+import { agentOf } from '../account/inbox-message.ts'
 import { hour } from '../../lib/time.ts'
 import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
 import { elseLater } from './notifications.ts'
@@ -30,8 +31,7 @@ const ofPeople = crossAccountStatement(
   WHERE m.seq = told.seq AND m.created_at > :since AND m.from_agent_id <> told.agent_id
     AND seats.account_id = m.account_id AND seats.agent_id = told.agent_id
     AND place.account_id = m.account_id AND place.seq = m.seq
-    AND (m.channel_id IS NOT NULL OR NOT EXISTS (SELECT 1 FROM deliveries AS d WHERE d.message_id = m.id
-      AND d.sender_account_id = m.account_id AND d.agent_id = told.agent_id))
+    AND (m.channel_id IS NOT NULL OR NOT EXISTS (SELECT 1 FROM deliveries AS d WHERE d.seq = m.seq AND ${agentOf('d')} = told.agent_id))
     AND ${isPosition}
   GROUP BY place.account_id, seats.user_id, place.thread_id
   ON CONFLICT (account_id, user_id, thread_id) DO UPDATE SET news_seq = max(thread_seen.news_seq, excluded.news_seq)`,

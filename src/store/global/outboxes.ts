@@ -74,9 +74,10 @@ interface CallbackRow {
 const callbacks = crossAccountQuery<CallbackRow>(
   'callback of a remote agent',
   `SELECT remote.account_id, remote.agent_id, remote.callback_secret
-  FROM deliveries JOIN remote_agents AS remote
-    ON remote.account_id = deliveries.account_id AND remote.agent_id = deliveries.agent_id
-  WHERE deliveries.message_id = :id`,
+  FROM (
+    SELECT account_id, agent_id FROM remote_exchanges WHERE id = :id
+    UNION SELECT account_id, agent_id FROM remote_senders WHERE sending_id = :id) AS asked
+  JOIN remote_agents AS remote ON remote.account_id = asked.account_id AND remote.agent_id = asked.agent_id`,
 )
 const lookNow = crossAccountStatement(
   'look that a callback asks for',

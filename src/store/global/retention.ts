@@ -107,10 +107,9 @@ const quietTasks = crossAccountQuery<{ accountId: string; id: string; recipientA
 const expiring = crossAccountQuery<ExpiringDelivery & { accountId: string; taskId: string | null }>(
   'messages that expire',
   `
-  SELECT deliveries.sender_account_id AS account_id, deliveries.seq, deliveries.message_id, deliveries.task_id,
+  SELECT messages.account_id, deliveries.seq, deliveries.inbox, messages.id AS message_id, deliveries.task_id,
     messages.from_agent_id
-  FROM deliveries JOIN messages ON messages.account_id = deliveries.sender_account_id
-    AND messages.id = deliveries.message_id
+  FROM deliveries JOIN messages ON messages.seq = deliveries.seq
   WHERE deliveries.state = 'unread' AND deliveries.expires_at IS NOT NULL AND deliveries.expires_at <= :until
     AND NOT ${isSending}
   ORDER BY deliveries.expires_at LIMIT :limit`,

@@ -2,6 +2,7 @@
  * The projection `search`: the words of messages in `message_search`, an FTS5 table that drizzle does not know. Its rows
  * are those of `messages`; triggers remove them with their messages, and when a text is erased.
  */
+import { agentOf } from '../account/inbox-message.ts'
 import { noteNews, type PossibleNews } from './news.ts'
 import { wordTerm } from '../account/search.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
@@ -31,8 +32,8 @@ const texts = crossAccountQuery<NewText>(
   `
   SELECT messages.seq, messages.id, messages.body, messages.a2a, messages.channel_id,
     (SELECT json_group_array(json_object('agents', json(one.agents), 'body', one.body)) FROM (
-      SELECT json_group_array(d.agent_id) AS agents, d.body FROM deliveries AS d
-      WHERE d.message_id = messages.id AND d.sender_account_id = messages.account_id AND d.body IS NOT NULL
+      SELECT json_group_array(${agentOf('d')}) AS agents, d.body FROM deliveries AS d
+      WHERE d.seq = messages.seq AND d.body IS NOT NULL
       GROUP BY d.body LIMIT ${maxChanged}) AS one) AS changed
   FROM messages WHERE messages.seq > :after AND messages.seq <= :upTo ORDER BY messages.seq`,
 )
@@ -68,15 +69,15 @@ const add = crossAccountStatement(
       || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${
     idTerm('c', 'm.channel_id')
   })
-      || coalesce((SELECT group_concat(${idTerm('t', 'd.agent_id')}
+      || coalesce((SELECT group_concat(${idTerm('t', agentOf('d'))}
           || iif(d.body IS NULL, iif(d.account_id = m.account_id, '', ${idTerm('b', 'd.account_id')}),
-            ${idTerm('x', 'd.agent_id')}), '')
-        FROM deliveries AS d WHERE d.message_id = m.id AND d.sender_account_id = m.account_id), '')
+            ${idTerm('x', agentOf('d'))}), '')
+        FROM deliveries AS d WHERE d.seq = m.seq), '')
       || (one.value ->> 1)
   FROM json_each(:rows) AS one CROSS JOIN messages AS m
   WHERE m.seq = (one.value ->> 0) AND ${isPosition}
     AND NOT EXISTS (SELECT 1 FROM deliveries AS d
-      WHERE d.message_id = m.id AND d.sender_account_id = m.account_id AND d.state = 'retracted')`,
+      WHERE d.seq = m.seq AND d.state = 'retracted')`,
 )
 const again = [
   `INSERT INTO message_search (message_search) VALUES ('delete-all')`,

@@ -34,7 +34,7 @@ const placeOf = async (id: string) => {
 const opened = (account: AccountStore, thread: number) =>
   openConversation(account, thread, { newest: true }, { requestId: null })
 const recipients = async (id: string) =>
-  (await rows(grid, 'SELECT agent_id FROM deliveries WHERE account_id = ? AND message_id = ?', [grid.acme.id, id])).map(
+  (await rows(grid, 'SELECT agent_id FROM v_deliveries WHERE account_id = ? AND message_id = ?', [grid.acme.id, id])).map(
     (row) => row.agent_id,
   )
 

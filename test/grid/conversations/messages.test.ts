@@ -85,7 +85,7 @@ onEachDatabase((open) => {
       await say(grid, alice, 'desk', 'hello')
       return await say(grid, desk, 'alice', 'the original')
     })
-    await rows(grid, "UPDATE deliveries SET body = 'redacted' WHERE account_id = ? AND message_id = ?", [
+    await rows(grid, "UPDATE deliveries SET body = 'redacted' WHERE account_id = ? AND seq IN (SELECT seq FROM v_deliveries WHERE message_id = ?)", [
       grid.acme.id,
       id,
     ])
