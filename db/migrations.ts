@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "5d9f50368ed69933dfd5ebdf9ed7727a396890ea60f0cba581f276dc7434f6d4",
+    "hash": "eeaceae5005f17b0d26f6a0c318cecf4e619ec4729f2fce72034987320d0bdcb",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -62,7 +62,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `deliveries_read` ON `deliveries` (`inbox`,`seq`) WHERE state = 'read';",
       "CREATE INDEX `deliveries_redelivered` ON `deliveries` (`inbox`,`seq`) WHERE state = 'read' AND release_count > 0;",
       "CREATE INDEX `deliveries_stranger` ON `deliveries` (`inbox`,`stranger_id`) WHERE stranger_id IS NOT NULL;",
-      "CREATE INDEX `deliveries_external` ON `deliveries` (`inbox`,`external_message_id`) WHERE external_message_id IS NOT NULL;",
+      "CREATE INDEX `deliveries_external` ON `deliveries` (`external_message_id`) WHERE external_message_id IS NOT NULL;",
       "CREATE INDEX `deliveries_returned` ON `deliveries` (`account_id`,`inbox`) WHERE state = 'unread' AND release_count > 2;",
       "CREATE INDEX `deliveries_expire` ON `deliveries` (`expires_at`) WHERE state = 'unread' AND expires_at IS NOT NULL;",
       "CREATE INDEX `deliveries_parked` ON `deliveries` (`account_id`,`read_at`) WHERE state = 'parked';",

@@ -730,7 +730,7 @@ export const deliveries = sqliteTable('deliveries', {
   // Messages that were released and then leased again. They are few, and the newest lease may be among them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_stranger').on(t.inbox, t.externalId).where(sql`stranger_id IS NOT NULL`),
-  index('deliveries_external').on(t.inbox, t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
+  index('deliveries_external').on(t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
   // What needs a person: messages that come back again and again, and those that cannot be delivered.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
   index('deliveries_expire').on(t.expiresAt).where(sql`state = 'unread' AND expires_at IS NOT NULL`),

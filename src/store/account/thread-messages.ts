@@ -142,9 +142,7 @@ const isNamed = 'IN (SELECT value FROM json_each(:messages))'
 const seqsOf = query<{ seq: number }>(`
   SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id ${isNamed}
   UNION ALL
-  SELECT deliveries.seq FROM agent_numbers
-  JOIN deliveries ON deliveries.inbox = agent_numbers.n AND deliveries.external_message_id ${isNamed}
-  WHERE agent_numbers.account_id = :account`)
+  SELECT seq FROM deliveries WHERE account_id = :account AND external_message_id ${isNamed}`)
 
 // What happens in an inbox of another account is not shown, only whether and when its agent read and replied.
 const isOurs = 'deliveries.account_id = :account'
