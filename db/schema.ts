@@ -709,7 +709,7 @@ export const deliveries = sqliteTable('deliveries', {
   /** When a waiting read or stream was woken for it; null if none was waiting, or a read took it first. */
   wokenAt: integer('woken_at'),
   /** The sender, if it is an agent of another account, or was moved to one: the recipient may write back to it. */
-  externalId: text('stranger_id'),
+  externalId: text('external_id'),
   /** The id of the message, if it is stored in another account: the recipient finds it by this id. */
   externalMessageId: text('external_message_id'),
   /** The text, if a guardrail of the recipient redacted it for this delivery alone; otherwise that of the message. */
@@ -729,7 +729,7 @@ export const deliveries = sqliteTable('deliveries', {
   index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
   // Messages that were released and then leased again. They are few, and the newest lease may be among them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
-  index('deliveries_stranger').on(t.inbox, t.externalId).where(sql`stranger_id IS NOT NULL`),
+  index('deliveries_sender').on(t.inbox, t.externalId).where(sql`external_id IS NOT NULL`),
   index('deliveries_external').on(t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
   // What needs a person: messages that come back again and again, and those that cannot be delivered.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
@@ -976,7 +976,7 @@ const line = () => ({
   /** When the last attempt began. */
   triedAt: integer('tried_at'),
   /** The id of the process that makes a request now, and an id of the attempt. */
-  heldBy: text('held_by'),
+  claimedBy: text('claimed_by'),
 })
 
 /** An agent with a `remote_url`. `addAgent` adds the row. */
@@ -1000,7 +1000,7 @@ export const remoteAgents = sqliteTable('remote_agents', {
 ])
 
 /** The unread messages of one sender to a remote agent. The row comes with the first delivery and goes with the last. */
-export const remoteSenders = sqliteTable('remote_senders', {
+export const remoteOutboxes = sqliteTable('remote_outboxes', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   /** The agent that sent them, of any account. Empty for all senders, if the remote agent has one order. */
@@ -1013,14 +1013,14 @@ export const remoteSenders = sqliteTable('remote_senders', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.senderId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  index('remote_senders_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+  index('remote_outboxes_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
   // A callback knows nothing else.
-  index('remote_senders_sending').on(t.sendingId).where(sql`sending_id IS NOT NULL`),
-  index('remote_senders_held').on(t.accountId, t.agentId).where(sql`held_by IS NOT NULL`),
+  index('remote_outboxes_sending').on(t.sendingId).where(sql`sending_id IS NOT NULL`),
+  index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
 
 /** What became of a message at a remote agent: one row for each that it accepted. */
-export const remoteExchanges = sqliteTable('remote_exchanges', {
+export const remoteTasks = sqliteTable('remote_tasks', {
   accountId: text('account_id').notNull(),
   /** That of the message. */
   id: text('id').notNull(),
@@ -1041,11 +1041,11 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   // A post to a channel may reach several.
   primaryKey({ columns: [t.accountId, t.agentId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  index('remote_exchanges_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
-  index('remote_exchanges_created').on(t.createdAt),
+  index('remote_tasks_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
+  index('remote_tasks_created').on(t.createdAt),
   // For callbacks, too.
-  index('remote_exchanges_id').on(t.id),
-  index('remote_exchanges_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+  index('remote_tasks_id').on(t.id),
+  index('remote_tasks_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
 /** Where the client of a task wants to be told of its events, which a trigger makes due. The token has all secrets. */
@@ -1089,7 +1089,7 @@ export const webhooks = sqliteTable('webhooks', {
   /** JSON: the secret, and the one before it while both sign. */
   ...sealedToken(),
   /** JSON: the levels of the conditions of Attention that it was told of, by kind and subject. */
-  told: text('told').notNull().default('{}'),
+  notified: text('notified').notNull().default('{}'),
   /** What was answered last, the newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
   createdAt: integer('created_at').notNull(),
@@ -1158,12 +1158,12 @@ export const conversationTurns = sqliteTable('conversation_turns', {
   agents: text('agents', { mode: 'json' }).$type<string[]>().notNull(),
   isLong: flag('is_long').notNull().default(false),
   pausedAt: integer('paused_at'),
-  toldAt: integer('told_at'),
+  notifiedAt: integer('notified_at'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.key] }),
   index('conversation_turns_since').on(t.since),
   index('conversation_turns_long').on(t.accountId, t.since).where(sql`is_long = 1`),
-  index('conversation_turns_untold').on(t.pausedAt).where(sql`paused_at IS NOT NULL AND told_at IS NULL`),
+  index('conversation_turns_unnotified').on(t.pausedAt).where(sql`paused_at IS NOT NULL AND notified_at IS NULL`),
   index('conversation_turns_paused').on(t.accountId, t.pausedAt).where(sql`paused_at IS NOT NULL`),
 ])
 
@@ -1361,7 +1361,7 @@ export const threadAgents = sqliteTable('thread_agents', {
 ])
 
 /** How many messages went from one end to another, in each hour and each day in UTC. Filled with `threads`. Without a row id. */
-export const edges = sqliteTable('edges', {
+export const traffic = sqliteTable('traffic', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** An hour or a day, in milliseconds, and when it began. */
   periodMs: integer('period_ms').notNull(),
@@ -1381,7 +1381,7 @@ export const edges = sqliteTable('edges', {
 }, (t) => [
   // The time comes last, so that a sum over each pair reads the rows in their order.
   primaryKey({ columns: [t.accountId, t.periodMs, t.source, t.target, t.at] }),
-  index('edges_at').on(t.periodMs, t.at),
+  index('traffic_at').on(t.periodMs, t.at),
 ])
 
 /** Up to which message a user has looked at a thread. */
@@ -1401,14 +1401,14 @@ export const threadSeen = sqliteTable('thread_seen', {
 ])
 
 /** The agents, of type `human`, as which users take part in the messages of an account. */
-export const seats = sqliteTable('seats', {
+export const personAliases = sqliteTable('person_aliases', {
   accountId: text('account_id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
   agentId: text('agent_id').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  uniqueIndex('seats_agent').on(t.accountId, t.agentId),
+  uniqueIndex('person_aliases_agent').on(t.accountId, t.agentId),
 ])
 
 /** The VAPID key pair (RFC 8292): one row. Browsers are subscribed with the public key, so it never changes. */
@@ -1447,7 +1447,7 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   failures: integer('failures').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
-  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [seats.accountId, seats.userId] }),
+  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [personAliases.accountId, personAliases.userId] }),
   uniqueIndex('push_subscriptions_endpoint').on(t.endpoint, t.accountId),
   index('push_subscriptions_user').on(t.accountId, t.userId),
   index('push_subscriptions_session').on(t.sessionId),
@@ -1474,7 +1474,7 @@ export const pushNotices = sqliteTable('push_notices', {
     foreignColumns: [pushSubscriptions.accountId, pushSubscriptions.id],
   }).onDelete('cascade'),
   index('push_notices_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
-  index('push_notices_told').on(t.pushedAt).where(sql`due_at IS NULL`),
+  index('push_notices_pushed').on(t.pushedAt).where(sql`due_at IS NULL`),
 ])
 
 export const mailDigests = sqliteTable('mail_digests', {
@@ -1484,14 +1484,14 @@ export const mailDigests = sqliteTable('mail_digests', {
   /** When the next one is due. The process that moves it on sends the email. */
   nextAt: integer('next_at').notNull(),
   /** The newest delivery that an email was about. */
-  toldSeq: integer('told_seq').notNull().default(0),
+  notifiedSeq: integer('notified_seq').notNull().default(0),
   /** The newest `thread_seen.news_seq` that an email was about. */
-  toldNewsSeq: integer('told_news_seq').notNull().default(0),
+  notifiedNewsSeq: integer('notified_news_seq').notNull().default(0),
   /** Ends the emails, and nothing else. Each email has it, so it is stored as it is. */
   token: text('token').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId] }),
-  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [seats.accountId, seats.userId] }),
+  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [personAliases.accountId, personAliases.userId] }),
   uniqueIndex('mail_digests_token').on(t.token),
   index('mail_digests_next').on(t.nextAt),
 ])
@@ -1514,7 +1514,7 @@ export const snoozes = sqliteTable('snoozes', {
 export const tablesWithoutRowid: readonly string[] = [
   'conversation_turns',
   'deliveries',
-  'edges',
+  'traffic',
   'leases',
   'thread_agents',
   'thread_messages',

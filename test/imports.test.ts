@@ -255,7 +255,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'addAgent and deleteAgents have all that belongs to an agent',
   },
   {
-    word: /\bINTO\s+(deliveries|remote_senders)\b/,
+    word: /\bINTO\s+(deliveries|remote_outboxes)\b/,
     only: ['store/account/deliver.ts'],
     why: 'a delivery to a remote agent is due, and one that is awaited goes to the agent that waits',
   },

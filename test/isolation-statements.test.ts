@@ -99,7 +99,8 @@ await owner.store.write([{
   args: [owner.id, ofPerson.id],
 }])
 await owner.store.write([{
-  sql: "UPDATE deliveries SET body = 'as a person of acme got it' WHERE account_id = ? AND seq IN (SELECT seq FROM v_deliveries WHERE message_id = ?)",
+  sql:
+    "UPDATE deliveries SET body = 'as a person of acme got it' WHERE account_id = ? AND seq IN (SELECT seq FROM v_deliveries WHERE message_id = ?)",
   args: [owner.id, ofPerson.id],
 }])
 await recordReading(ofUser, { thread: 'a thread of acme', agents: ['alice', 'bob'] }, null)
@@ -126,7 +127,7 @@ await owner.store.write([
     { ...exchange, state: 'input-required', dueAt: 0, error: null, sends: 1, sentAt: 1 },
     grid.clock.now,
   ),
-  { sql: 'UPDATE remote_senders SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
+  { sql: 'UPDATE remote_outboxes SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
   owner.store.change.remoteAgents.claim(outbox, 'a process', grid.clock.now),
 ])
 const push = { id: newId(), configId: 'a webhook of acme', url: 'https://acme.example/hook', scheme: null }
@@ -367,15 +368,15 @@ const others: Record<string, InValue[]> = {
     maxChars: [80_000],
     maxBytes: [30_000],
     upTo: [1_000],
-    
+
     ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1], place: [-1_000_000] },
   },
   ...{ p256dh: ['x'], auth: ['x'], userAgent: ['x'], token: ['a token of acme'], period: ['hourly'], maxFailures: [0] },
   ...{
     dueAt: [1],
     nextAt: [later],
-    toldSeq: [0],
-    toldNewsSeq: [0],
+    notifiedSeq: [0],
+    notifiedNewsSeq: [0],
     follows: [1],
     pushedAt: [null, later],
     length: [day],

@@ -132,7 +132,7 @@ export const counts: readonly Count[] = [
   {
     name: 'outboxes of remote agents',
     stored: `SELECT sent.account_id || ' ' || sent.agent_id || ' ' || sent.sender_id AS what, 'due' AS value
-      FROM remote_senders AS sent WHERE due_at IS NOT NULL AND EXISTS (SELECT 1 FROM (${sentOutside}) AS waiting
+      FROM remote_outboxes AS sent WHERE due_at IS NOT NULL AND EXISTS (SELECT 1 FROM (${sentOutside}) AS waiting
         WHERE waiting.account_id = sent.account_id AND waiting.agent_id = sent.agent_id
           AND waiting.sender_id = sent.sender_id)`,
     counted: `SELECT DISTINCT account_id || ' ' || agent_id || ' ' || sender_id AS what, 'due' AS value
@@ -185,7 +185,7 @@ export const counts: readonly Count[] = [
     countsHistory: true,
     stored: `SELECT account_id || ' ' || source || ' ' || target || ' ' || period_ms || ' ' || at AS what,
         messages || ' ' || answers || ' ' || answer_ms || ' ' || last_at AS value
-      FROM edges WHERE ${recent}`,
+      FROM traffic WHERE ${recent}`,
     counted: `SELECT account_id || ' ' || source || ' ' || target || ' ' || period_ms || ' ' || at AS what,
         count(*) || ' ' || count(asked_at) || ' ' || coalesce(sum(max(0, sent_at - asked_at)), 0) || ' ' || max(sent_at)
           AS value
@@ -347,13 +347,13 @@ export const counts: readonly Count[] = [
     FROM v_deliveries AS d JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
     JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
     JOIN messages AS m ON m.seq = d.seq
-    LEFT JOIN remote_senders AS outbox ON outbox.account_id = d.account_id AND outbox.agent_id = d.agent_id
+    LEFT JOIN remote_outboxes AS outbox ON outbox.account_id = d.account_id AND outbox.agent_id = d.agent_id
       AND outbox.sender_id IN ('', m.from_agent_id)
     WHERE d.state = 'unread'`,
   ),
   dueOutbox(
     'due outboxes of answers of remote agents',
-    `SELECT account_id || ' ' || agent_id || ' ' || id AS what, due_at FROM remote_exchanges WHERE state = 'working'`,
+    `SELECT account_id || ' ' || agent_id || ' ' || id AS what, due_at FROM remote_tasks WHERE state = 'working'`,
   ),
   dueOutbox(
     'due outboxes of webhooks',

@@ -53,7 +53,11 @@ test.each([
   ['an access token by hash', /FROM oauth_tokens JOIN .*LEFT JOIN/, 'USING INDEX oauth_tokens_hash'],
   ['a credential by hash', /FROM credentials LEFT JOIN .*credentials\.hash = \?\d/, 'USING INDEX credentials_hash'],
   ['the message row of a send', /^INSERT INTO messages .* FROM trials/, 'sqlite_autoindex_idempotency_keys'],
-  ['the fan-out of a post', /^INSERT INTO deliveries .* FROM messages CROSS JOIN channel_members/, 'SEARCH channel_members USING '],
+  [
+    'the fan-out of a post',
+    /^INSERT INTO deliveries .* FROM messages CROSS JOIN channel_members/,
+    'SEARCH channel_members USING ',
+  ],
   [
     'the usage of a day',
     /^INSERT INTO messages .*\busage\./,
@@ -68,8 +72,8 @@ test.each([
   ['the agents of parked messages', /FROM \( SELECT deliveries\.inbox, .*AS lost/, 'SCAN lost'],
   [
     'the answers of an agent',
-    /^SELECT edges\.at, coalesce\(/,
-    'SEARCH edges USING PRIMARY KEY (account_id=? AND period_ms=? AND source=?)',
+    /^SELECT traffic\.at, coalesce\(/,
+    'SEARCH traffic USING PRIMARY KEY (account_id=? AND period_ms=? AND source=?)',
   ],
   ['the newest threads', /FROM \( ?SELECT threads\.id FROM threads WHERE/, 'USING INDEX threads_newest'],
   [
@@ -118,7 +122,7 @@ const reading = [
   // The keys of stored tokens, for the operator.
   /^SELECT token_key_id AS key/,
   // The projection is made again, or looked at by the operator.
-  /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM (edges|thread_\w+) WHERE \()/,
+  /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM (traffic|thread_\w+) WHERE \()/,
   // Only while no user has a password or a passkey.
   /^SELECT email FROM users WHERE NOT EXISTS/,
   // For metrics, at most every 10 s.

@@ -83,7 +83,7 @@ const parked = query<ParkedMessages>(
   SELECT agents.id AS agent_id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted, count(*) AS messages,
     max(lost.release_count) AS releases, min(lost.read_at) AS since,
     iif(agents.remote_url IS NULL, NULL, (
-      SELECT remote_task.error FROM deliveries CROSS JOIN messages CROSS JOIN remote_exchanges AS remote_task
+      SELECT remote_task.error FROM deliveries CROSS JOIN messages CROSS JOIN remote_tasks AS remote_task
       WHERE deliveries.account_id = :account AND deliveries.state = 'parked' AND deliveries.inbox = lost.inbox
         AND messages.seq = deliveries.seq
         AND remote_task.account_id = :account AND remote_task.agent_id = agents.id AND remote_task.id = messages.id

@@ -23,7 +23,7 @@ export function acceptsMessagesOf(agent: string, caller: { alias: string; id: st
   return `(${isReachable(agent)} AND (${letsIn(agent, caller.alias)}
     OR (NOT (${agent}.access_policy = 'block_list' AND ${isOnList(agent, caller.alias)})
       AND EXISTS (SELECT 1 FROM deliveries AS written WHERE written.inbox = ${inboxOf(caller.id)}
-        AND written.stranger_id = ${agent}.id))))`
+        AND written.external_id = ${agent}.id))))`
 }
 
 function isReachable(agent: string): string {

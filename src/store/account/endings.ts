@@ -11,12 +11,12 @@ import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 
 /** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`, `messages`. */
-export const isSending = `EXISTS (SELECT 1 FROM remote_senders AS remote
+export const isSending = `EXISTS (SELECT 1 FROM remote_outboxes AS remote
   WHERE remote.account_id = deliveries.account_id AND remote.agent_id = ${agentOf()}
     AND remote.sending_id = messages.id)`
 
 /** A remote agent got it, or may have, and does not answer it. */
-const isRefused = `EXISTS (SELECT 1 FROM remote_exchanges AS remote_task
+const isRefused = `EXISTS (SELECT 1 FROM remote_tasks AS remote_task
   WHERE remote_task.account_id = deliveries.account_id AND remote_task.agent_id = ${agentOf()}
     AND remote_task.id = messages.id)`
 
@@ -99,8 +99,7 @@ const unreadSenders = query<UnreadSender>(`
   GROUP BY sender.account_id, sender.id`)
 const requireAllSenders = precondition(`NOT EXISTS (
   SELECT 1 ${unreadOfSenders} AND sender.id NOT IN (SELECT value FROM json_each(:senders)))`)
-const joinLast =
-  `JOIN deliveries AS last ON last.inbox = ${inboxOf()} AND last.seq = notice.seq
+const joinLast = `JOIN deliveries AS last ON last.inbox = ${inboxOf()} AND last.seq = notice.seq
   JOIN messages ON messages.seq = last.seq
   JOIN agents AS sender ON ${isSender}`
 const notices = `(SELECT value ->> '$.id' AS id, value ->> '$.seq' AS seq, value ->> '$.body' AS body
@@ -115,7 +114,7 @@ const addNotices = statement(`
 const deliverNotices = statement(deliver(
   { account: 'sender.account_id', agent: 'sender.id', message: 'added', chars: 'length(added.body)' },
   `${notices} ${joinLast} JOIN messages AS added ON added.account_id = :account AND added.id = notice.id WHERE true`,
-  { stranger_id: 'iif(sender.account_id = :account, NULL, :agent)' },
+  { external_id: 'iif(sender.account_id = :account, NULL, :agent)' },
 ))
 
 // A notice is the answer to a sender that waits for one.

@@ -75,7 +75,7 @@ const countTrial = statement(`
 const deliverDirect = traffic(deliver({ account: ':toAccount', agent: ':to' }, `messages WHERE ${isStored}`, {
   state: `iif(:isInTaskAlone, 'task', 'unread')`,
   read_at: 'iif(:isInTaskAlone, :at, NULL)',
-  stranger_id: ':external',
+  external_id: ':external',
   task_id: ':task',
   expires_at: ':expiresAt',
 }))

@@ -52,15 +52,15 @@ export const stillWaits = (agent: string, user: string, thread: string) =>
 // The open choices of people.
 const asked = (whose: string) => `
   asked AS MATERIALIZED (
-    SELECT seats.agent_id, place.thread_id, messages.seq, messages.created_at
+    SELECT person_aliases.agent_id, place.thread_id, messages.seq, messages.created_at
     FROM (SELECT messages.* FROM messages WHERE messages.account_id = :account AND ${hasChoices}
       ORDER BY messages.seq DESC LIMIT ${maxAsked}) AS messages
-    CROSS JOIN deliveries CROSS JOIN seats CROSS JOIN thread_messages AS place
+    CROSS JOIN deliveries CROSS JOIN person_aliases CROSS JOIN thread_messages AS place
     WHERE deliveries.seq = messages.seq
       AND deliveries.account_id = :account AND ${isAsked}
-      AND seats.account_id = :account AND seats.agent_id = ${agentOf()} AND ${whose}
+      AND person_aliases.account_id = :account AND person_aliases.agent_id = ${agentOf()} AND ${whose}
       AND place.account_id = :account AND place.seq = messages.seq
-      AND messages.seq > ${dismissedIn('seats.user_id', 'place.thread_id')} AND ${firstAnswer('1')} IS NULL)`
+      AND messages.seq > ${dismissedIn('person_aliases.user_id', 'place.thread_id')} AND ${firstAnswer('1')} IS NULL)`
 const askedIn = `FROM asked WHERE asked.agent_id = part.agent_id AND asked.thread_id = part.thread_id`
 
 // The messages that wait in a conversation of `part`.
@@ -80,15 +80,15 @@ const waiting = (whose: string, order: 'ASC' | 'DESC') => `
       UNION SELECT asked.seq, asked.created_at ${askedIn}) AS one) AS waits
   FROM (
     SELECT part.*, row_number() OVER (PARTITION BY part.agent_id ORDER BY part.up_to ${order}) AS place FROM (
-      SELECT seats.user_id, seats.agent_id, thread_agents.thread_id,
+      SELECT person_aliases.user_id, person_aliases.agent_id, thread_agents.thread_id,
         max(thread_agents.answered_seq, coalesce(thread_seen.dismissed_seq, 0)) AS done,
         messages.seq AS up_to, ${isAsked} AS is_open
-      FROM seats CROSS JOIN thread_agents CROSS JOIN deliveries CROSS JOIN messages
-      LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = seats.user_id
+      FROM person_aliases CROSS JOIN thread_agents CROSS JOIN deliveries CROSS JOIN messages
+      LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = person_aliases.user_id
         AND thread_seen.thread_id = thread_agents.thread_id
-      WHERE seats.account_id = :account AND ${whose}
-        AND thread_agents.account_id = :account AND thread_agents.agent_id = seats.agent_id
-        AND deliveries.seq = thread_agents.delivery_seq AND deliveries.inbox = ${inboxOf('seats.agent_id')}
+      WHERE person_aliases.account_id = :account AND ${whose}
+        AND thread_agents.account_id = :account AND thread_agents.agent_id = person_aliases.agent_id
+        AND deliveries.seq = thread_agents.delivery_seq AND deliveries.inbox = ${inboxOf('person_aliases.agent_id')}
         AND messages.seq = deliveries.seq) AS part
     WHERE (part.up_to > part.done AND (part.is_open OR EXISTS (SELECT 1 ${waits})))
       OR (part.agent_id, part.thread_id) IN (SELECT asked.agent_id, asked.thread_id FROM asked)) AS part
@@ -97,7 +97,7 @@ const waiting = (whose: string, order: 'ASC' | 'DESC') => `
 const deliveryOf = (message: string) =>
   `deliveries.seq = ${message}.seq AND deliveries.inbox = ${inboxOf('found.agent_id')}`
 const ofUser = query<Question>(`
-  ${waiting('seats.user_id = :user', 'DESC')}
+  ${waiting('person_aliases.user_id = :user', 'DESC')}
   SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since, shown.seq,
     (SELECT deliveries.seq FROM messages AS newest CROSS JOIN deliveries
       WHERE newest.seq = found.waits ->> '$.newest' AND ${deliveryOf('newest')}) AS delivery_seq,

@@ -226,7 +226,7 @@ const deliverNotice = statement(deliver(
   `tasks CROSS JOIN messages WHERE ${taskEnds.client} AND tasks.id = :task
     AND messages.account_id = :account AND messages.id = :id`,
   {
-    stranger_id: 'iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id)',
+    external_id: 'iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id)',
     task_id: 'tasks.id',
   },
 ))

@@ -77,7 +77,9 @@ const columns = (body: string, a2a: string, flagged: string, isReceived: number,
 export const joinChanged = (message: string) =>
   `LEFT JOIN deliveries AS changed
   ON changed.seq = ${message}.seq AND changed.body IS NOT NULL AND changed.inbox = ${
-    inboxOf('(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)')
+    inboxOf(
+      '(SELECT person_aliases.agent_id FROM person_aliases WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user)',
+    )
   }`
 const isPlaced = `thread_messages.account_id = :account AND thread_messages.seq = listed.value`
 // In another account only one agent of ours can be the recipient: a channel has the agents of one account.

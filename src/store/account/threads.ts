@@ -133,7 +133,9 @@ const unreadInThread = query<{ id: string; seq: number }>(`
   CROSS JOIN messages WHERE messages.seq = place.seq
   ORDER BY messages.seq`)
 const unreadOfPersonAlias = unreadOf(
-  inboxOf('(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)'),
+  inboxOf(
+    '(SELECT person_aliases.agent_id FROM person_aliases WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user)',
+  ),
 )
 const unreadOfAgent = unreadOf(inboxOf())
 

@@ -20,7 +20,7 @@ interface Sent extends Between {
 // One row for each source, because rows cost more than their sums: a week of 9,900 pairs takes 25 ms instead of 50.
 const sent = query<{ source: string; targets: string }>(`
   SELECT source, json_group_array(json_array(target, messages, last_at)) AS targets FROM (
-    SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM edges
+    SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM traffic
     WHERE account_id = :account AND period_ms = :period AND source > '' AND at >= :since
     GROUP BY source, target)
   GROUP BY source`)
@@ -66,17 +66,17 @@ const threads = query<{ key: string; id: number; lastAt: number }>(`
   WHERE threads.account_id = :account AND threads.kind = iif(instr(asked.value, ' ') = 0, 'channel', 'pair')
     AND threads.key = asked.value AND threads.last_seq > 0`)
 const totals = query<{ at: number; count: number; answers: number; answerMs: number }>(`
-  SELECT at, messages AS count, answers, answer_ms FROM edges
+  SELECT at, messages AS count, answers, answer_ms FROM traffic
   WHERE account_id = :account AND period_ms = :period AND source = '' AND target = '' AND at >= :since ORDER BY at`)
 // With `+`, because the planner would read the counts of all accounts since that time.
 const answers = query<{ at: number; name: string; n: number; ms: number }>(`
-  SELECT edges.at, coalesce('@' || agents.alias, '#' || channels.name, edges.target) AS name, edges.answers AS n,
-    edges.answer_ms AS ms
-  FROM edges
-  LEFT JOIN agents ON agents.account_id = edges.account_id AND agents.id = edges.target AND agents.deleted_at IS NULL
-  LEFT JOIN channels ON channels.account_id = edges.account_id AND channels.id = edges.target
-  WHERE edges.account_id = :account AND edges.period_ms = ${day} AND edges.source = :agent AND +edges.at >= :since
-    AND edges.answers > 0`)
+  SELECT traffic.at, coalesce('@' || agents.alias, '#' || channels.name, traffic.target) AS name, traffic.answers AS n,
+    traffic.answer_ms AS ms
+  FROM traffic
+  LEFT JOIN agents ON agents.account_id = traffic.account_id AND agents.id = traffic.target AND agents.deleted_at IS NULL
+  LEFT JOIN channels ON channels.account_id = traffic.account_id AND channels.id = traffic.target
+  WHERE traffic.account_id = :account AND traffic.period_ms = ${day} AND traffic.source = :agent AND +traffic.at >= :since
+    AND traffic.answers > 0`)
 
 export const traffic = {
   reads: (account: AccountDb) => ({

@@ -119,16 +119,18 @@ export const hideMessages = `
 /** How much of the account `?1` is not in an archive, by what it is. */
 export const leftOut: Readonly<Record<string, string>> = {
   texts_that_the_reader_may_not_read: 'SELECT count(*) FROM temp.hidden_messages WHERE ?1 IS NOT NULL',
-  messages_from_other_accounts: 'SELECT count(*) FROM deliveries JOIN messages USING (seq) WHERE deliveries.account_id = ?1 AND messages.account_id <> ?1',
-  deliveries_to_other_accounts: 'SELECT count(*) FROM messages JOIN deliveries USING (seq) WHERE messages.account_id = ?1 AND deliveries.account_id <> ?1',
+  messages_from_other_accounts:
+    'SELECT count(*) FROM deliveries JOIN messages USING (seq) WHERE deliveries.account_id = ?1 AND messages.account_id <> ?1',
+  deliveries_to_other_accounts:
+    'SELECT count(*) FROM messages JOIN deliveries USING (seq) WHERE messages.account_id = ?1 AND deliveries.account_id <> ?1',
   tasks_with_other_accounts: 'SELECT count(*) FROM tasks WHERE (account_id = ?1) <> (recipient_account_id = ?1)',
 }
 
 /** The people of the account `?1`. They are no rows of a table of the account: an import makes invitations of them. */
 export const people = `
-  SELECT users.email AS email, memberships.role AS role, seats.agent_id AS agent_id
+  SELECT users.email AS email, memberships.role AS role, person_aliases.agent_id AS agent_id
   FROM memberships JOIN users ON users.id = memberships.user_id
-  LEFT JOIN seats ON seats.account_id = memberships.account_id AND seats.user_id = memberships.user_id
+  LEFT JOIN person_aliases ON person_aliases.account_id = memberships.account_id AND person_aliases.user_id = memberships.user_id
   WHERE memberships.account_id = ?1 ORDER BY users.email`
 
 /** The account itself, which is in the manifest. */
@@ -418,7 +420,7 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
     'accounts.join_email',
     'accounts.claimed_at',
     'agents.moved_to',
-    'deliveries.stranger_id',
+    'deliveries.external_id',
     'deliveries.external_message_id',
     'guardrails.failing_since',
     'guardrails.failure',

@@ -153,16 +153,18 @@ const moves = [
   WHERE deliveries.seq = held.seq AND deliveries.inbox = held.n AND deliveries.lease_id = held.id`,
   `DELETE FROM leases WHERE account_id = :from AND ${isMoved('agent_id')}`,
   // Found by their messages, because no index has all deliveries of an agent.
-  `UPDATE deliveries SET account_id = :to, inbox = ${inboxOf(agentOf(), ':to')}, stranger_id = ${senderOf},
+  `UPDATE deliveries SET account_id = :to, inbox = ${inboxOf(agentOf(), ':to')}, external_id = ${senderOf},
     external_message_id = (SELECT messages.id FROM messages WHERE messages.seq = deliveries.seq)
   WHERE seq IN (SELECT messages.seq FROM messages WHERE messages.account_id = :from)
     AND account_id = :from AND ${isMoved(agentOf())} AND (state IN ('unread', 'parked') OR ${isMoved(senderOf)}
       OR task_id IN (SELECT tasks.id FROM tasks WHERE ${isOpenTask} AND ${isMoved('recipient_agent_id')}))`,
   // Their inboxes follow the deliveries.
   `UPDATE lease_releases SET account_id = :to WHERE account_id = :from AND inbox IN (
-    SELECT agent_numbers.n FROM agent_numbers WHERE agent_numbers.account_id = :to AND ${isMoved('agent_numbers.agent_id')})`,
+    SELECT agent_numbers.n FROM agent_numbers WHERE agent_numbers.account_id = :to AND ${
+    isMoved('agent_numbers.agent_id')
+  })`,
   // The agents that stay may answer those that move.
-  `UPDATE deliveries SET stranger_id = ${senderOf}
+  `UPDATE deliveries SET external_id = ${senderOf}
   WHERE account_id = :from AND seq IN (
     SELECT messages.seq FROM messages WHERE messages.account_id = :from AND ${isMoved('messages.from_agent_id')})`,
   makeInboxDue(`remote.account_id = :to AND ${isMoved('remote.agent_id')}`),
@@ -170,7 +172,7 @@ const moves = [
   // The places of the messages are made again, in both accounts.
   `DELETE FROM thread_messages WHERE account_id = :from
     AND thread_id IN (SELECT threads.id FROM threads WHERE threads.account_id = :from)`,
-  ...['edges', 'thread_agents', 'threads'].map((table) => `DELETE FROM ${table} WHERE account_id = :from`),
+  ...['traffic', 'thread_agents', 'threads'].map((table) => `DELETE FROM ${table} WHERE account_id = :from`),
 ].map((made) => typeof made === 'string' ? statement(made) : made).concat(
   placing(
     'places of messages that move',

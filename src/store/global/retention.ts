@@ -50,7 +50,7 @@ const removal = (table: string, isOld: string, name?: string) => {
 const removals = {
   tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', 'old tasks'),
   contexts: removal('contexts', 'used_at <= :until', 'old contexts'),
-  'remote tasks': removal('remote_exchanges', 'due_at IS NULL AND created_at <= :until', 'old remote tasks'),
+  'remote tasks': removal('remote_tasks', 'due_at IS NULL AND created_at <= :until', 'old remote tasks'),
   verdicts: removal('verdicts', 'created_at <= :until', 'old verdicts'),
   'texts of blocked messages': crossAccountStatement(
     'old texts of verdicts',
@@ -73,8 +73,8 @@ const removals = {
   'counts of guardrails': removal('guardrail_counts', 'hour <= :until', 'old counts of guardrails'),
   notifications: removal('push_notices', 'due_at IS NULL AND pushed_at <= :until', 'old notifications'),
   snoozes: removal('snoozes', 'until <= :until', 'ended snoozes'),
-  'counts of hours': removal('edges', `period_ms = ${hour} AND at <= :until`, 'old counts'),
-  'counts of days': removal('edges', `period_ms = ${day} AND at <= :until`, 'old counts'),
+  'counts of hours': removal('traffic', `period_ms = ${hour} AND at <= :until`, 'old counts'),
+  'counts of days': removal('traffic', `period_ms = ${day} AND at <= :until`, 'old counts'),
   usage: removal('usage', 'day <= :until', 'old usage'),
   'turns of conversations': removal('conversation_turns', 'since <= :until AND paused_at IS NULL', 'old turns'),
   sessions: removal('sessions', 'expires_at <= :until OR (ended_at IS NOT NULL AND ended_at <= :until)'),

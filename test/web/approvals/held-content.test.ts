@@ -51,7 +51,7 @@ const madeByGrid: Record<string, string[]> = {
   ],
   deliveries: [
     ...['seq', 'account_id', 'agent_id', 'sender_account_id', 'message_id', 'state', 'chars', 'created_at', 'read_at'],
-    ...['lease_id', 'release_count', 'woken_at', 'stranger_id', 'inbox'],
+    ...['lease_id', 'release_count', 'woken_at', 'external_id', 'inbox'],
   ],
   parts: ['account_id', 'id', 'message_id', 'media_type', 'encoding', 'bytes'],
   task_events: ['seq', 'account_id', 'task_id', 'n', 'id', 'at', 'sender_account_id', 'message_id', 'reason'],
