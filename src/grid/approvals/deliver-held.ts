@@ -47,14 +47,13 @@ export async function deliverHeld(
     throw new GridError('recipient_not_found', `${content.recipient} is another ${kind} now.`)
   }
   const outgoing = { account: from, sender, recipient, draft: draftOf(sender, content, decided, text) }
-  const { later } = content
-  await refusePaused(outgoing, messageOf(outgoing.draft, {}, later))
+  await refusePaused(outgoing, messageOf(outgoing.draft, {}, content.later))
   await refuseFullInbox(from, recipient)
   const step = await stepOf(from, sender, content)
   const checked = recipient.guards === 0 ? {} : await checkGuardrails(outgoing)
   // The account of the sender decides first.
   const again = await holdOf(outgoing, checked, held.home === account.owner ? 1 : 2)
-  const message = messageOf(outgoing.draft, { ...checked, ...again }, later)
+  const message = messageOf(outgoing.draft, { ...checked, ...again }, content.later)
   return await commit({ account, from, found, decided, recipient, message, step })
 }
 

@@ -100,13 +100,10 @@ export interface Draft {
   message: Omit<NewMessage, 'taskId' | 'isInTaskAlone'>
 }
 
+type Reviewed = 'body' | 'conversationId' | 'a2a' | 'largeParts' | 'flagged' | 'sharedWith' | 'guarded' | 'held'
+
 /** What guardrails and approval rules change in a draft. What is absent stays. */
-export type Review = Partial<
-  Pick<
-    ReviewedMessage,
-    'body' | 'conversationId' | 'a2a' | 'largeParts' | 'flagged' | 'sharedWith' | 'guarded' | 'held'
-  >
->
+export type Review = Partial<Pick<ReviewedMessage, Reviewed>>
 
 export interface TaskStep {
   taskId: string

@@ -27,12 +27,14 @@ export function redactedContent(content: MessageContent, text: string, redaction
   return withMasked(content, text, isWhole ? [] : spans)
 }
 
+type Post = Pick<NewMessage, 'id' | 'body' | 'a2a'>
+
 /**
  * What members get instead of a post that `found` objects to. Those with the same objections get the same. When the
  * copies are too large together, the rest of these members get the post without any text.
  */
 export async function changedDeliveries(
-  message: Pick<NewMessage, 'id' | 'body' | 'a2a'>,
+  message: Post,
   content: MessageContent,
   text: string,
   found: Finding[],
@@ -77,11 +79,7 @@ function byAgents(found: Finding[]): { agentIds: string[]; findings: Finding[] }
 }
 
 /** Undefined if the message cannot be delivered so: a delivery has no conversation of its own. */
-function copyOf(
-  { id }: Pick<NewMessage, 'id'>,
-  content: MessageContent,
-  redacted: MessageContent,
-): ChangedDelivery['copy'] {
+function copyOf({ id }: Post, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
   if (redacted.conversationId !== content.conversationId) return undefined
   const { body, details } = asStored(redacted.body, redacted.details)
   // Whole, because the parts of the message are stored as the others may see them.

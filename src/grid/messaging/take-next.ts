@@ -23,14 +23,12 @@ export async function sendAndTakeNext(
   // What fails here fails again after the commit, and is told then.
   const planned = await planLease(account, lease).catch(() => undefined)
   let taken: TimedLease | undefined
-  const part = planned && leasePart(account, lease, planned, (lease) => taken = lease)
-  const sent = await sendMessage(account, sender, { ...input, concern: part && { plan: () => part } }).catch(
-    (error) => {
-      // With a key, its repeat gets the lease.
-      if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
-      throw error
-    },
-  )
+  const concern = planned && { plan: () => leasePart(account, lease, planned, (lease) => taken = lease) }
+  const sent = await sendMessage(account, sender, { ...input, concern }).catch((error) => {
+    // With a key, its repeat gets the lease.
+    if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
+    throw error
+  })
   return {
     sent,
     next: async (wait) => taken?.leaseId ? taken : await waitForLease(account, lease, wait),

@@ -28,11 +28,7 @@ export async function answeredTask(
   return isAnswered ? answerOf(account, sender, task) : undefined
 }
 
-export function answerOf(
-  account: AccountStore,
-  sender: Sender,
-  task: { id: string; mode: TaskMode },
-): TaskStep {
+export function answerOf(account: AccountStore, sender: Sender, task: { id: string; mode: TaskMode }): TaskStep {
   const { tasks } = account.change
   const changer = { end: 'recipient' as const, agent: sender.agentId }
   const completed = (messageId: string) => `${messageId} completed`

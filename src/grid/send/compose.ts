@@ -1,6 +1,5 @@
 /** Making the draft of a message: what its sender wrote, and where it belongs. */
 import type { Actor } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -75,19 +74,7 @@ export async function compose(
 export function messageOf(
   { message }: Draft,
   review: Review,
-  { taskId, isInTaskAlone }: Pick<NewMessage, 'taskId' | 'isInTaskAlone'> = { taskId: null, isInTaskAlone: false },
+  task?: Pick<NewMessage, 'taskId' | 'isInTaskAlone'>,
 ): ReviewedMessage {
-  return { ...message, ...review, taskId, isInTaskAlone }
-}
-
-/** The message that a message replies to. Fails with `message_not_found`. */
-export async function messageRepliedTo(
-  { read }: AccountStore,
-  { agentId }: Sender,
-  id: string | undefined,
-): Promise<RepliedTo | undefined> {
-  if (id === undefined) return undefined
-  const message = await read.inbox.received(agentId, id) ?? await read.messages.sent(id, agentId)
-  if (message) return message
-  throw new GridError('message_not_found', 'reply_to_message_id: you have neither sent nor received that message.')
+  return { ...message, ...review, taskId: task?.taskId ?? null, isInTaskAlone: task?.isInTaskAlone ?? false }
 }

@@ -16,7 +16,9 @@ export const files: Concern = {
     if (message.largeParts === null) return undefined
     const { parts, uploads } = account.change
     const add = parts.add(message)
-    const ids = details && hasUploads(details) ? uploadsIn(message.largeParts) : []
+    if (!details || !hasUploads(details)) return { statements: [add] }
+    const apart: StoredPart[] = JSON.parse(message.largeParts)
+    const ids = [...new Set(apart.flatMap(({ encoding, content }) => encoding === 'upload' ? [content] : []))]
     if (ids.length === 0) return { statements: [add] }
     return {
       preconditions: [uploads.requireComplete(uploaderOf(account, sender.agentId), message.id, ids)],
@@ -25,11 +27,6 @@ export const files: Concern = {
       explain: () => withUploads(account, sender, details),
     }
   },
-}
-
-function uploadsIn(largeParts: string): string[] {
-  const apart: StoredPart[] = JSON.parse(largeParts)
-  return [...new Set(apart.flatMap(({ encoding, content }) => encoding === 'upload' ? [content] : []))]
 }
 
 /** Details whose parts know what was said when their uploads began. Fails with `part_not_found` or `invalid_input`. */

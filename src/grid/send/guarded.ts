@@ -5,10 +5,9 @@ import { refuseBeyondQuotas } from '../messaging/quota.ts'
 
 export const guarded: Concern = {
   async review(outgoing) {
-    const { account, recipient } = outgoing
-    if (recipient.guards === 0) return undefined
+    if (outgoing.recipient.guards === 0) return undefined
     // Guardrails may ask other services, so quotas are checked first.
-    await refuseBeyondQuotas(account, recipient)
+    await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
     return await checkGuardrails(outgoing)
   },
   plan: ({ message: { guarded } }) => guarded && { statements: guarded.statements },

@@ -5,39 +5,22 @@ import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Conversation, MemberTurn, Turn } from '../../store/account/turns.ts'
-import type { A2aDetails, Concern, OutgoingMessage, Send, Sender, SendPart } from '../messaging/outgoing-message.ts'
+import type { Concern, Draft, OutgoingMessage, Send, Sender, SendPart } from '../messaging/outgoing-message.ts'
 
 /** An error names so many agents. */
 const maxNamed = 8
 
-/**
- * What `inTurn` reads of a message that replies to none, before it is known whether its recipient exists. `label` is the
- * recipient as addressed.
- */
-export async function readTurns(
-  account: AccountStore,
-  { alias }: Sender,
-  label: string,
-  name: string | undefined,
-): Promise<Conversation[]> {
-  return await account.read.turns.of(keyOf(alias, label), name === undefined ? null : keyOfId(name))
-}
-
 /** Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. */
 export const inTurn: Concern = {
   async plan(send) {
-    const { account, sender, recipient: { label, inbox }, message } = send
-    if (message.type === 'human' || sender.program !== undefined) return begin(send)
+    const { account, sender: { alias, program }, recipient: { label, inbox }, message } = send
+    if (message.type === 'human' || program !== undefined) return begin(send)
     // What is in a task alone is in no inbox, so it is not answered without being asked for.
     if (message.type !== 'agent' || message.isInTaskAlone) return undefined
-    const key = keyOf(sender.alias, label)
+    const key = keyOf(alias, label)
     const named = namedKey(inbox, message)
-    const [found] = await Promise.all([
-      send.turns ?? account.read.turns.of(key, named),
-      refuseBeyondHops(send),
-    ])
+    const [found] = await Promise.all([send.turns ?? account.read.turns.of(key, named), refuseBeyondHops(send)])
     const { id, from, replyFrom, replyToMessageId, at } = message
-    const { alias } = sender
     const answered = replyFrom === null || replyFrom === alias ? null : replyToMessageId
     const known = found.filter((of) => of.key === key || of.key === named)
     const isTurn = (of: Conversation) => of.sender !== alias || (answered !== null && answered !== of.answered)
@@ -159,12 +142,8 @@ async function pausedError(account: AccountStore, label: string, { key, agents }
 }
 
 /** How many answers led to a message: one more than to that which it replies to. `metadata.hops` counts as one. */
-export function hopsOf(
-  sender: Sender,
-  repliedTo: { fromAlias: string; hops: number } | undefined,
-  a2a: A2aDetails | undefined,
-): number {
-  const given = numberOf(a2a?.metadata?.hops)
+export function hopsOf(sender: Sender, repliedTo: Draft['repliedTo'], details: Draft['details']): number {
+  const given = numberOf(details?.metadata?.hops)
   const before = repliedTo?.hops ?? 0
   const isAnswer = repliedTo !== undefined && repliedTo.fromAlias !== sender.alias
   return isAnswer || (Number.isInteger(given) && given > before) ? before + 1 : before

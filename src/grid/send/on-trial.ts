@@ -3,13 +3,11 @@ import { GridError } from '../../errors.ts'
 import type { Concern, Send } from '../messaging/outgoing-message.ts'
 
 export const onTrial: Concern = {
-  plan(send) {
-    if (send.sender.isUnlimited) return undefined
-    return {
+  plan: (send) =>
+    send.sender.isUnlimited ? undefined : {
       statements: [send.account.change.messages.countTrial(send.message)],
       explain: () => refuseEndedTrial(send),
-    }
-  },
+    },
 }
 
 async function refuseEndedTrial({ account, sender }: Send): Promise<void> {

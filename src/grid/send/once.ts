@@ -8,7 +8,7 @@ import type { SendReceipt } from '../../store/account/messages.ts'
 import type { BlockedError } from '../../store/account/verdicts.ts'
 import type { A2aDetails, Concern, LeasePart, Sender, SendInput, SentMessage } from '../messaging/outgoing-message.ts'
 import { ackAgain } from './acks.ts'
-import { withPresence } from './presence.ts'
+import { presenceAt } from './commit.ts'
 
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
@@ -76,4 +76,12 @@ export function requestOf(
 export async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePart): Promise<SentMessage> {
   if (acks) await ackAgain(account, acks)
   return await withPresence(account, sent)
+}
+
+/** A repeat has the receipt of the first send, and tells who is at the recipient now. */
+export async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
+  if (sent.recipientUnread === undefined) return sent
+  const agent = await account.read.agents.byAlias(sent.recipient.slice(1))
+  const recipientRemote = agent?.remote ? JSON.parse(agent.remote) : undefined
+  return { ...sent, ...presenceAt(account, agent?.id, { ...sent, recipientRemote }) }
 }

@@ -9,10 +9,9 @@ export const externalPerHour = 60
 export const paysToken: Concern = {
   plan({ account: { change, read, deps }, recipient: { spendsToken, id: to, label }, message }) {
     if (!spendsToken) return undefined
+    const spent = { to, id: message.id, since: message.at - hour, max: externalPerHour }
     return {
-      preconditions: [
-        change.spentTokens.requireRoom({ to, id: message.id, since: message.at - hour, max: externalPerHour }),
-      ],
+      preconditions: [change.spentTokens.requireRoom(spent)],
       statements: [change.spentTokens.count(to, message)],
       needsMessage: true,
       async explain() {

@@ -12,14 +12,13 @@
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Concern, OutgoingMessage, Review, Sender, SendInput, SentMessage } from '../messaging/outgoing-message.ts'
-import { requireHeld } from './acks.ts'
 import { answeredTask } from './answers.ts'
 import { commit } from './commit.ts'
-import { compose, messageOf, messageRepliedTo } from './compose.ts'
+import { compose, messageOf } from './compose.ts'
 import { contentOf } from './content.ts'
-import { readTurns } from './in-turn.ts'
 import { findRepeat, repeated } from './once.ts'
-import { labelOf, resolve } from './resolve.ts'
+import { readAhead } from './read-ahead.ts'
+import { resolve } from './resolve.ts'
 
 /** How often a commit is tried whose conditions changed between reading and writing. */
 const maxAttempts = 3
@@ -32,17 +31,7 @@ export async function send(
   concerns: readonly Concern[],
 ): Promise<SentMessage> {
   const content = contentOf(input)
-  // A remote database is asked once. What is read is awaited in the order of the refusals.
-  const reading = together({
-    repeat: findRepeat(account, sender, content),
-    acks: input.acks && requireHeld(account, input.acks),
-    recipient: resolve(account, sender, input.to),
-    repliedTo: messageRepliedTo(account, sender, input.replyToMessageId),
-    // The conversation of a reply is that of the message, unless it is named.
-    turns: account.actor.type === 'agent' && input.replyToMessageId === undefined
-      ? readTurns(account, sender, labelOf(input.to), input.a2a?.contextId ?? input.conversationId)
-      : undefined,
-  })
+  const reading = readAhead(account, sender, input, content)
   const repeat = await reading.repeat
   if (repeat) return await repeated(account, repeat.sent, input.acks)
   account.requireSpace()
@@ -57,7 +46,10 @@ export async function send(
     const turns = attempt === 1 ? reading.turns : undefined
     const sending = { account, sender, input, recipient, draft, message, step, turns }
     const parts = []
-    for (const concern of concerns) parts.push(await concern.plan(sending))
+    for (const concern of concerns) {
+      const part = await concern.plan(sending)
+      if (part) parts.push(part)
+    }
     const sent = await commit(sending, parts)
     if (sent) return sent
 
@@ -65,7 +57,7 @@ export async function send(
     if (stored) return await repeated(account, stored.sent)
     const before = recipient
     recipient = await resolve(account, sender, input.to)
-    for (const part of parts) await part?.explain?.()
+    for (const part of parts) await part.explain?.()
     // The checks were for another recipient, or for other guardrails.
     if (recipient.id !== before.id || recipient.guards !== before.guards) {
       reviewed = await review({ account, sender, recipient, draft }, concerns)
@@ -74,12 +66,6 @@ export async function send(
   throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
     retryAfterSeconds: 1,
   })
-}
-
-/** The same promises. One that fails is no unhandled rejection, also if an earlier one fails before it is awaited. */
-function together<Reads extends Record<string, Promise<unknown> | undefined>>(reads: Reads): Reads {
-  for (const read of Object.values(reads)) read?.catch(() => {})
-  return reads
 }
 
 async function review(outgoing: OutgoingMessage, concerns: readonly Concern[]): Promise<Review> {
