@@ -20,7 +20,8 @@ export const storage: Scenario = {
     },
     {
       name: 'rows of a pair',
-      measures: 'On a libsql-server: the rows that it counts as written and read, as Turso bills them, divided by the pairs',
+      measures:
+        'On a libsql-server: the rows that it counts as written and read, as Turso bills them, divided by the pairs',
       limit: 'tables and indexes that a send, a read and the followers of the log write',
     },
   ],
@@ -56,7 +57,9 @@ async function bytesOf({ env }: BenchDatabase): Promise<string[][]> {
   const client = createClient({ url: env.DATABASE_URL })
   try {
     const [{ n }] = (await client.execute('SELECT count(*) AS n FROM messages')).rows
-    const { rows } = await client.execute('SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name ORDER BY bytes DESC')
+    const { rows } = await client.execute(
+      'SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name ORDER BY bytes DESC',
+    )
     const sizes = rows.map(({ name, bytes }) => ({ name: String(name), bytes: Number(bytes) / Number(n) }))
     const line = (name: string, bytes: number) => [name, bytes.toFixed(0)]
     return [

@@ -258,7 +258,10 @@ export class Loop {
     }
     this.#watch(running, running.position, end)
     running.behindSince ??= now
-    const waitMs = Math.max(running.retryAt - now, servesProcess(follower) ? 0 : running.behindSince + gatherMsOf(follower) - now)
+    const waitMs = Math.max(
+      running.retryAt - now,
+      servesProcess(follower) ? 0 : running.behindSince + gatherMsOf(follower) - now,
+    )
     if (waitMs > 0) return this.#schedule(waitMs)
     this.#start(running, running.position, end)
   }

@@ -73,11 +73,15 @@ test.each(['parked', 'expired', 'withdrawn', 'task'])(
   'a message that is %s is found by its sender alone',
   async (state) => {
     const { id } = await say(grid.alice, 'bob', 'a lost word')
-    await rows(grid, 'UPDATE deliveries SET state = ? WHERE seq IN (SELECT seq FROM v_deliveries WHERE message_id = ?) AND account_id = ?', [
-      state,
-      id,
-      grid.acme.id,
-    ])
+    await rows(
+      grid,
+      'UPDATE deliveries SET state = ? WHERE seq IN (SELECT seq FROM v_deliveries WHERE message_id = ?) AND account_id = ?',
+      [
+        state,
+        id,
+        grid.acme.id,
+      ],
+    )
 
     expect(await found(grid.bob, 'lost')).toEqual([])
     expect(await found(grid.alice, 'lost')).toEqual(['a lost word'])

@@ -208,7 +208,9 @@ function inboxEqualityOf(
   const sides = split(condition, (word) => word === '=').map((side) => side.map(bare).reverse())
   const [[column, ...from], right] = sides[1]?.[0] === 'inbox' ? sides.toReversed() : sides
   const delivery = from.length === 0 ? onlyNeeded(scope) : visible.get(from[1])
-  if (column !== 'inbox' || !(delivery && (inboxTables.includes(delivery.table) || !delivery.isNeeded))) return undefined
+  if (column !== 'inbox' || !(delivery && (inboxTables.includes(delivery.table) || !delivery.isNeeded))) {
+    return undefined
+  }
   const query = condition.at(-1)!
   if (Array.isArray(query)) {
     return condition[condition.length - 2] === '=' && isNumber(query) ? [delivery, '?'] : undefined

@@ -23,8 +23,8 @@ export async function sendAndTakeNext(
   // What fails here fails again after the commit, and is told then.
   const planned = await planLease(account, lease).catch(() => undefined)
   let taken: TimedLease | undefined
-  const part = planned && leasePart(account, lease, planned, (lease) => taken = lease)
-  const sent = await sendMessage(account, sender, { ...input, part: part && (() => part) }).catch((error) => {
+  const concern = planned && { plan: () => leasePart(account, lease, planned, (lease) => taken = lease) }
+  const sent = await sendMessage(account, sender, { ...input, concern }).catch((error) => {
     // With a key, its repeat gets the lease.
     if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
     throw error

@@ -61,7 +61,8 @@ const inInbox = `deliveries.inbox = ${inboxOf()}`
  * A condition: the delivery to `:agent` is in the lease. `lease` is SQL of its id, and `noted` of that of a lease which has not
  * ended and began with the message.
  */
-export const isInLease = (lease: string, noted = lease) => `${inInbox} AND deliveries.seq IN (
+export const isInLease = (lease: string, noted = lease) =>
+  `${inInbox} AND deliveries.seq IN (
     SELECT value FROM json_each((SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = ${noted})))
   AND deliveries.lease_id = ${lease}`
 export const isLeased = isInLease(':lease')
@@ -127,8 +128,7 @@ const takeNoted = traffic(`
   WHERE ${inInbox} AND state = 'unread' AND seq IN (SELECT value FROM json_each((
     SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = :message)))`)
 // It goes to the oldest wait that it answers.
-const numberOfMessage =
-  'SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id = :id'
+const numberOfMessage = 'SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id = :id'
 const noteAnswer = (which: string) =>
   traffic(`
     UPDATE leases SET seqs = json_array(awaited.seq)

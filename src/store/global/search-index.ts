@@ -66,9 +66,7 @@ const add = crossAccountStatement(
   INSERT INTO message_search (rowid, terms)
   SELECT m.seq,
     ${idTerm('a', 'm.account_id')} || ${idTerm('f', 'm.from_agent_id')} || ${term('n', 'm.from_alias')}
-      || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${
-    idTerm('c', 'm.channel_id')
-  })
+      || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${idTerm('c', 'm.channel_id')})
       || coalesce((SELECT group_concat(${idTerm('t', agentOf('d'))}
           || iif(d.body IS NULL, iif(d.account_id = m.account_id, '', ${idTerm('b', 'd.account_id')}),
             ${idTerm('x', agentOf('d'))}), '')
