@@ -196,7 +196,7 @@ export const counts: readonly Count[] = [
         FROM (${placed}) AS place JOIN json_each('[${hourMs}, ${dayMs}]') AS period
         JOIN json_each('[0, 1]') AS sum ON sum.value = 0 OR place.account_id = place.home
         LEFT JOIN messages AS asked ON asked.account_id = place.home AND asked.id = place.reply_to_message_id
-        WHERE place.type <> 'system')
+        WHERE place.type <> 'system' AND place.seq <= (SELECT p.seq FROM projections AS p WHERE p.name = 'traffic'))
       WHERE ${recent} GROUP BY account_id, source, target, period_ms, at`,
   },
   {
