@@ -1,8 +1,12 @@
 /** Forward-only migrations, applied at start. */
 import type { Client } from '@libsql/client'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { migrations } from '../../db/migrations.ts'
-import { isConstraint } from './driver/database-errors.ts'
+import { isBusy, isConstraint } from './driver/database-errors.ts'
 import { StartError } from './start-error.ts'
+
+/** A process that finds the database locked by another one that migrates tries again, for 10 s. */
+const [retryMs, maxTries] = [200, 50]
 
 type Migration = (typeof migrations)[number]
 
@@ -25,6 +29,7 @@ export async function migrate(
   events: MigrationEvents = {},
 ): Promise<string[]> {
   const applied: string[] = []
+  let tries = 0
   let version = await schemaVersion(client, name, steps)
   const isNew = version === 0
   if (!isNew && version < steps.length) await events.before?.(version)
@@ -40,8 +45,9 @@ export async function migrate(
       ])
       applied.push(step.name)
     } catch (error) {
-      // Another process may have applied the step. If the version has not changed, the step itself is bad.
-      if (!isConstraint(error) || (await schemaVersion(client, name, steps)) <= version) throw error
+      // Another process may have applied the step, or is about to. If the version has not changed, the step itself is bad.
+      if (isBusy(error) && tries++ < maxTries) await sleep(retryMs)
+      else if (!isConstraint(error) || (await schemaVersion(client, name, steps)) <= version) throw error
     }
     version = await schemaVersion(client, name, steps)
   }

@@ -75,7 +75,8 @@ beforeAll(async () => {
   // Whichever agent links lead to first has a program and a parked message, and is a remote agent out of reach.
   for (const { id } of await acme.store.read.agents.page('', 50)) {
     await accessTokenFor(grid, olga.id, acme.id, id)
-    const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND agent_id = ?`
+    const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND inbox IN (
+      SELECT inbox FROM v_deliveries WHERE agent_id = ?)`
     if (id === personAlias) continue
     await rows(grid, parked, [acme.id, id])
     const remote = `UPDATE agents SET remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`
