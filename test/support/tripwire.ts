@@ -61,6 +61,7 @@ export const allowedCrossAccountQueries = [
   'held messages that expire',
   'invitation by token',
   'live alias',
+  'memberships of a session',
   'memberships of a user',
   'new places of watched accounts',
   'new aliases of an access list',

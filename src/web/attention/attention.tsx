@@ -91,7 +91,7 @@ function page(
   const shown = chosen?.rows ?? open
   const present = counted.filter(({ rows }) => rows.length > 0)
   return appPage(
-    { ...frame('attention'), attention: open.length + questions.length + held.length },
+    frame('attention', open.length + questions.length + held.length),
     { title: 'Attention', lead: 'What needs a person now.', fresh: ['attention', 'minute'] },
     <>
       {present.length > 1 && (

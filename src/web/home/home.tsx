@@ -59,7 +59,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   // What waits for the visitor is not told twice.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
   return await appPage(
-    { ...frame('home'), attention: open.length + questions.length + held.length },
+    frame('home', open.length + questions.length + held.length),
     { title: 'Home', fresh: ['attention', 'thread', 'count', 'minute'] },
     <>
       <FailedBackup visit={visit} backups={store.backups} />
