@@ -3,6 +3,7 @@ import { limitsOf } from './accounts/limits.ts'
 import { allows, callingUser } from '../auth/actor.ts'
 import { invalidInput } from '../errors.ts'
 import type { Presence } from '../presence.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
 import { day, hour, nextDayAt, startOfDay, utc } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { maxCounted, maxOfKind, type Snooze } from '../store/account/attention.ts'
@@ -28,8 +29,6 @@ export interface Attention {
   open: Condition[]
   snoozed: { condition: Condition; until: number }[]
 }
-
-type Awaitable<T> = T | Promise<T>
 
 /** What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. */
 export async function attentionOf(

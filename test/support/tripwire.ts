@@ -106,6 +106,7 @@ export const allowedCrossAccountQueries = [
   'notices for browsers',
   'subscriptions of ended sessions',
   'push notifications of tasks',
+  'position of a reader in the log',
   'position of a time in the log',
   'texts of new messages',
   'words of new messages',
