@@ -11,7 +11,7 @@ export const drainedTables: readonly string[] = [
   'contexts',
   'conversation_turns',
   'credentials',
-  'edges',
+  'traffic',
   'guardrail_consents',
   'guardrail_counts',
   'guardrail_exceptions',
@@ -24,8 +24,8 @@ export const drainedTables: readonly string[] = [
   'oauth_tokens',
   'push_notices',
   'remote_agents',
-  'remote_exchanges',
-  'remote_senders',
+  'remote_tasks',
+  'remote_outboxes',
   'removed_members',
   'skipped_rows',
   'slack_messages',
@@ -51,7 +51,7 @@ export const drainedTables: readonly string[] = [
   'uploads',
   'webhooks',
   'channels',
-  'seats',
+  'person_aliases',
 ]
 
 /** The tables of accounts with sealed tokens. */
@@ -67,8 +67,10 @@ export const sealedTables: readonly string[] = [
 /** The primary keys of tables whose rows SQLite stores by them. The others have a `rowid`. */
 export const primaryKeys: Readonly<Record<string, string>> = {
   conversation_turns: 'account_id, key',
-  edges: 'account_id, period_ms, source, target, at',
+  deliveries: 'seq, inbox',
+  traffic: 'account_id, period_ms, source, target, at',
+  leases: 'account_id, id',
   thread_agents: 'account_id, agent_id, thread_id',
-  thread_messages: 'account_id, thread_id, seq',
+  thread_messages: 'thread_id, seq',
   usage: 'account_id, day, subject',
 }

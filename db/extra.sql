@@ -68,24 +68,27 @@ BEGIN UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox; END;
 -- Which waiting senders a delivery answers. See docs/delivery.md, "Asking". In this order: few agents wait.
 CREATE VIEW awaited_answers AS
 SELECT leases.account_id, leases.agent_id, leases.id AS lease_id, deliveries.seq, deliveries.state,
-  deliveries.sender_account_id, deliveries.message_id,
   answer.reply_to_message_id IS asked.id AS is_reply
 FROM leases
 CROSS JOIN messages AS asked ON asked.account_id = leases.account_id AND asked.id = leases.id
 CROSS JOIN agent_numbers ON agent_numbers.account_id = leases.account_id AND agent_numbers.agent_id = leases.agent_id
-CROSS JOIN deliveries ON deliveries.account_id = leases.account_id AND deliveries.agent_id = leases.agent_id
-  AND deliveries.inbox = agent_numbers.n
-CROSS JOIN messages AS answer ON answer.account_id = deliveries.sender_account_id AND answer.id = deliveries.message_id
-WHERE leases.awaits_answer = 1 AND NOT EXISTS (SELECT 1 FROM deliveries AS taken
-    WHERE taken.account_id = leases.account_id AND taken.lease_id = leases.id AND taken.lease_id IS NOT NULL)
-  AND answer.seq > asked.seq AND (
+CROSS JOIN deliveries ON deliveries.inbox = agent_numbers.n AND deliveries.seq > asked.seq
+CROSS JOIN messages AS answer ON answer.seq = deliveries.seq
+WHERE leases.awaits_answer = 1 AND leases.seqs IS NULL AND (
   answer.reply_to_message_id = asked.id
   OR (answer.reply_to_message_id IS NULL AND answer.type <> 'system' AND answer.channel_id IS NULL
     AND asked.channel_id IS NULL AND deliveries.task_id IS NULL
     AND (asked.conversation_id IS NULL OR answer.conversation_id = asked.conversation_id)
     AND EXISTS (SELECT 1 FROM deliveries AS asking
-      WHERE asking.message_id = asked.id AND asking.sender_account_id = asked.account_id
-        AND asking.account_id = answer.account_id AND asking.agent_id = answer.from_agent_id)));
+      WHERE asking.seq = asked.seq AND asking.inbox = (SELECT agent_numbers.n FROM agent_numbers
+        WHERE agent_numbers.account_id = answer.account_id AND agent_numbers.agent_id = answer.from_agent_id))));
+
+-- What an operator reads: deliveries with the ids that the grid shows.
+CREATE VIEW v_deliveries AS
+SELECT agent_numbers.agent_id, messages.account_id AS sender_account_id, messages.id AS message_id, deliveries.*
+FROM deliveries
+JOIN agent_numbers ON agent_numbers.n = deliveries.inbox
+JOIN messages ON messages.seq = deliveries.seq;
 
 CREATE TRIGGER delivery_is_changed AFTER UPDATE OF state, inbox ON deliveries
 WHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox
@@ -132,8 +135,9 @@ BEGIN
     WHERE account_id = NEW.account_id AND id = NEW.task_id;
 END;
 
--- Its words are cut by the projection, so the tokenizer only separates them. `own` has the words of deliveries with a text of their own.
-CREATE VIRTUAL TABLE message_search USING fts5(meta, words, own, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii', prefix = '3');
+-- The follower cuts the terms, so the tokenizer only separates them. A letter says what a term is, see `src/store/global/search-index.ts`:
+-- columns would cost a byte and more for each word. `prefix` is that letter and three of a word.
+CREATE VIRTUAL TABLE message_search USING fts5(terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii', prefix = '4');
 
 CREATE TRIGGER message_is_not_searchable AFTER DELETE ON messages
 BEGIN DELETE FROM message_search WHERE rowid = OLD.seq; END;

@@ -279,7 +279,7 @@ export const agentNumbers = sqliteTable('agent_numbers', {
   refusedOn: integer('refused_on').notNull().default(0),
 }, (t) => [
   uniqueIndex('agent_numbers_agent').on(t.accountId, t.agentId),
-  uniqueIndex('agent_numbers_inbox').on(t.accountId, t.agentId, t.n),
+  uniqueIndex('agent_numbers_inbox').on(t.accountId, t.n),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
@@ -684,15 +684,15 @@ export const uploadRows = sqliteTable('upload_rows', {
 ])
 
 /**
- * One row per message and recipient: the inbox of the recipient, in whose account it is. The account of the sender reads it by
- * `sender_account_id`. `seq` is the order of storing, and orders every inbox.
+ * One row per message and recipient: the inbox of the recipient, in whose account it is. In the order of the messages, and
+ * without a row id: new rows come last.
  */
 export const deliveries = sqliteTable('deliveries', {
-  seq: integer('seq').primaryKey({ autoIncrement: true }),
+  /** The message, by its number. It orders every inbox. */
+  seq: integer('seq').notNull().references(() => messages.seq),
+  /** The recipient, by the number of its agent. */
+  inbox: integer('inbox').notNull(),
   accountId: text('account_id').notNull(),
-  agentId: text('agent_id').notNull(),
-  senderAccountId: text('sender_account_id').notNull(),
-  messageId: text('message_id').notNull(),
   /**
    * `task`: it is in its task alone. The last three ended unread. `withdrawn`: the task was canceled; `expired`: its time
    * was over; `retracted`: by its sender.
@@ -709,32 +709,28 @@ export const deliveries = sqliteTable('deliveries', {
   /** When a waiting read or stream was woken for it; null if none was waiting, or a read took it first. */
   wokenAt: integer('woken_at'),
   /** The sender, if it is an agent of another account, or was moved to one: the recipient may write back to it. */
-  externalId: text('stranger_id'),
+  externalId: text('external_id'),
+  /** The id of the message, if it is stored in another account: the recipient finds it by this id. */
+  externalMessageId: text('external_message_id'),
   /** The text, if a guardrail of the recipient redacted it for this delivery alone; otherwise that of the message. */
   body: text('body'),
   /** The A2A fields in the same way, as a whole. Then the parts of the message are not for this recipient. */
   a2a: text('a2a'),
   flagged: flag('flagged').notNull().default(false),
-  /** The number of the agent: it names the inbox in the indexes below, because it is short. */
-  inbox: integer('inbox').notNull(),
   /** The task that the message belongs to, of the account of its client. Reading the message makes it `working`. */
   taskId: text('task_id'),
   /** When it is not given to a reader any more, if it is unread then; null for never. */
   expiresAt: integer('expires_at'),
 }, (t) => [
-  foreignKey({
-    columns: [t.accountId, t.agentId, t.inbox],
-    foreignColumns: [agentNumbers.accountId, agentNumbers.agentId, agentNumbers.n],
-  }),
-  foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
-  uniqueIndex('deliveries_message').on(t.messageId, t.senderAccountId, t.accountId, t.agentId),
+  primaryKey({ columns: [t.seq, t.inbox] }),
+  foreignKey({ columns: [t.accountId, t.inbox], foreignColumns: [agentNumbers.accountId, agentNumbers.n] }),
   // The two halves of an inbox. The planner would prefer a full index, and filter the whole history.
   index('deliveries_unread').on(t.inbox, t.seq, t.chars, t.expiresAt).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
   // Messages that were released and then leased again. They are few, and the newest lease may be among them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
-  index('deliveries_lease').on(t.accountId, t.leaseId).where(sql`lease_id IS NOT NULL`),
-  index('deliveries_stranger').on(t.accountId, t.agentId, t.externalId).where(sql`stranger_id IS NOT NULL`),
+  index('deliveries_sender').on(t.inbox, t.externalId).where(sql`external_id IS NOT NULL`),
+  index('deliveries_external').on(t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
   // What needs a person: messages that come back again and again, and those that cannot be delivered.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
   index('deliveries_expire').on(t.expiresAt).where(sql`state = 'unread' AND expires_at IS NOT NULL`),
@@ -754,6 +750,11 @@ export const leases = sqliteTable('leases', {
   awaitsAnswer: flag('awaits_answer').notNull().default(false),
   /** The idempotency key of the send that took it as `next`. */
   key: text('key'),
+  /**
+   * The numbers of the messages that it began with, as a JSON array; null while it waits for one. They say where to look:
+   * whether a message is still in the lease, its delivery says.
+   */
+  seqs: text('seqs'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
@@ -809,18 +810,15 @@ export const skippedRows = sqliteTable('skipped_rows', {
 /** Released leases of one delivery, for the timeline of the message. The newest lease is in `deliveries`. */
 export const leaseReleases = sqliteTable('lease_releases', {
   accountId: text('account_id').notNull(),
-  agentId: text('agent_id').notNull(),
-  senderAccountId: text('sender_account_id').notNull(),
-  messageId: text('message_id').notNull(),
+  /** The delivery. */
+  seq: integer('seq').notNull(),
+  inbox: integer('inbox').notNull(),
   n: integer('n').notNull(),
   leasedAt: integer('leased_at').notNull(),
   releasedAt: integer('released_at').notNull(),
 }, (t) => [
-  primaryKey({ columns: [t.messageId, t.senderAccountId, t.accountId, t.agentId, t.n] }),
-  foreignKey({
-    columns: [t.messageId, t.senderAccountId, t.accountId, t.agentId],
-    foreignColumns: [deliveries.messageId, deliveries.senderAccountId, deliveries.accountId, deliveries.agentId],
-  }).onUpdate('cascade'),
+  primaryKey({ columns: [t.seq, t.inbox, t.n] }),
+  foreignKey({ columns: [t.seq, t.inbox], foreignColumns: [deliveries.seq, deliveries.inbox] }).onUpdate('cascade'),
 ])
 
 /** The idempotency keys of sends and of updates of tasks: a repeated key of an agent is the same call. Kept for 7 days. */
@@ -978,7 +976,7 @@ const line = () => ({
   /** When the last attempt began. */
   triedAt: integer('tried_at'),
   /** The id of the process that makes a request now, and an id of the attempt. */
-  heldBy: text('held_by'),
+  claimedBy: text('claimed_by'),
 })
 
 /** An agent with a `remote_url`. `addAgent` adds the row. */
@@ -1002,7 +1000,7 @@ export const remoteAgents = sqliteTable('remote_agents', {
 ])
 
 /** The unread messages of one sender to a remote agent. The row comes with the first delivery and goes with the last. */
-export const remoteSenders = sqliteTable('remote_senders', {
+export const remoteOutboxes = sqliteTable('remote_outboxes', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   /** The agent that sent them, of any account. Empty for all senders, if the remote agent has one order. */
@@ -1015,12 +1013,14 @@ export const remoteSenders = sqliteTable('remote_senders', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.senderId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  index('remote_senders_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
-  index('remote_senders_held').on(t.accountId, t.agentId).where(sql`held_by IS NOT NULL`),
+  index('remote_outboxes_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+  // A callback knows nothing else.
+  index('remote_outboxes_sending').on(t.sendingId).where(sql`sending_id IS NOT NULL`),
+  index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
 
 /** What became of a message at a remote agent: one row for each that it accepted. */
-export const remoteExchanges = sqliteTable('remote_exchanges', {
+export const remoteTasks = sqliteTable('remote_tasks', {
   accountId: text('account_id').notNull(),
   /** That of the message. */
   id: text('id').notNull(),
@@ -1041,9 +1041,11 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   // A post to a channel may reach several.
   primaryKey({ columns: [t.accountId, t.agentId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  index('remote_exchanges_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
-  index('remote_exchanges_created').on(t.createdAt),
-  index('remote_exchanges_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+  index('remote_tasks_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
+  index('remote_tasks_created').on(t.createdAt),
+  // For callbacks, too.
+  index('remote_tasks_id').on(t.id),
+  index('remote_tasks_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
 /** Where the client of a task wants to be told of its events, which a trigger makes due. The token has all secrets. */
@@ -1087,7 +1089,7 @@ export const webhooks = sqliteTable('webhooks', {
   /** JSON: the secret, and the one before it while both sign. */
   ...sealedToken(),
   /** JSON: the levels of the conditions of Attention that it was told of, by kind and subject. */
-  told: text('told').notNull().default('{}'),
+  notified: text('notified').notNull().default('{}'),
   /** What was answered last, the newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
   createdAt: integer('created_at').notNull(),
@@ -1156,12 +1158,12 @@ export const conversationTurns = sqliteTable('conversation_turns', {
   agents: text('agents', { mode: 'json' }).$type<string[]>().notNull(),
   isLong: flag('is_long').notNull().default(false),
   pausedAt: integer('paused_at'),
-  toldAt: integer('told_at'),
+  notifiedAt: integer('notified_at'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.key] }),
   index('conversation_turns_since').on(t.since),
   index('conversation_turns_long').on(t.accountId, t.since).where(sql`is_long = 1`),
-  index('conversation_turns_untold').on(t.pausedAt).where(sql`paused_at IS NOT NULL AND told_at IS NULL`),
+  index('conversation_turns_unnotified').on(t.pausedAt).where(sql`paused_at IS NOT NULL AND notified_at IS NULL`),
   index('conversation_turns_paused').on(t.accountId, t.pausedAt).where(sql`paused_at IS NOT NULL`),
 ])
 
@@ -1325,7 +1327,10 @@ export const threads = sqliteTable('threads', {
   index('threads_newest').on(t.accountId, t.lastSeq),
 ])
 
-/** The place of each message in each account that it concerns. Without a row id: the rows are in the order of a thread. */
+/**
+ * The place of each message in each account that it concerns. Without a row id: the rows are in the order of a thread, which
+ * belongs to one account, so the keys are without it.
+ */
 export const threadMessages = sqliteTable('thread_messages', {
   accountId: text('account_id').notNull(),
   threadId: integer('thread_id').notNull(),
@@ -1333,10 +1338,10 @@ export const threadMessages = sqliteTable('thread_messages', {
   /** The first message of its chain: that of the message that it replies to, or its own. */
   rootSeq: integer('root_seq').notNull(),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.threadId, t.seq] }),
+  primaryKey({ columns: [t.threadId, t.seq] }),
   foreignKey({ columns: [t.accountId, t.threadId], foreignColumns: [threads.accountId, threads.id] }),
-  uniqueIndex('thread_messages_seq').on(t.accountId, t.seq),
-  index('thread_messages_root').on(t.accountId, t.rootSeq).where(sql`root_seq <> seq`),
+  index('thread_messages_seq').on(t.seq),
+  index('thread_messages_root').on(t.rootSeq).where(sql`root_seq <> seq`),
 ])
 
 /** The agents of the account in its threads. Those of a channel are its members. Without a row id. */
@@ -1356,7 +1361,7 @@ export const threadAgents = sqliteTable('thread_agents', {
 ])
 
 /** How many messages went from one end to another, in each hour and each day in UTC. Filled with `threads`. Without a row id. */
-export const edges = sqliteTable('edges', {
+export const traffic = sqliteTable('traffic', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** An hour or a day, in milliseconds, and when it began. */
   periodMs: integer('period_ms').notNull(),
@@ -1376,7 +1381,7 @@ export const edges = sqliteTable('edges', {
 }, (t) => [
   // The time comes last, so that a sum over each pair reads the rows in their order.
   primaryKey({ columns: [t.accountId, t.periodMs, t.source, t.target, t.at] }),
-  index('edges_at').on(t.periodMs, t.at),
+  index('traffic_at').on(t.periodMs, t.at),
 ])
 
 /** Up to which message a user has looked at a thread. */
@@ -1396,14 +1401,14 @@ export const threadSeen = sqliteTable('thread_seen', {
 ])
 
 /** The agents, of type `human`, as which users take part in the messages of an account. */
-export const seats = sqliteTable('seats', {
+export const personAliases = sqliteTable('person_aliases', {
   accountId: text('account_id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
   agentId: text('agent_id').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  uniqueIndex('seats_agent').on(t.accountId, t.agentId),
+  uniqueIndex('person_aliases_agent').on(t.accountId, t.agentId),
 ])
 
 /** The VAPID key pair (RFC 8292): one row. Browsers are subscribed with the public key, so it never changes. */
@@ -1442,7 +1447,7 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   failures: integer('failures').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
-  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [seats.accountId, seats.userId] }),
+  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [personAliases.accountId, personAliases.userId] }),
   uniqueIndex('push_subscriptions_endpoint').on(t.endpoint, t.accountId),
   index('push_subscriptions_user').on(t.accountId, t.userId),
   index('push_subscriptions_session').on(t.sessionId),
@@ -1469,7 +1474,7 @@ export const pushNotices = sqliteTable('push_notices', {
     foreignColumns: [pushSubscriptions.accountId, pushSubscriptions.id],
   }).onDelete('cascade'),
   index('push_notices_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
-  index('push_notices_told').on(t.pushedAt).where(sql`due_at IS NULL`),
+  index('push_notices_pushed').on(t.pushedAt).where(sql`due_at IS NULL`),
 ])
 
 export const mailDigests = sqliteTable('mail_digests', {
@@ -1479,14 +1484,14 @@ export const mailDigests = sqliteTable('mail_digests', {
   /** When the next one is due. The process that moves it on sends the email. */
   nextAt: integer('next_at').notNull(),
   /** The newest delivery that an email was about. */
-  toldSeq: integer('told_seq').notNull().default(0),
+  notifiedSeq: integer('notified_seq').notNull().default(0),
   /** The newest `thread_seen.news_seq` that an email was about. */
-  toldNewsSeq: integer('told_news_seq').notNull().default(0),
+  notifiedNewsSeq: integer('notified_news_seq').notNull().default(0),
   /** Ends the emails, and nothing else. Each email has it, so it is stored as it is. */
   token: text('token').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId] }),
-  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [seats.accountId, seats.userId] }),
+  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [personAliases.accountId, personAliases.userId] }),
   uniqueIndex('mail_digests_token').on(t.token),
   index('mail_digests_next').on(t.nextAt),
 ])
@@ -1508,7 +1513,9 @@ export const snoozes = sqliteTable('snoozes', {
 /** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). Drizzle cannot say it. */
 export const tablesWithoutRowid: readonly string[] = [
   'conversation_turns',
-  'edges',
+  'deliveries',
+  'traffic',
+  'leases',
   'thread_agents',
   'thread_messages',
   'usage',

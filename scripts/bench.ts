@@ -13,12 +13,14 @@ import { openBenchContext } from './bench/context.ts'
 import type { BenchSizes, Scenario, TextTable } from './bench/scenario.ts'
 import { cleanUp, type Runtime, runtimes, temporaryFolder } from './bench/server.ts'
 import { size, start } from './bench/size.ts'
+import { storage } from './bench/storage.ts'
 import { waking } from './bench/waking.ts'
 
 const scenarios = {
   requests,
   waking,
   size,
+  storage,
   'fan-out': fanOut,
   start,
   compare,

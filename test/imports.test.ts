@@ -255,7 +255,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'addAgent and deleteAgents have all that belongs to an agent',
   },
   {
-    word: /\bINTO\s+(deliveries|remote_senders)\b/,
+    word: /\bINTO\s+(deliveries|remote_outboxes)\b/,
     only: ['store/account/deliver.ts'],
     why: 'a delivery to a remote agent is due, and one that is awaited goes to the agent that waits',
   },
@@ -379,6 +379,21 @@ test('only the database file, its disk, its copies, the command line and the pro
   )
 })
 
+test('a send reaches few files: its steps and core concerns, and the statements that these make', () => {
+  const steps = closureOf(['grid/send/send.ts', 'grid/send/concerns.ts'])
+  const texts = files.filter(({ path }) => steps.includes(path)).map(({ text }) => text)
+  const tables = new Set(texts.flatMap(changedTables))
+
+  // What is optional is handed in: guardrails and approvals by `sendMessage`, Slack, asks and choices by their calls.
+  expect(steps.filter((path) => /approvals|guard|held|slack|remote|conversations/.test(path))).toEqual([])
+  expect(sizeOf(steps)).toSatisfy(isAtMost(40, 3_000))
+  expect([...tables].sort()).toEqual(
+    ['agents', 'fanOut', 'leases', 'limits', 'messages', 'parts', 'receipts', 'spentTokens', 'tasks', 'timedLeases']
+      .concat('turns', 'uploads', 'usage'),
+  )
+  expect(sizeOf(closureOf([...steps, ...filesOfTables(tables)]))).toSatisfy(isAtMost(59, 6_400))
+})
+
 interface Import {
   /** A path below `src`, or the name of a package. */
   target: string
@@ -415,6 +430,41 @@ function faultOf(path: string, { target, isOurs, isType }: Import): string[] {
 /** The most precise rule of a path. */
 function placeOf(path: string): string | undefined {
   return Object.keys(rules).filter((place) => isIn(path, place)).sort((a, b) => b.length - a.length)[0]
+}
+
+/** The files of `src` that these reach by static imports, types left out. */
+function closureOf(paths: string[]): string[] {
+  const found = new Set(paths)
+  for (const path of found) {
+    const { text } = files.find((file) => file.path === path)!
+    for (const { target, isOurs, isType } of importsOf(path, text)) if (isOurs && !isType) found.add(target)
+  }
+  return [...found]
+}
+
+interface Size {
+  files: number
+  lines: number
+}
+
+function sizeOf(paths: string[]): Size {
+  const lines = paths.map((path) => readFileSync(join('src', path), 'utf8').split('\n').length - 1)
+  return { files: paths.length, lines: lines.reduce((sum, n) => sum + n, 0) }
+}
+
+const isAtMost = (files: number, lines: number) => (size: Size) => size.files <= files && size.lines <= lines
+
+/** The names by which a text makes statements: `change.turns`, `change: { turns }` or `{ turns } = account.change`. */
+function changedTables(text: string): string[] {
+  const uses = /\bchange\.(\w+)|\bchange: \{ ([\w, ]+) \}|\{ ([\w, ]+) \} = (?:\w+\.)?change\b(?!\.)/g
+  return [...text.matchAll(uses)].flatMap(([, one, inner, outer]) => (one ?? inner ?? outer).split(', '))
+}
+
+function filesOfTables(names: Set<string>): string[] {
+  const { text } = files.find(({ path }) => path === 'store/account-tables.ts')!
+  const imported = [...text.matchAll(/^import \{ ([\w, ]+) \} from '\.(\/account\/[\w-]+\.ts)'/gm)]
+  return imported.filter(([, tables]) => tables.split(', ').some((name) => names.has(name)))
+    .map(([, , file]) => `store${file}`)
 }
 
 /** Groups of files of which each imports all others of its group, directly or not (Tarjan's algorithm). */

@@ -99,12 +99,16 @@ await owner.store.write([{
   args: [owner.id, ofPerson.id],
 }])
 await owner.store.write([{
-  sql: "UPDATE deliveries SET body = 'as a person of acme got it' WHERE account_id = ? AND message_id = ?",
+  sql:
+    "UPDATE deliveries SET body = 'as a person of acme got it' WHERE account_id = ? AND seq IN (SELECT seq FROM v_deliveries WHERE message_id = ?)",
   args: [owner.id, ofPerson.id],
 }])
 await recordReading(ofUser, { thread: 'a thread of acme', agents: ['alice', 'bob'] }, null)
 await followLog(grid.store)
 const placed = await rows(grid, 'SELECT thread_id, seq, root_seq FROM thread_messages WHERE account_id = ?', [owner.id])
+const places = (await rows(grid, 'SELECT seq, inbox FROM v_deliveries WHERE sender_account_id = ?', [owner.id])).map(
+  ({ seq, inbox }) => [seq, inbox],
+)
 const numbers = (name: string) => [...new Set(placed.map((row) => String(row[name])))]
 const snoozed = { kind: 'agent_key', subject: 'a thread of acme', until: grid.clock.now + day, level: 1 }
 await owner.store.write([owner.store.change.snoozes.put(user, snoozed)])
@@ -123,7 +127,7 @@ await owner.store.write([
     { ...exchange, state: 'input-required', dueAt: 0, error: null, sends: 1, sentAt: 1 },
     grid.clock.now,
   ),
-  { sql: 'UPDATE remote_senders SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
+  { sql: 'UPDATE remote_outboxes SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
   owner.store.change.remoteAgents.claim(outbox, 'a process', grid.clock.now),
 ])
 const push = { id: newId(), configId: 'a webhook of acme', url: 'https://acme.example/hook', scheme: null }
@@ -286,6 +290,7 @@ const texts: Record<string, string[]> = {
   grantId: [grantId],
   grant: [grantId],
   lease: [lease!.id, ...timed],
+  into: [lease!.id, ...timed],
   thread: numbers('thread_id'),
   seq: numbers('seq'),
   root: numbers('root_seq'),
@@ -363,15 +368,15 @@ const others: Record<string, InValue[]> = {
     maxChars: [80_000],
     maxBytes: [30_000],
     upTo: [1_000],
-    into: ['a lease'],
+
     ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1], place: [-1_000_000] },
   },
   ...{ p256dh: ['x'], auth: ['x'], userAgent: ['x'], token: ['a token of acme'], period: ['hourly'], maxFailures: [0] },
   ...{
     dueAt: [1],
     nextAt: [later],
-    toldSeq: [0],
-    toldNewsSeq: [0],
+    notifiedSeq: [0],
+    notifiedNewsSeq: [0],
     follows: [1],
     pushedAt: [null, later],
     length: [day],
@@ -467,6 +472,7 @@ const others: Record<string, InValue[]> = {
     report: ['{}'],
     roles: ['["owner"]'],
     seqs: [JSON.stringify([...Array(99).keys()])],
+    places: [JSON.stringify(places)],
   },
   ...{ sends: [1], callbackHash: [null] },
   ...{ heldRule: [JSON.stringify({ ...rule, id: null })], heldIn: [owner.id], findings: ['[]'], later: ['{}'] },
@@ -484,9 +490,8 @@ const ofCaller = new Set((await grid.evil.store.read.agents.page('', 100)).map((
 const received = JSON.stringify([
   ...await rows(
     grid,
-    `SELECT messages.* FROM deliveries JOIN messages
-      ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
-      WHERE deliveries.account_id = ? AND deliveries.sender_account_id = ?`,
+    `SELECT messages.* FROM deliveries JOIN messages ON messages.seq = deliveries.seq
+      WHERE deliveries.account_id = ? AND messages.account_id = ?`,
     [caller.id, owner.id],
   ),
   ...await rows(grid, 'SELECT key FROM threads WHERE account_id = ?', [caller.id]),

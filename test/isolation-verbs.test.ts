@@ -195,7 +195,9 @@ describe('two accounts', () => {
     const counted = added.filter((row) => row.includes('"key":"@bob @eve"') || row.startsWith('{"n":'))
     expect(counted).toHaveLength(2)
     expect(added.filter((row) => !counted.includes(row))).toEqual([expect.stringContaining(id)])
-    expect(added.find((row) => row.includes(id))).toContain(grid.bob.id)
+    expect(await rows(grid, 'SELECT agent_id FROM v_deliveries WHERE message_id = ?', [id])).toEqual([
+      { agent_id: grid.bob.id },
+    ])
   })
 
   test('the alias of a deleted agent stays reserved for its account', async () => {

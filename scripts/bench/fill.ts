@@ -114,12 +114,10 @@ JOIN bench_agents AS recipient ON recipient.n = (numbers.n + 1) % :agents
 ORDER BY numbers.n`
 
 const insertDeliveries = `${numbers}
-INSERT INTO deliveries (
-  account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, lease_id, inbox
-)
-SELECT :account, recipient.id, :account, ${idOf('message')}, 'read', 85, ${timeOf}, ${timeOf}, ${idOf('batch')},
-  number.n
+INSERT INTO deliveries (seq, inbox, account_id, state, chars, created_at, read_at, lease_id)
+SELECT messages.seq, number.n, :account, 'read', 85, ${timeOf}, ${timeOf}, ${idOf('batch')}
 FROM numbers
+JOIN messages ON messages.account_id = :account AND messages.id = ${idOf('message')}
 JOIN bench_agents AS recipient ON recipient.n = (numbers.n + 1) % :agents
 JOIN agent_numbers AS number ON number.account_id = :account AND number.agent_id = recipient.id
 ORDER BY numbers.n`

@@ -36,6 +36,8 @@ const measured = ['METRICS_TOKEN', 'OTEL_EXPORTER_OTLP_ENDPOINT']
 export interface BenchDatabase {
   env: Record<string, string>
   agents: BenchAgents
+  /** Where a libsql-server tells what it has counted. */
+  adminUrl?: string
 }
 
 export interface BenchGrid {
@@ -45,8 +47,9 @@ export interface BenchGrid {
 
 /** Create a database with agents and their history. */
 export async function createDatabase(database: Database, population: Population): Promise<BenchDatabase> {
+  const { url, adminUrl } = await newDatabase(database)
   const env: Record<string, string> = {
-    DATABASE_URL: await newDatabase(database),
+    DATABASE_URL: url,
     DURABILITY: 'full',
     LOG_LEVEL: 'warn',
     ...unreachableLimits,
@@ -55,7 +58,7 @@ export async function createDatabase(database: Database, population: Population)
     const value = process.env[name]
     if (value !== undefined) env[name] = value
   }
-  return { env, agents: await populate(env, population) }
+  return { env, agents: await populate(env, population), adminUrl }
 }
 
 const filled = new Map<string, Promise<BenchDatabase>>()
@@ -73,11 +76,11 @@ export async function startGrid(runtime: Runtime, { env, agents }: BenchDatabase
   return { agents, server: await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz') }
 }
 
-async function newDatabase(database: Database): Promise<string> {
-  if (database === 'file') return `file:${join(temporaryFolder(), 'grid.db')}`
+async function newDatabase(database: Database): Promise<{ url: string; adminUrl?: string }> {
+  if (database === 'file') return { url: `file:${join(temporaryFolder(), 'grid.db')}` }
   const sqld = await startSqld()
   onBenchEnd(() => sqld.stop())
-  return sqld.url
+  return sqld
 }
 
 /** In a child process: only one process can open a local file, and its lock ends with that process. */

@@ -8,6 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface LibsqlServer {
   /** For `DATABASE_URL`. */
   url: string
+  /** Of its admin API. */
+  adminUrl: string
   pid: number
   signal(name: NodeJS.Signals): void
   /** Resolves when the process has ended, by itself or by a signal. */
@@ -59,7 +61,7 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
     throw error
   }
   // The first label of the host selects the namespace; a host with a single label selects the default one.
-  return { url: `http://localhost:${port}`, pid: server.pid!, signal, ended }
+  return { url: `http://localhost:${port}`, adminUrl: `http://127.0.0.1:${adminPort}`, pid: server.pid!, signal, ended }
 }
 
 function sqldBinary(): string {

@@ -27,13 +27,13 @@ const direct = `
     iif(d.account_id = m.account_id, '', d.agent_id) AS external,
     min(m.from_agent_id, d.agent_id) || ' ' || max(m.from_agent_id, d.agent_id) AS pair,
     iif(d.account_id = m.account_id, d.agent_id, NULL) AS reader, d.seq AS delivery_seq
-  FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+  FROM messages AS m JOIN v_deliveries AS d ON d.seq = m.seq
   WHERE m.channel_id IS NULL AND m.seq BETWEEN 1 AND ${position}
   UNION ALL
   SELECT m.seq, m.created_at, m.type, m.reply_to_message_id, m.conversation_id, m.account_id,
     d.account_id, '@' || m.from_alias, NULL, d.agent_id, m.from_agent_id,
     min(m.from_agent_id, d.agent_id) || ' ' || max(m.from_agent_id, d.agent_id), d.agent_id, d.seq
-  FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+  FROM messages AS m JOIN v_deliveries AS d ON d.seq = m.seq
   WHERE m.channel_id IS NULL AND d.account_id <> m.account_id AND m.seq BETWEEN 1 AND ${position}`
 const threadOf = `iif(conversation_id IS NULL, 'pair ' || pair, 'conversation ' || external || '/' || conversation_id)`
 const placed = `
@@ -69,13 +69,13 @@ function dueOutbox(name: string, waiting: string): Count {
   }
 }
 
-/** The terms of the index, which has no texts: `term`, `doc` and `col`. */
+/** The terms of the index, which has no texts: `term` and `doc`. */
 const searchTerms = `CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms
   USING fts5vocab('main', 'message_search', 'instance')`
 /** A message that is in the index: it is placed, and its text was neither erased nor retracted. */
 const isIndexed = `m.seq BETWEEN 1 AND (SELECT p.seq FROM projections AS p WHERE p.name = 'search') AND m.body <> ''
   AND NOT EXISTS (SELECT 1 FROM deliveries AS gone
-    WHERE gone.message_id = m.id AND gone.sender_account_id = m.account_id AND gone.state = 'retracted')`
+    WHERE gone.seq = m.seq AND gone.state = 'retracted')`
 const isAscii = (text: string) => `length(${text}) = octet_length(${text})`
 const separators = Array.from({ length: 127 }, (_, n) => n + 1)
   .filter((code) => !/[0-9A-Za-z]/.test(String.fromCharCode(code)))
@@ -99,7 +99,7 @@ const wasEdited = (account: string) =>
   `EXISTS (SELECT 1 FROM messages AS edited WHERE edited.account_id = ${account} AND edited.edited = 1)`
 /** The inboxes that a message went to. One that is held has none yet, and counts those that it is for. */
 const inboxesOf = `iif(m.seq > 0,
-  (SELECT count(*) FROM deliveries AS d WHERE d.sender_account_id = m.account_id AND d.message_id = m.id),
+  (SELECT count(*) FROM v_deliveries AS d WHERE d.seq = m.seq),
   iif(m.channel_id IS NULL, 1, (SELECT count(*) - 1 FROM channel_members AS c
     WHERE c.account_id = m.account_id AND c.channel_id = m.channel_id)))`
 const bytesOfMessage = `octet_length(m.body) + coalesce(octet_length(m.a2a), 0) + ${rowBytes} * (1 + ${inboxesOf})
@@ -112,10 +112,10 @@ const bytesOfChunk =
   'name', a.name, 'parts', a.parts))`
 /** The unread messages of remote agents. */
 const sentOutside = `
-  SELECT d.account_id, d.agent_id, iif(remote.in_one_order, '', m.from_agent_id) AS sender_id FROM deliveries AS d
+  SELECT d.account_id, d.agent_id, iif(remote.in_one_order, '', m.from_agent_id) AS sender_id FROM v_deliveries AS d
   JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
   JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
-  JOIN messages AS m ON m.account_id = d.sender_account_id AND m.id = d.message_id WHERE d.state = 'unread'`
+  JOIN messages AS m ON m.seq = d.seq WHERE d.state = 'unread'`
 
 export const counts: readonly Count[] = [
   {
@@ -132,7 +132,7 @@ export const counts: readonly Count[] = [
   {
     name: 'outboxes of remote agents',
     stored: `SELECT sent.account_id || ' ' || sent.agent_id || ' ' || sent.sender_id AS what, 'due' AS value
-      FROM remote_senders AS sent WHERE due_at IS NOT NULL AND EXISTS (SELECT 1 FROM (${sentOutside}) AS waiting
+      FROM remote_outboxes AS sent WHERE due_at IS NOT NULL AND EXISTS (SELECT 1 FROM (${sentOutside}) AS waiting
         WHERE waiting.account_id = sent.account_id AND waiting.agent_id = sent.agent_id
           AND waiting.sender_id = sent.sender_id)`,
     counted: `SELECT DISTINCT account_id || ' ' || agent_id || ' ' || sender_id AS what, 'due' AS value
@@ -185,7 +185,7 @@ export const counts: readonly Count[] = [
     countsHistory: true,
     stored: `SELECT account_id || ' ' || source || ' ' || target || ' ' || period_ms || ' ' || at AS what,
         messages || ' ' || answers || ' ' || answer_ms || ' ' || last_at AS value
-      FROM edges WHERE ${recent}`,
+      FROM traffic WHERE ${recent}`,
     counted: `SELECT account_id || ' ' || source || ' ' || target || ' ' || period_ms || ' ' || at AS what,
         count(*) || ' ' || count(asked_at) || ' ' || coalesce(sum(max(0, sent_at - asked_at)), 0) || ' ' || max(sent_at)
           AS value
@@ -196,7 +196,7 @@ export const counts: readonly Count[] = [
         FROM (${placed}) AS place JOIN json_each('[${hourMs}, ${dayMs}]') AS period
         JOIN json_each('[0, 1]') AS sum ON sum.value = 0 OR place.account_id = place.home
         LEFT JOIN messages AS asked ON asked.account_id = place.home AND asked.id = place.reply_to_message_id
-        WHERE place.type <> 'system')
+        WHERE place.type <> 'system' AND place.seq <= (SELECT p.seq FROM projections AS p WHERE p.name = 'traffic'))
       WHERE ${recent} GROUP BY account_id, source, target, period_ms, at`,
   },
   {
@@ -238,8 +238,8 @@ export const counts: readonly Count[] = [
   {
     name: 'messages that are held',
     stored: `SELECT account_id || ' ' || id AS what,
-        iif(seq < 0, 'held', 'not held') || iif(EXISTS (SELECT 1 FROM deliveries AS d
-          WHERE d.sender_account_id = messages.account_id AND d.message_id = messages.id), ', delivered', '') AS value
+        iif(seq < 0, 'held', 'not held') || iif(EXISTS (SELECT 1 FROM v_deliveries AS d
+          WHERE d.seq = messages.seq), ', delivered', '') AS value
       FROM messages WHERE seq < 0 OR EXISTS (SELECT 1 FROM held_messages AS h
         WHERE h.sender_account_id = messages.account_id AND h.message_id = messages.id AND h.state = 'held')`,
     counted: `SELECT DISTINCT sender_account_id || ' ' || message_id AS what, 'held' AS value FROM held_messages
@@ -271,7 +271,7 @@ export const counts: readonly Count[] = [
         WHERE artifacts.parts IS NOT NULL
         UNION ALL
         SELECT m.account_id, m.created_at / ${dayMs} * ${dayMs}, d.agent_id, 1 FROM messages AS m
-        JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+        JOIN v_deliveries AS d ON d.seq = m.seq
         WHERE d.account_id <> m.account_id AND m.channel_id IS NULL AND m.type <> 'system')
       GROUP BY account_id, day, subject`,
   },
@@ -286,7 +286,7 @@ export const counts: readonly Count[] = [
         FROM messages AS m WHERE m.type <> 'system'
         UNION ALL
         SELECT m.account_id, m.created_at / ${dayMs} * ${dayMs}, d.agent_id, ${bytesOfMessage} FROM messages AS m
-        JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+        JOIN v_deliveries AS d ON d.seq = m.seq
         WHERE d.account_id <> m.account_id AND m.channel_id IS NULL AND m.type <> 'system'
         UNION ALL
         SELECT tasks.recipient_account_id, e.at / ${dayMs} * ${dayMs}, '', ${bytesOfChunk} FROM artifacts AS a
@@ -304,7 +304,7 @@ export const counts: readonly Count[] = [
     setup: searchTerms,
     // Whether it has a file is not computed.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
-      WHERE col = 'meta' AND term NOT IN ('hfile', 'hlink')
+      WHERE substr(term, 1, 1) NOT IN ('h', 'w', 'k')
         AND doc NOT IN (SELECT m.seq FROM messages AS m WHERE m.body = '')`,
     counted:
       `SELECT DISTINCT seq || ' ' || lower(substr(term, 1, 1) || iif(substr(term, 1, 1) IN ('n', 'r'), hex(substr(term, 2)), replace(substr(term, 2), '-', '')))
@@ -316,7 +316,7 @@ export const counts: readonly Count[] = [
         UNION ALL SELECT m.seq, 'c' || m.channel_id FROM messages AS m WHERE ${isIndexed} AND m.channel_id IS NOT NULL
         UNION ALL
         SELECT m.seq, kind.value || iif(kind.value = 'b', d.account_id, d.agent_id) FROM messages AS m
-        JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+        JOIN v_deliveries AS d ON d.seq = m.seq
         JOIN json_each('["t", "b", "x"]') AS kind
         WHERE ${isIndexed} AND (kind.value = 't' OR kind.value = iif(d.body IS NULL, 'b', 'x'))
           AND (kind.value <> 'b' OR d.account_id <> m.account_id))`,
@@ -326,34 +326,34 @@ export const counts: readonly Count[] = [
     setup: searchTerms,
     // Of texts in ASCII, which SQL can cut into words.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms JOIN messages AS m ON m.seq = doc
-      WHERE col = 'words' AND ${isAscii('m.body')} AND m.body <> ''`,
-    counted: wordsOf(`SELECT m.seq || ' ' AS prefix, m.body AS text FROM messages AS m
+      WHERE substr(term, 1, 1) = 'w' AND ${isAscii('m.body')} AND m.body <> ''`,
+    counted: wordsOf(`SELECT m.seq || ' w' AS prefix, m.body AS text FROM messages AS m
       WHERE ${isIndexed} AND ${isAscii('m.body')}`),
   },
   {
     name: 'search terms of texts that were changed for a recipient',
     setup: searchTerms,
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
-      WHERE col = 'own' AND term NOT LIKE '%hlink' AND doc IN (
-        SELECT m.seq FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+      WHERE substr(term, 1, 1) = 'k' AND term NOT LIKE '%hlink' AND doc IN (
+        SELECT m.seq FROM messages AS m JOIN v_deliveries AS d ON d.seq = m.seq
         WHERE m.body <> '' AND d.body IS NOT NULL AND ${isAscii('d.body')})`,
     counted: wordsOf(`SELECT m.seq || ' k' || replace(d.agent_id, '-', '') || 'x' AS prefix, d.body AS text
-      FROM messages AS m JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+      FROM messages AS m JOIN v_deliveries AS d ON d.seq = m.seq
       WHERE ${isIndexed} AND d.body IS NOT NULL AND ${isAscii('d.body')}`),
   },
   dueOutbox(
     'due outboxes of messages to remote agents',
     `SELECT d.account_id || ' ' || d.agent_id || ' ' || m.from_agent_id AS what, outbox.due_at
-    FROM deliveries AS d JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
+    FROM v_deliveries AS d JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
     JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
-    JOIN messages AS m ON m.account_id = d.sender_account_id AND m.id = d.message_id
-    LEFT JOIN remote_senders AS outbox ON outbox.account_id = d.account_id AND outbox.agent_id = d.agent_id
+    JOIN messages AS m ON m.seq = d.seq
+    LEFT JOIN remote_outboxes AS outbox ON outbox.account_id = d.account_id AND outbox.agent_id = d.agent_id
       AND outbox.sender_id IN ('', m.from_agent_id)
     WHERE d.state = 'unread'`,
   ),
   dueOutbox(
     'due outboxes of answers of remote agents',
-    `SELECT account_id || ' ' || agent_id || ' ' || id AS what, due_at FROM remote_exchanges WHERE state = 'working'`,
+    `SELECT account_id || ' ' || agent_id || ' ' || id AS what, due_at FROM remote_tasks WHERE state = 'working'`,
   ),
   dueOutbox(
     'due outboxes of webhooks',

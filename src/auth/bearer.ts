@@ -26,16 +26,13 @@ const lastUsedPrecisionMs = minute
  */
 export type Authenticate = (authorization: string | null, previous?: AccountStore) => Promise<AccountStore>
 
-/** The account of each store that authentication made. */
-const accountIds = new WeakMap<AccountStore, string>()
-
 /** Authentication against the credentials in a store. See docs/protocol/README.md, "Credentials". @see RFC 6750 §2.1 */
 export function createAuthenticator(store: Store): Authenticate {
   const recordedUses = new Map<string, number>()
 
   return async function authenticate(authorization, previous) {
     const account = await byHeader(authorization)
-    if (previous && accountIds.get(previous) !== accountIds.get(account)) throw agentMoved()
+    if (previous && previous.owner !== account.owner) throw agentMoved()
     return account
   }
 
@@ -57,7 +54,7 @@ export function createAuthenticator(store: Store): Authenticate {
   async function byKey(hash: string): Promise<AccountStore> {
     const credential = await store.global.credentials.byHash(hash, store.deps.now())
     if (!credential) throw unknownKey()
-    const account = openAccount(credential.accountId, actorOfKey(credential))
+    const account = store.account(credential.accountId, actorOfKey(credential))
     recordUse(store, account, credential, recordedUses, account.change.keys.markUsed)
     return account
   }
@@ -65,14 +62,8 @@ export function createAuthenticator(store: Store): Authenticate {
   async function byAccessToken(token: string): Promise<AccountStore> {
     const grant = await store.global.oauth.tokens.byAccessHash(hashForLookup(token), store.deps.now())
     if (!grant) throw tokenEnded()
-    const account = openAccount(grant.accountId, actorOfToken(grant))
+    const account = store.account(grant.accountId, actorOfToken(grant))
     recordUse(store, account, grant, recordedUses, account.change.grants.markUsed)
-    return account
-  }
-
-  function openAccount(accountId: string, actor: AgentActor | AdminActor): AccountStore {
-    const account = store.account(accountId, actor)
-    accountIds.set(account, accountId)
     return account
   }
 }
@@ -110,11 +101,11 @@ export function createCallLimits({ config, now, callerHints }: Deps): (authentic
   const ofRefusedKeys = refusedKeyLimit()
 
   /** A refused call is not counted. */
-  function countCall({ actor }: AccountStore, accountId: string): void {
+  function countCall({ actor, owner }: AccountStore): void {
     if (!('credentialId' in actor)) return
     const at = now()
     ofCredential?.check(actor.credentialId, at)
-    ofAccount?.count(accountId, at)
+    ofAccount?.count(owner, at)
     ofCredential?.count(actor.credentialId, at)
   }
 
@@ -130,9 +121,8 @@ export function createCallLimits({ config, now, callerHints }: Deps): (authentic
         throw error
       })
       c.get('trace').account = account.trace
-      const accountId = accountIds.get(account)!
-      if (c.env.caller !== accountId) callerHints.learn(authorization!, accountId)
-      countCall(account, accountId)
+      if (c.env.caller !== account.owner) callerHints.learn(authorization!, account.owner)
+      countCall(account)
       return { account, check: () => authenticate(authorization, account) }
     }
 }

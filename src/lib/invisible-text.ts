@@ -124,6 +124,11 @@ function cleanedText(text: string): string {
   return withoutInvisible(text.toWellFormed())
 }
 
+/** A name in one line, without invisible characters and controls. */
+export function cleanedLine(name: string): string {
+  return cleanedText(name).replace(/[\n\r\t\u0085\u2028\u2029]+/g, ' ').trim()
+}
+
 function cleanedValue(value: unknown): unknown {
   if (typeof value === 'string') return cleanedText(value)
   if (typeof value !== 'object' || value === null) return value

@@ -3,7 +3,8 @@ import { crc32 } from 'node:zlib'
 import { generateRandomString, type RandomReader } from '@oslojs/crypto/random'
 import { sha256 } from '@oslojs/crypto/sha2'
 import { constantTimeEqual } from '@oslojs/crypto/subtle'
-import { encodeBase64urlNoPadding, encodeHexLowerCase } from '@oslojs/encoding'
+import { encodeBase64urlNoPadding } from '@oslojs/encoding'
+import { digestOf } from './digest.ts'
 
 export const keyPrefixes = {
   agent_key: 'grid_agt_',
@@ -47,7 +48,7 @@ export function keyKind(text: string): KeyKind | undefined {
 
 /** SHA-256 in hexadecimal, as stored. Keys have 256 random bits, so they need no slow hash. */
 export function hashForLookup(secret: string): string {
-  return encodeHexLowerCase(sha256(encoder.encode(secret)))
+  return digestOf(secret)
 }
 
 export function isSameSecret(a: string, b: string): boolean {

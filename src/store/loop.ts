@@ -27,6 +27,8 @@ interface AnyFollower {
 /** A follower of which the grid has one: its position is stored. */
 export interface GridFollower extends AnyFollower {
   readonly name: StoredFollower
+  /** How long a row waits for others, so that one batch has many; 40 ms if it does not say. */
+  readonly gatherMs?: number
   /** Write what the batch leads to and move the position on, in one unit. Does nothing if another process has done it. */
   apply(batch: Batch): Promise<void>
   /** Leave out a batch of one row, which fails again and again. */
@@ -92,7 +94,6 @@ interface LoopOptions {
 
 /** Other processes may have stored something. */
 const pollMs = second
-/** How long a row waits for others, so that one batch of a grid follower has many. */
 const gatherMs = 40
 const defaultRetryMs = second
 const defaultStandsMs = hour
@@ -257,7 +258,10 @@ export class Loop {
     }
     this.#watch(running, running.position, end)
     running.behindSince ??= now
-    const waitMs = Math.max(running.retryAt - now, servesProcess(follower) ? 0 : running.behindSince + gatherMs - now)
+    const waitMs = Math.max(
+      running.retryAt - now,
+      servesProcess(follower) ? 0 : running.behindSince + gatherMsOf(follower) - now,
+    )
     if (waitMs > 0) return this.#schedule(waitMs)
     this.#start(running, running.position, end)
   }
@@ -330,6 +334,10 @@ export class Loop {
       running.nextAt = performance.now() + (duty.everyMs ?? gatherMs)
     })
   }
+}
+
+function gatherMsOf(follower: GridFollower): number {
+  return follower.gatherMs ?? gatherMs
 }
 
 function servesProcess(follower: GridFollower | ProcessFollower): follower is ProcessFollower {

@@ -43,7 +43,7 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
     read.notifications.unread(userId),
     read.questions.ofUser(userId, now()),
     read.held.ofUser(userId, now(), maxToDecide),
-    newsOf(account, userId, { after: digest.toldNewsSeq }),
+    newsOf(account, userId, { after: digest.notifiedNewsSeq }),
   ])
   const waiting = [
     ...unread.map((message) => ({ ...message, messages: 1 })),
@@ -51,7 +51,7 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   ].sort((a, b) => b.seq - a.seq)
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
   // Nothing waits, or all of it was told already.
-  const waits = count > 0 && waiting[0].seq > digest.toldSeq
+  const waits = count > 0 && waiting[0].seq > digest.notifiedSeq
   // What was held before the last digest was told with it, and is told again before its time is over.
   const before = dueAt - (digest.period === 'hourly' ? hour : day)
   const decides = held.some(({ heldAt, expiresAt }) => heldAt >= before || expiresAt <= until)

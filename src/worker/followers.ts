@@ -2,6 +2,7 @@
  * The followers of the log that the grid runs once, whatever the number of processes. The line above each says what a
  * repeat does. See docs/architecture.md, "After the commit".
  */
+import { second } from '../lib/time.ts'
 import type { Pulse, StoredFollower } from '../store/global/pulse.ts'
 import { type Batch, type GridFollower, step } from '../store/loop.ts'
 import type { Statement } from '../store/sql.ts'
@@ -30,19 +31,29 @@ export function gridFollowers(store: Store): GridFollower[] {
       (batch) => batch.after < 0 ? conversations.empty(batchSize) : conversations.place(batch),
     ),
     // Counts of who wrote to whom. They would count twice, so they are counted only from the stored position.
-    follower('traffic', messages, (batch) => batch.after < 0 ? traffic.empty(batchSize) : [traffic.count(batch)]),
+    follower('traffic', messages, (batch) => batch.after < 0 ? traffic.empty(batchSize) : [traffic.count(batch)], {
+      // A row counts all messages of two agents in an hour, so the batches should be large.
+      gatherMs: 2 * second,
+    }),
     // The words of messages, and whom they are news for. Only from the stored position.
     follower(
       'search',
       placed,
       (batch) => addToSearch(store, batch),
-      (after, end, limit) => pulses.nextTexts(after, end, { limit, chars: searchBatchChars }),
+      {
+        next: (after, end, limit) => pulses.nextTexts(after, end, { limit, chars: searchBatchChars }),
+        // The index is written in pieces, one for each batch.
+        gatherMs: 200,
+      },
     ),
     // Events of webhooks, with random ids. Only from the stored position: each is sent with its id until it is taken.
     follower('webhook messages', messages, (batch) => webhooks.recordMessages(batch, now())),
     follower('webhook events', events, (batch) => webhooks.recordEvents(batch, now())),
     // What browsers are to be notified of. Only from the stored position: a person is notified once.
-    follower('browser messages', placed, (batch) => [notifications.noteMessages(batch, delays)]),
+    follower('browser messages', placed, (batch) => [notifications.noteMessages(batch, delays)], {
+      // Nobody is notified before 5 s.
+      gatherMs: second,
+    }),
     follower('browser events', events, (batch) => notifications.noteEvents(batch, delays)),
     // Push notifications of tasks become due. A repeat finds them due, or nothing to send.
     follower('task notices', events, (batch) => [taskNotices.beDue(batch, now())]),
@@ -52,11 +63,15 @@ export function gridFollowers(store: Store): GridFollower[] {
     name: StoredFollower,
     end: (pulse: Pulse) => number,
     statements: (batch: Batch) => Statement[] | Promise<Statement[]>,
-    next = end === events ? pulses.nextEvents : pulses.nextMessages,
+    { next = end === events ? pulses.nextEvents : pulses.nextMessages, gatherMs }: {
+      next?: GridFollower['next']
+      gatherMs?: number
+    } = {},
   ): GridFollower {
     return {
       name,
       limit: batchSize,
+      gatherMs,
       end,
       next: async (after, end, limit) => after < 0 ? after : await next(after, end, limit),
       async apply(batch) {

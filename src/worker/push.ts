@@ -67,9 +67,9 @@ export class PushNotifier {
     const claimedUntil = now() + claimMs
     const [claimed] = await account.write([notifications.claim(notice, dueAt, claimedUntil)])
     if (claimed.length === 0) return
-    const settle = (toldSeq: number, pushedAt: number | null) =>
+    const settle = (notifiedSeq: number, pushedAt: number | null) =>
       account.write([notifications.settle(notice, {
-        ...{ dueAt: claimedUntil, toldSeq, pushedAt },
+        ...{ dueAt: claimedUntil, notifiedSeq, pushedAt },
         until: now() + (pushedAt === null ? quietMs : isNews ? newsMs : batchMs),
       })])
 

@@ -68,7 +68,7 @@ async function answer(taskId: string, chunks: string[] = []): Promise<void> {
 
 /** Whether the webhook of a task was given up. */
 async function endOf(id: string) {
-  const columns = 'ended_at, held_by, due_at'
+  const columns = 'ended_at, claimed_by, due_at'
   const [row] = await rows(grid, `SELECT ${columns} FROM task_push_configs WHERE account_id = ? AND task_id = ?`, [
     grid.acme.id,
     id,
@@ -178,7 +178,7 @@ test('a webhook that never answers well is tried for a day, and then stays silen
   for (let hours = 0; hours < 30; hours++) await step(hour)
 
   expect(hook.taken.length).toBe(5 + 24)
-  expect(await endOf(id)).toEqual({ ended_at: grid.clock.now - 6 * hour, held_by: null, due_at: null })
+  expect(await endOf(id)).toEqual({ ended_at: grid.clock.now - 6 * hour, claimed_by: null, due_at: null })
   expect((await call('GetTaskPushNotificationConfig', { taskId: id, id: configId })).result.url).toBe(hook.url)
 })
 
@@ -193,7 +193,7 @@ test('410 ends the notifications of a webhook at once', async () => {
   await step(day)
 
   expect(shown(hook)).toEqual(['working'])
-  expect(await endOf(id)).toEqual({ ended_at: endedAt, held_by: null, due_at: null })
+  expect(await endOf(id)).toEqual({ ended_at: endedAt, claimed_by: null, due_at: null })
 })
 
 test('what a path of a server refuses does not pause its other paths', async () => {

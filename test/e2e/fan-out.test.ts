@@ -30,7 +30,8 @@ test('kill -9 during a fan-out to a channel of 500: all or none', async () => {
 
   const store = await openStore(deps)
   const [posts] = await store.write([{
-    sql: `SELECT body, (SELECT count(*) FROM deliveries WHERE message_id = messages.id) AS recipients FROM messages`,
+    sql:
+      `SELECT body, (SELECT count(*) FROM deliveries WHERE deliveries.seq = messages.seq) AS recipients FROM messages`,
     args: [],
     rows: 0,
   }])

@@ -101,7 +101,7 @@ async function expectPlaced(grid: TestGrid): Promise<void> {
   for (const [n, [own, other]] of [[grid.acme, grid.evil], [grid.evil, grid.acme]].entries()) {
     const sent = await count('SELECT count(*) AS n FROM messages WHERE account_id = ?', own.id)
     const received = await count(
-      'SELECT count(*) AS n FROM deliveries WHERE account_id = ? AND sender_account_id = ?',
+      'SELECT count(*) AS n FROM v_deliveries WHERE account_id = ? AND sender_account_id = ?',
       own.id,
       other.id,
     )
@@ -151,7 +151,7 @@ async function expectOneHome(grid: TestGrid): Promise<void> {
       `SELECT deliveries.account_id, deliveries.state = 'unread' OR EXISTS (SELECT 1 FROM leases
         WHERE leases.account_id = deliveries.account_id AND leases.id = deliveries.lease_id) AS waits
       FROM messages LEFT JOIN deliveries
-        ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+        ON deliveries.seq = messages.seq
       WHERE messages.account_id = ?`,
       [id],
     )
@@ -175,7 +175,7 @@ async function expectDecidedOnce(grid: TestGrid): Promise<void> {
       count(DISTINCT deliveries.seq) AS deliveries, max(deliveries.seq) AS delivered, count(DISTINCT notices.seq) AS notices
     FROM messages
     LEFT JOIN held_messages AS held ON held.account_id = messages.account_id AND held.message_id = messages.id
-    LEFT JOIN deliveries ON deliveries.account_id = messages.account_id AND deliveries.message_id = messages.id
+    LEFT JOIN deliveries ON deliveries.account_id = messages.account_id AND deliveries.seq = messages.seq
     LEFT JOIN messages AS notices ON notices.account_id = messages.account_id
       AND notices.reply_to_message_id = messages.id
     WHERE messages.account_id = ? AND messages.type = 'agent' GROUP BY messages.id ORDER BY delivered`,

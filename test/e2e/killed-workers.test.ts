@@ -173,7 +173,7 @@ async function kill(): Promise<void> {
 
 /** Every question is acknowledged: what would answer one again has had its chance. */
 async function isAllDone(): Promise<boolean> {
-  const sql = `SELECT 1 FROM deliveries WHERE account_id = ? AND agent_id = ?
+  const sql = `SELECT 1 FROM v_deliveries WHERE account_id = ? AND agent_id = ?
     AND (state <> 'read' OR lease_id IN (SELECT id FROM leases WHERE account_id = ?))`
   return (await rows(grid, sql, [grid.acme.id, grid.bob.id, grid.acme.id])).length === 0
 }

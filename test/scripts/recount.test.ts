@@ -71,13 +71,13 @@ const faults: Record<string, string> = {
   'unread messages of inboxes': 'UPDATE agent_numbers SET unread = unread + 1 WHERE n = 1',
   'numbers of agents':
     'PRAGMA foreign_keys = OFF; DELETE FROM agent_numbers WHERE n = (SELECT max(n) FROM agent_numbers)',
-  'outboxes of remote agents': 'DELETE FROM remote_senders',
+  'outboxes of remote agents': 'DELETE FROM remote_outboxes',
   'threads': 'UPDATE threads SET messages = messages + 1 WHERE id = 1',
   'messages of threads':
     'UPDATE thread_messages SET thread_id = (SELECT max(thread_id) FROM thread_messages AS t WHERE t.account_id = thread_messages.account_id) WHERE seq = 1',
   'roots of chains': 'UPDATE thread_messages SET root_seq = seq WHERE root_seq <> seq',
   'agents of threads': 'UPDATE thread_agents SET delivery_seq = 0',
-  'traffic': 'UPDATE edges SET messages = messages + 1',
+  'traffic': 'UPDATE traffic SET messages = messages + 1',
   'states and numbers of events of tasks': 'UPDATE tasks SET generation = generation + 1',
   'order of events of tasks': 'UPDATE task_events SET n = n + 5',
   'bytes of tasks': 'UPDATE tasks SET bytes = bytes + 1',
@@ -91,8 +91,8 @@ const faults: Record<string, string> = {
   'search terms of texts': 'DELETE FROM message_search WHERE rowid = 1',
   'search terms of texts that were changed for a recipient':
     "UPDATE deliveries SET body = body || ' more' WHERE body IS NOT NULL",
-  'due outboxes of messages to remote agents': 'DELETE FROM remote_senders',
-  'due outboxes of answers of remote agents': 'UPDATE remote_exchanges SET due_at = NULL',
+  'due outboxes of messages to remote agents': 'DELETE FROM remote_outboxes',
+  'due outboxes of answers of remote agents': 'UPDATE remote_tasks SET due_at = NULL',
   'due outboxes of webhooks': 'UPDATE webhooks SET due_at = NULL',
   'due outboxes of push notifications of tasks': 'UPDATE task_push_configs SET due_at = NULL',
 }

@@ -106,7 +106,7 @@ async function migratedTables(client: Client): Promise<string[]> {
 async function dropAll(client: Client): Promise<void> {
   const names = [...await migratedTables(client), '__drizzle_migrations']
   await client.migrate([
-    'DROP VIEW IF EXISTS awaited_answers',
+    ...['awaited_answers', 'v_deliveries'].map((name) => `DROP VIEW IF EXISTS ${name}`),
     ...names.map((name) => `DROP TABLE IF EXISTS "${name}"`),
     'PRAGMA user_version = 0',
   ])

@@ -73,7 +73,7 @@ async function counts(): Promise<number[]> {
   const found = await rows(
     grid,
     `SELECT agent_id, unread, (SELECT count(*) FROM deliveries
-        WHERE deliveries.account_id = ? AND deliveries.agent_id = agent_numbers.agent_id AND state = 'unread') AS counted
+        WHERE deliveries.account_id = ? AND deliveries.inbox = agent_numbers.n AND state = 'unread') AS counted
       FROM agent_numbers WHERE agent_numbers.account_id = ?`,
     [grid.acme.id, grid.acme.id],
   )

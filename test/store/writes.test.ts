@@ -81,7 +81,7 @@ onEachDatabase((open) => {
       received.push(...batch.messages)
     }
 
-    const order = await rows(grid, 'SELECT seq, message_id FROM deliveries WHERE account_id = ? ORDER BY rowid', [
+    const order = await rows(grid, 'SELECT seq, message_id FROM v_deliveries WHERE account_id = ? ORDER BY seq', [
       grid.acme.id,
     ])
     expect(new Set(received.map(({ message_id }) => message_id)).size).toBe(160)

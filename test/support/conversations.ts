@@ -27,7 +27,7 @@ export async function projected(grid: TestGrid, accountId: string): Promise<Reco
     threads: await read('SELECT * FROM threads WHERE account_id = ? ORDER BY id'),
     messages: await read('SELECT * FROM thread_messages WHERE account_id = ? ORDER BY seq'),
     agents: await read('SELECT * FROM thread_agents WHERE account_id = ? ORDER BY agent_id, thread_id'),
-    edges: await read('SELECT * FROM edges WHERE account_id = ? ORDER BY period_ms, at, source, target'),
+    edges: await read('SELECT * FROM traffic WHERE account_id = ? ORDER BY period_ms, at, source, target'),
   }
 }
 

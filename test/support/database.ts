@@ -23,7 +23,7 @@ export async function dump(grid: TestGrid, account: TestAccount, without: string
   await grid.store.drained()
   const own = accountTables.filter((table) => !without.includes(table))
     .map((table) => `SELECT * FROM "${table}" WHERE "account_id" = ?`)
-  const others = ['SELECT * FROM deliveries WHERE sender_account_id = ?', 'SELECT * FROM accounts WHERE id = ?']
+  const others = ['SELECT * FROM v_deliveries WHERE sender_account_id = ?', 'SELECT * FROM accounts WHERE id = ?']
   const tables = await grid.store.write([...own, ...others].map((sql) => ({ sql, args: [account.id], rows: 0 })))
   return JSON.stringify(tables.map((found) => found.map((row) => JSON.stringify(row)).sort()), null, 1)
 }

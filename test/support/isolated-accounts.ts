@@ -63,7 +63,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   await followLog(grid.store)
   const user = foreign['user id']
   const { threads } = await listThreads(acme.store, {})
-  const personAlias = { sql: 'INSERT INTO seats (account_id, user_id, agent_id) VALUES (?, ?, ?)' }
+  const personAlias = { sql: 'INSERT INTO person_aliases (account_id, user_id, agent_id) VALUES (?, ?, ?)' }
   const snooze = {
     sql:
       "INSERT INTO snoozes (account_id, user_id, kind, subject, until, level) VALUES (?, ?, 'waiting', 'a subject of acme', 1, 1)",
@@ -288,16 +288,16 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
       args: [evil.id, kept!],
     }
   await grid.store.write([
-    remove('leases'),
     remove('lease_releases'),
-    { sql: 'DELETE FROM deliveries WHERE account_id = ? AND stranger_id IS NULL', args: [evil.id] },
+    remove('leases'),
+    { sql: 'DELETE FROM deliveries WHERE account_id = ? AND external_id IS NULL', args: [evil.id] },
     remove('conversation_turns'),
     remove('idempotency_keys'),
     remove('parts'),
     remove('uploads'),
     remove('tasks'),
     remove('contexts'),
-    remove('edges'),
+    remove('traffic'),
     remove('thread_agents'),
     remove('thread_messages'),
     remove('threads'),

@@ -45,8 +45,8 @@ function untiedInQuery(tokens: Token[], around: Scope, accounts: AccountColumns)
 }
 
 function untiedInBranch(tokens: Token[], around: Scope, accounts: AccountColumns): string[] {
-  const { references, scope } = referencesOf(tokens, accounts.tables)
-  const visible: Scope = new Map([...around, ...scope])
+  const { references, scope, written } = referencesOf(tokens, accounts.tables)
+  const visible: Scope = new Map([...around, ...written, ...scope])
   const equalities = conditionsOf(tokens).flatMap(({ condition, leftJoin }) =>
     conjuncts(condition).flatMap((condition) => {
       const equality = equalityOf(condition, scope, visible, accounts)
@@ -70,9 +70,14 @@ function untiedInBranch(tokens: Token[], around: Scope, accounts: AccountColumns
 }
 
 /** The tables of one branch, without those of its sub-selects. */
-function referencesOf(tokens: Token[], tables: readonly string[]): { references: Reference[]; scope: Scope } {
+function referencesOf(
+  tokens: Token[],
+  tables: readonly string[],
+): { references: Reference[]; scope: Scope; written: Scope } {
   const references: Reference[] = []
   const scope: Scope = new Map()
+  // Only RETURNING names it, with its table.
+  const written: Scope = new Map()
   let isInFrom = false
   tokens.forEach((token, at) => {
     if (typeof token !== 'string') return
@@ -87,6 +92,7 @@ function referencesOf(tokens: Token[], tables: readonly string[]): { references:
       const list = tokens[at + (tokens[at + 2] === 'as' ? 4 : 2)]
       // Without a list of columns it copies whole rows, and what they are read from is checked.
       reference.isTied = Array.isArray(list) ? list.some((column) => bare(column) === 'account_id') : list === 'select'
+      written.set(table, reference)
       return
     }
     // Also a list that is computed, such as a sub-select: its own branches are checked.
@@ -97,7 +103,7 @@ function referencesOf(tokens: Token[], tables: readonly string[]): { references:
     const hasAlias = typeof given === 'string' && name.test(given) && !clauseWords.has(given)
     scope.set(hasAlias ? bare(given) : table, reference)
   })
-  return { references, scope }
+  return { references, scope, written }
 }
 
 interface Condition {
@@ -138,7 +144,7 @@ function equalityOf(
   { columns }: AccountColumns,
 ): [Reference | '?', Reference | '?'] | undefined {
   const at = condition.indexOf('=')
-  if (at < 0) return undefined
+  if (at < 0) return seqEqualityOf(condition, scope, visible)
   const sides = [condition.slice(0, at), condition.slice(at + 1)].map((whole) => {
     // A `+` keeps the planner from an index and changes nothing else.
     const side = whole[0] === '+' ? whole.slice(1) : whole
@@ -150,8 +156,45 @@ function equalityOf(
     const isAccount = reference.table === 'accounts' ? column === 'id' : columns.includes(column)
     return isAccount ? reference : undefined
   })
-  return sides[0] && sides[1] ? [sides[0], sides[1]] : inboxEqualityOf(condition, scope, visible)
+  if (sides[0] && sides[1]) return [sides[0], sides[1]]
+  return inboxEqualityOf(condition, scope, visible) ?? seqEqualityOf(condition, scope, visible)
 }
+
+const numberedTables = ['messages', 'deliveries', 'lease_releases']
+
+/**
+ * A message has one number in the whole grid, so a delivery belongs to the recipient or sender that the row with the same
+ * number belongs to. A list or a sub-select of numbers is checked by itself.
+ */
+function seqEqualityOf(
+  condition: Token[],
+  scope: Scope,
+  visible: Scope,
+): [Reference, Reference | '?'] | undefined {
+  const rowOf = (side: Token[]): Reference | undefined => {
+    const [column, dot, table] = side.map(bare).reverse()
+    const isColumn = column === 'seq' && (side.length === 1 || (side.length === 3 && dot === '.'))
+    if (!isColumn) return undefined
+    return table === undefined ? onlyNeeded(scope) : visible.get(table)
+  }
+  const at = condition.findIndex((token) => token === '=' || token === 'in')
+  const row = at < 0 ? undefined : rowOf(condition.slice(0, at))
+  if (!row || !numberedTables.includes(row.table)) return undefined
+  const right = condition.slice(at + 1)
+  const [query] = right
+  if (right.length === 1 && Array.isArray(query)) return isMessageNumber(query) ? [row, '?'] : undefined
+  const other = condition[at] === '=' ? rowOf(right) : undefined
+  return other && (numberedTables.includes(other.table) || !other.isNeeded) ? [row, other] : undefined
+}
+
+/** Whether a sub-select, each side of it, returns nothing but numbers of messages and deliveries. */
+function isMessageNumber(query: Token[]): boolean {
+  return split(query, (word) => setOperators.has(word)).every((branch) =>
+    /^(all )?select (\w+ \. )?seq from /.test(branch.map(bare).join(' '))
+  )
+}
+
+const inboxTables = ['deliveries', 'lease_releases']
 
 /**
  * An inbox belongs to one account: a foreign key of `deliveries` says so. So the number of an inbox ties a delivery as
@@ -162,9 +205,12 @@ function inboxEqualityOf(
   scope: Scope,
   visible: Scope,
 ): [Reference, Reference | '?'] | undefined {
-  const [[column, ...from], right] = split(condition, (word) => word === '=').map((side) => side.map(bare).reverse())
+  const sides = split(condition, (word) => word === '=').map((side) => side.map(bare).reverse())
+  const [[column, ...from], right] = sides[1]?.[0] === 'inbox' ? sides.toReversed() : sides
   const delivery = from.length === 0 ? onlyNeeded(scope) : visible.get(from[1])
-  if (column !== 'inbox' || delivery?.table !== 'deliveries') return undefined
+  if (column !== 'inbox' || !(delivery && (inboxTables.includes(delivery.table) || !delivery.isNeeded))) {
+    return undefined
+  }
   const query = condition.at(-1)!
   if (Array.isArray(query)) {
     return condition[condition.length - 2] === '=' && isNumber(query) ? [delivery, '?'] : undefined

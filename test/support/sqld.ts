@@ -8,6 +8,8 @@ import { freePort } from '../../src/lib/free-port.ts'
 export interface Sqld {
   /** For `DATABASE_URL`. */
   url: string
+  /** Of its admin API. */
+  adminUrl: string
   /** Ends the server and removes its data. */
   stop(): Promise<void>
 }
@@ -30,6 +32,7 @@ export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
   })
   return {
     url: server.url,
+    adminUrl: server.adminUrl,
     async stop() {
       server.signal('SIGKILL')
       await server.ended

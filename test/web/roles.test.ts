@@ -81,7 +81,7 @@ beforeAll(async () => {
     const remote = `UPDATE agents SET remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`
     await rows(grid, remote, [acme.id, id])
     await rows(grid, 'INSERT OR IGNORE INTO remote_agents (account_id, agent_id) VALUES (?, ?)', [acme.id, id])
-    const line = "INSERT INTO remote_senders (account_id, agent_id, sender_id, failing_since) VALUES (?, ?, '', ?)"
+    const line = "INSERT INTO remote_outboxes (account_id, agent_id, sender_id, failing_since) VALUES (?, ?, '', ?)"
     await rows(grid, line, [acme.id, id, grid.clock.now])
   }
   const actor = {

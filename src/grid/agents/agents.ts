@@ -22,7 +22,7 @@ import {
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/sql.ts'
-import { externalPerHour } from '../messaging/quota.ts'
+import { externalPerHour } from '../send/pays-token.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { endAgent } from './end-agent.ts'
 import { findProgram } from './find-agent.ts'

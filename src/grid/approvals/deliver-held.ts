@@ -4,21 +4,23 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Decided } from '../../store/account/held-changes.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import { checkGuardrails } from '../messaging/check-guardrails.ts'
-import type { A2aDetails, OutgoingMessage, Recipient, Sender, TaskStep } from '../messaging/outgoing-message.ts'
+import type { A2aDetails, Draft, Recipient, Sender, TaskStep } from '../messaging/outgoing-message.ts'
 import { asGiven, asStored } from '../messaging/long-text.ts'
 import { splitDetails } from '../messaging/parts.ts'
 import { quotasOf, refuseFullInbox } from '../messaging/quota.ts'
-import { answerPart, resolve } from '../messaging/resolve.ts'
-import { checkText } from '../messaging/send-message.ts'
 import { isFromA2a } from '../messaging/shown-parts.ts'
-import { refusePaused } from '../messaging/turns.ts'
+import { messageOf } from '../send/compose.ts'
+import { checkText } from '../send/content.ts'
+import { delivery } from '../send/delivers.ts'
+import { refusePaused } from '../send/in-turn.ts'
+import { resolve } from '../send/resolve.ts'
 import { wholeDetails } from '../tasks/shown-task.ts'
 import { isBareText } from '../tasks/task-parts.ts'
 import { refuseEnded, taskNotFound } from '../tasks/tasks.ts'
 import { saidStep } from '../tasks/update-task.ts'
 import type { FoundHeld } from './held.ts'
 import type { HeldContent } from './held-content.ts'
-import { notifyClient, waitsUntil, withHold } from './hold.ts'
+import { holdOf, notifyClient, waitsUntil } from './hold.ts'
 
 /** `held`: the people of the account of the recipient have to decide, too. */
 export interface Delivered {
@@ -44,14 +46,15 @@ export async function deliverHeld(
     const kind = content.recipient.startsWith('#') ? 'channel' : 'agent'
     throw new GridError('recipient_not_found', `${content.recipient} is another ${kind} now.`)
   }
-  const outgoing = outgoingOf({ account: from, sender, recipient }, content, decided, text)
-  await refusePaused(from, sender, recipient, outgoing.message)
+  const outgoing = { account: from, sender, recipient, draft: draftOf(sender, content, decided, text) }
+  await refusePaused(outgoing, messageOf(outgoing.draft, {}, content.later))
   await refuseFullInbox(from, recipient)
   const step = await stepOf(from, sender, content)
-  const checked = recipient.guards === 0 ? outgoing.message : await checkGuardrails(outgoing)
+  const checked = recipient.guards === 0 ? {} : await checkGuardrails(outgoing)
   // The account of the sender decides first.
-  const message = await withHold({ ...outgoing, message: checked }, held.home === account.owner ? 1 : 2)
-  return await commit({ account, from, found, decided, recipient, before: outgoing.message, message, step })
+  const again = await holdOf(outgoing, checked, held.home === account.owner ? 1 : 2)
+  const message = messageOf(outgoing.draft, { ...checked, ...again }, content.later)
+  return await commit({ account, from, found, decided, recipient, message, step })
 }
 
 /** The text and the details as they were given to the send. */
@@ -60,12 +63,7 @@ export function givenOf({ body, a2a, parts }: HeldContent): ReturnType<typeof as
 }
 
 /** The message as it would be sent now. */
-function outgoingOf(
-  ends: Pick<OutgoingMessage, 'account' | 'sender' | 'recipient'>,
-  content: HeldContent,
-  { at }: Decided,
-  text: string | undefined,
-): OutgoingMessage {
+function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, text: string | undefined): Draft {
   const { a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
   const { hops, flagged, sanitized, sharedWith, via, type, recipient } = content
   const given = givenOf(content)
@@ -75,18 +73,16 @@ function outgoingOf(
   const stored = asStored(cleaned, details)
   const split = isEdited && stored.details ? splitDetails(id, { ...stored.details }) : undefined
   const message = {
-    ...{ id, from: ends.sender.agentId, type, recipient, body: stored.body },
+    ...{ id, from: agentId, type, recipient, body: stored.body },
     ...{ replyToMessageId, conversationId, hops, flagged },
     ...{ sanitized, sharedWith, via, key: null, keysSince: 0, replyFrom: null, at },
-    ...{ contextId: later.contextId, taskId: later.taskId, expiresAt: later.expiresAt },
+    ...{ contextId: later.contextId, expiresAt: later.expiresAt },
     // What is stored stays.
     traceparent: null,
-    isInTaskAlone: later.isInTaskAlone,
     a2a: isEdited ? split ? JSON.stringify(split.inline) : null : a2a,
     largeParts: partsAsJson(isEdited ? split?.apart ?? [] : parts),
   }
-  const input = { to: recipient, text: cleaned, a2a: details }
-  return { ...ends, message, draft: { input, key: null, requestHash: '', sanitized } }
+  return { text: cleaned, details, requestHash: '', message }
 }
 
 /** The parts of a message over A2A are all of its content, so its text is among them. */
@@ -119,13 +115,13 @@ interface Delivery {
   found: FoundHeld
   decided: Decided
   recipient: Recipient
-  before: ReviewedMessage
   message: ReviewedMessage
   step: TaskStep | undefined
 }
 
-async function commit(delivery: Delivery): Promise<Delivered> {
-  const { account, from, found: { held, content: { parts, later } }, decided, recipient, message, step } = delivery
+async function commit(
+  { account, from, found: { held, content: { parts, later } }, decided, recipient, message, step }: Delivery,
+): Promise<Delivered> {
   const { change } = from
   const { id, body, a2a, flagged, sharedWith, at, taskId, largeParts } = message
   const { edited } = decided
@@ -156,11 +152,7 @@ async function commit(delivery: Delivery): Promise<Delivered> {
     ...message.guarded && (edited || !await hasVerdicts(from, id)) ? message.guarded.statements : [],
   ]
   if (!message.held) {
-    unit.push(
-      ...recipient.deliver(message),
-      ...answerPart(from, recipient, message).statements ?? [],
-      ...step?.statements(message) ?? [],
-    )
+    unit.push(...delivery(from, recipient, message), ...step?.statements(message) ?? [])
   }
   await account.write(unit)
   return { state: message.held ? 'held' : 'approved' }

@@ -1,51 +1,39 @@
-/** Whether a message waits for the decision of a person, and what its unit does then. See docs/protocol/messages.md, "Held messages". */
+/** Whether a message waits for the decision of a person. See docs/protocol/messages.md, "Held messages". */
 import { newId } from '../../lib/id.ts'
 import { day, isoTime } from '../../lib/time.ts'
 import type { AccountStore, Guarding } from '../../store/account.ts'
 import { recipientHolds, senderHolds } from '../../store/account/guarding.ts'
 import type { HoldingRule, NewHeld } from '../../store/account/new-held.ts'
-import type { GuardFinding, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { GuardFinding } from '../../store/account/new-message.ts'
 import type { Statement } from '../../store/sql.ts'
 import { bytesOf } from '../messaging/given-parts.ts'
-import type { OutgoingMessage, SendPart, TaskStep } from '../messaging/outgoing-message.ts'
+import type { OutgoingMessage, Review } from '../messaging/outgoing-message.ts'
 import { holdingRule } from './match.ts'
 
 /** How long a message waits that guardrails hold. */
 const guardrailHoldMs = day
 
 /**
- * The message, to be held if a rule or a guardrail of either account says so: the account of the sender comes first.
+ * What holds a message, if a rule or a guardrail of either account says so: the account of the sender comes first.
  * `decided`: for how many of both accounts people have decided. What the grid itself sends is never held.
  */
-export async function withHold(outgoing: OutgoingMessage, decided = 0): Promise<ReviewedMessage> {
-  const { account, recipient: { inbox }, message } = outgoing
-  if (message.type === 'system') return message
+export async function holdOf(outgoing: OutgoingMessage, before: Review, decided = 0): Promise<Review | undefined> {
+  const { account, recipient: { inbox }, draft: { message } } = outgoing
+  if (message.type === 'system') return undefined
   const own = { guarding: account.guarding(), bit: senderHolds }
   const sides = inbox?.home === undefined
     ? [own]
     : [own, { guarding: account.guarding(inbox.home), bit: recipientHolds }]
+  const { deliveries, receipt, findings, statements } = before.guarded ??
+    { deliveries: [], receipt: {}, findings: [], statements: [] }
   for (const { guarding, bit } of sides.slice(decided)) {
-    const held = await holdIn(outgoing, guarding, bit)
+    const held = await holdIn(outgoing, findings, guarding, bit)
     if (!held) continue
     const by = guarding.isOwn ? await account.read.held.deciders(held.rule, message.from) : []
-    const { guarded = { deliveries: [], receipt: {}, findings: [], statements: [] } } = message
-    const receipt = { ...guarded.receipt, held: { by, until: held.expiresAt } }
-    return { ...message, held, guarded: { ...guarded, receipt } }
+    const told = { ...receipt, held: { by, until: held.expiresAt } }
+    return { held, guarded: { deliveries, receipt: told, findings, statements } }
   }
-  return message
-}
-
-/** What the unit of a held message does instead of delivering it. */
-export function heldPart(
-  account: AccountStore,
-  message: ReviewedMessage,
-  held: Omit<NewHeld, 'later'>,
-  step: TaskStep | undefined,
-): SendPart {
-  const { id, at, taskId, isInTaskAlone, expiresAt, contextId } = message
-  const later = { taskId, isInTaskAlone, expiresAt, contextId, ...step?.later && { step: step.later } }
-  const told = step && !step.later ? notifyClient(account, step.taskId, waitsUntil(held.expiresAt), at) : []
-  return { statements: [...account.change.held.add({ ...held, later }, id, at), ...told] }
+  return undefined
 }
 
 export function waitsUntil(expiresAt: number): string {
@@ -60,12 +48,13 @@ export function notifyClient({ change }: AccountStore, task: string, reason: str
 }
 
 async function holdIn(
-  { sender, recipient, message, draft }: OutgoingMessage,
+  { sender, recipient, draft: { message, details } }: OutgoingMessage,
+  found: readonly GuardFinding[],
   guarding: Guarding,
   bit: number,
 ): Promise<Omit<NewHeld, 'later'> | undefined> {
   const { agentId, program } = sender
-  const findings = (message.guarded?.findings ?? []).filter(({ isOwn }) => isOwn === guarding.isOwn)
+  const findings = found.filter(({ isOwn }) => isOwn === guarding.isOwn)
   const hold = await ruleOf(findings)
   if (!hold) return undefined
   const { rule, expiresMs } = hold
@@ -92,7 +81,7 @@ async function holdIn(
         isOwnRecipient,
         isChannel: !recipient.inbox,
         findings,
-        parts: partsIn(draft.input.a2a?.parts ?? []),
+        parts: partsIn(details?.parts ?? []),
       })
       if (found) {
         const { id, name, deciders, isRisky, expiresMs } = found

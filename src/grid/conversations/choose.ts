@@ -27,17 +27,19 @@ export async function choose(
     text: choice,
     parts: [{ data: { choice, index } }],
     idempotencyKey: `choice ${message.id} ${index}`,
-    part: ({ at }) => ({
-      preconditions: [account.change.questions.requireOpen(personAlias.agentId, message.id, at)],
-      needsMessage: true,
-      async refuse() {
-        const choices = (await choicesIn(account, [message])).get(seq)!
-        if (choices.isOpen) return
-        const { offered, chosen } = choices
-        if (chosen === undefined) throw closed()
-        throw new GridError('already_answered', `You have answered this already: ${offered[chosen]}`)
-      },
-    }),
+    concern: {
+      plan: ({ message: { at } }) => ({
+        preconditions: [account.change.questions.requireOpen(personAlias.agentId, message.id, at)],
+        needsMessage: true,
+        async explain() {
+          const choices = (await choicesIn(account, [message])).get(seq)!
+          if (choices.isOpen) return
+          const { offered, chosen } = choices
+          if (chosen === undefined) throw closed()
+          throw new GridError('already_answered', `You have answered this already: ${offered[chosen]}`)
+        },
+      }),
+    },
   })
 }
 

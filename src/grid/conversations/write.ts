@@ -4,8 +4,8 @@ import { type ErrorCode, GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PersonAlias } from '../../store/account/person-aliases.ts'
-import type { SendInput, SentMessage } from '../messaging/outgoing-message.ts'
-import { isSelf } from '../messaging/resolve.ts'
+import type { Concern, SendInput, SentMessage } from '../messaging/outgoing-message.ts'
+import { isSelf } from '../send/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import type { GivenPart } from '../tasks/task.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
@@ -30,7 +30,7 @@ interface PersonReply {
   parts?: GivenPart[]
   expiresInSeconds?: number
   idempotencyKey?: string
-  part?: SendInput['part']
+  concern?: Concern
 }
 
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {

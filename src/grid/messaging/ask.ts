@@ -44,10 +44,12 @@ export async function ask(
   let isNew = false
   const sent = await sendMessage(account, sender, {
     ...input,
-    part: ({ id, at }) => ({
-      statements: [leases.awaitAnswer(agentId, id, instanceId, at)],
-      stored: () => void (isNew = true),
-    }),
+    concern: {
+      plan: ({ message: { id, at } }) => ({
+        statements: [leases.awaitAnswer(agentId, id, instanceId, at)],
+        stored: () => void (isNew = true),
+      }),
+    },
   })
   return { sent, answer: await answerTo(account, sent, isNew, options) }
 }

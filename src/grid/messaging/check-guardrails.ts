@@ -5,11 +5,11 @@ import { newId } from '../../lib/id.ts'
 import { once } from '../../lib/lazy.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
-import type { ChangedDelivery, GuardedSend, GuardFinding, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { ChangedDelivery, GuardedSend, GuardFinding } from '../../store/account/new-message.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
 import { askGuardrails, type Asking, blocked, type Finding, isRefused, kindsOf, unavailable } from './ask-guardrails.ts'
 import { type GuardedContent, guardedContent, hashOf, type MessageContent } from './guarded-text.ts'
-import type { A2aDetails, OutgoingMessage } from './outgoing-message.ts'
+import type { A2aDetails, OutgoingMessage, Review } from './outgoing-message.ts'
 import { asStored } from './long-text.ts'
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
@@ -27,7 +27,8 @@ interface Findings {
   keepsContents: boolean
 }
 
-export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
+/** What guardrails change in a draft. Fails with `guardrail_blocked` or `guardrail_unavailable`. */
+export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review> {
   const { deps } = outgoing.account
   const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))
   const asking = { deps, deadline }
@@ -35,29 +36,29 @@ export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review
 }
 
 interface Checked {
-  message: ReviewedMessage
+  review: Review
   content: MessageContent
   guarded?: GuardedContent
   outbound?: Findings
 }
 
 async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guarding'>): Promise<Checked> {
-  const { account, sender, recipient, message, draft: { input } } = outgoing
+  const { account, sender, recipient, draft: { message, text, details, continues } } = outgoing
   const { conversationId } = message
   const content: MessageContent = {
-    body: input.text,
-    ...(input.a2a && { details: await withContents(account, sender, present(input.a2a), message.id) }),
-    continues: input.continues,
-    ...(conversationId !== null && conversationId !== input.a2a?.contextId && { conversationId }),
+    body: text,
+    ...(details && { details: await withContents(account, sender, present(details), message.id) }),
+    continues,
+    ...(conversationId !== null && conversationId !== details?.contextId && { conversationId }),
   }
-  if ((recipient.guards & senderIsGuarded) === 0) return { message, content }
+  if ((recipient.guards & senderIsGuarded) === 0) return { review: {}, content }
 
   const guarding = account.guarding()
   const guarded = guardedContent(content)
   const guardrails = guarding.read.ofAgent(sender.program ?? sender.agentId, 'outbound')
   const outbound = await ask(outgoing, guardrails, guarded, { ...asking, guarding }, 'outbound')
   await refuse(outgoing, outbound)
-  const left = applied(message, content, outbound)
+  const left = applied(outgoing, { review: {}, content }, outbound)
   return { ...left, ...(left.content === content && { guarded }), outbound }
 }
 
@@ -65,9 +66,9 @@ async function checkRecipients(
   outgoing: OutgoingMessage,
   sent: Checked,
   asking: Omit<Asking, 'guarding'>,
-): Promise<ReviewedMessage> {
-  const { account, sender, recipient } = outgoing
-  if ((recipient.guards & recipientIsGuarded) === 0) return withVerdicts(outgoing, sent.message, [sent.outbound])
+): Promise<Review> {
+  const { account, sender, recipient, draft: { message } } = outgoing
+  if ((recipient.guards & recipientIsGuarded) === 0) return withVerdicts(outgoing, sent.review, [sent.outbound])
 
   const guarding = account.guarding(recipient.inbox?.home)
   const content = sent.guarded ?? guardedContent(sent.content)
@@ -77,10 +78,12 @@ async function checkRecipients(
   const inbound = await ask(outgoing, guardrails, content, { ...asking, guarding }, 'inbound')
   if (recipient.inbox) {
     await refuse(outgoing, inbound)
-    return withVerdicts(outgoing, applied(sent.message, sent.content, inbound).message, [sent.outbound, inbound])
+    return withVerdicts(outgoing, applied(outgoing, sent, inbound).review, [sent.outbound, inbound])
   }
-  const deliveries = await changedDeliveries(sent.message, sent.content, content.text, inbound.found)
-  return withVerdicts(outgoing, sent.message, [sent.outbound, inbound], deliveries)
+  const { id, body, a2a } = message
+  const post = { id, body, a2a, ...sent.review }
+  const deliveries = await changedDeliveries(post, sent.content, content.text, inbound.found)
+  return withVerdicts(outgoing, sent.review, [sent.outbound, inbound], deliveries)
 }
 
 /** What guardrails of one side find. Those that people have told to let exactly this text pass find nothing. */
@@ -114,24 +117,24 @@ function byName({ guardrail: a }: Finding, { guardrail: b }: Finding): number {
 }
 
 function applied(
-  message: ReviewedMessage,
-  content: MessageContent,
+  { draft: { message } }: OutgoingMessage,
+  { review, content }: Checked,
   { content: { text }, found }: Findings,
-): { message: ReviewedMessage; content: MessageContent } {
-  const flagged = message.flagged || found.length > 0
+): Checked {
+  if (found.length === 0) return { review, content }
   const redactions = found.filter(({ action }) => action === 'redacted')
-  if (redactions.length === 0) return { message: { ...message, flagged }, content }
+  if (redactions.length === 0) return { review: { ...review, flagged: true }, content }
   const redacted = redactedContent(content, text, redactions)
   const { body, details } = asStored(redacted.body, redacted.details)
   const split = details && splitDetails(message.id, { ...details })
-  const isContext = message.conversationId !== null && message.conversationId === content.details?.contextId
-  const conversationId = isContext ? String(redacted.details!.contextId) : redacted.conversationId
+  const { conversationId } = { ...message, ...review }
+  const isContext = conversationId !== null && conversationId === content.details?.contextId
+  const named = isContext ? String(redacted.details!.contextId) : redacted.conversationId
   return {
-    message: {
-      ...message,
-      flagged,
+    review: {
+      flagged: true,
       body,
-      conversationId: conversationId ?? message.conversationId,
+      conversationId: named ?? conversationId,
       a2a: split ? JSON.stringify(split.inline) : null,
       largeParts: split?.apart.length ? JSON.stringify(split.apart) : null,
     },
@@ -144,15 +147,15 @@ const maxHosts = 3
 
 function withVerdicts(
   outgoing: OutgoingMessage,
-  reviewed: ReviewedMessage,
+  review: Review,
   sides: (Findings | undefined)[],
   deliveries: ChangedDelivery[] = [],
-): ReviewedMessage {
+): Review {
   const hosts = [...new Set(sides.flatMap((side) => side?.sharedWith ?? []))]
   if (hosts.length > maxHosts) hosts.splice(maxHosts, hosts.length, 'others')
-  const message = hosts.length === 0 ? reviewed : { ...reviewed, sharedWith: hosts.join(', ') }
+  const shared = hosts.length > 0 && { sharedWith: hosts.join(', ') }
   const found = sides.filter((side) => side !== undefined && side.found.length > 0) as Findings[]
-  if (found.length === 0) return message
+  if (found.length === 0) return { ...review, ...shared }
   const judged = judgedOf(outgoing, true)
   const verdictsOf = (isOwn: boolean) => found.filter(({ guarding }) => guarding.isOwn === isOwn)
   const statements = (sides: Findings[]) =>
@@ -167,7 +170,7 @@ function withVerdicts(
     receipt: { ...(leftOut > 0 && { leftOut }), ...(redacted.length > 0 && { redacted }) },
     statements: [...statements(verdictsOf(true)), ...statements(verdictsOf(false))],
   }
-  return { ...message, guarded }
+  return { ...review, ...shared, guarded }
 }
 
 /** What blocks a post for some members alone leaves them out. */
@@ -179,7 +182,7 @@ function findingsOf({ guarding: { isOwn }, found }: Findings): GuardFinding[] {
   ))
 }
 
-function judgedOf({ sender, recipient, message }: OutgoingMessage, isStored: boolean) {
+function judgedOf({ sender, recipient, draft: { message } }: OutgoingMessage, isStored: boolean) {
   const { id, at, conversationId } = message
   const conversationHash = conversationId === null ? null : digestOf(conversationId)
   return { id, recipient: recipient.label, at, senderAlias: sender.alias, conversationHash, isStored }
@@ -189,7 +192,7 @@ function judgedOf({ sender, recipient, message }: OutgoingMessage, isStored: boo
 async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
   const { guarding, found } = side
   if (!isRefused(found)) return
-  const { account, recipient, message, draft: { requestHash } } = outgoing
+  const { account, recipient, draft: { message, requestHash } } = outgoing
   const action: VerdictAction = found.some(({ action }) => action === 'blocked') ? 'blocked' : 'failed'
   const decisive = found.filter((finding) => finding.action === action)
   const { isOwn } = guarding

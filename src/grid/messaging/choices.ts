@@ -1,7 +1,7 @@
 /** Answers that an agent offers to a person. See docs/delivery.md, "Choices". */
 import { invalidInput } from '../../errors.ts'
+import { cleanedLine } from '../../lib/invisible-text.ts'
 import { hasAtMost } from '../../lib/text.ts'
-import { cleanName } from './given-parts.ts'
 import type { Recipient } from './outgoing-message.ts'
 
 const maxChoices = 6
@@ -10,7 +10,7 @@ const maxChoiceLength = 60
 /** Choices without invisible characters, each in one line; the same if nothing changed. Fails with `invalid_input`. */
 export function cleanChoices(given: string[]): string[] {
   if (given.length > maxChoices) throw refused(`Give at most ${maxChoices} choices.`)
-  const choices = given.map((choice) => cleanName(choice).replace(/\s+/g, ' '))
+  const choices = given.map((choice) => cleanedLine(choice).replace(/\s+/g, ' '))
   for (const choice of choices) {
     if (choice === '') throw refused('A choice is empty.')
     if (!hasAtMost(choice, maxChoiceLength)) {

@@ -2,9 +2,9 @@
 import { Buffer } from 'node:buffer'
 import { GridError, invalidInput } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
-import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { maxNameBytes } from '../../lib/input.ts'
 import type { GivenPart, Part } from '../tasks/task.ts'
+import { noUpload } from '../send/files.ts'
 import { asPart } from '../tasks/task-parts.ts'
 
 /** Of all parts of a call together, decoded. */
@@ -48,11 +48,6 @@ function givenPart(given: Record<string, unknown>, field: string): GivenPart {
   }
 }
 
-/** What an unknown, expired, named or foreign upload looks like. */
-export function noUpload(): GridError {
-  return new GridError('part_not_found', 'You have no upload with this id that waits for a message.')
-}
-
 function checked(part: Part): Part {
   if ('url' in part && !isHttps(part.url)) throw invalidInput('`url` must be an https address.', 'parts')
   if (Buffer.byteLength(part.filename ?? '') > maxNameBytes) {
@@ -69,20 +64,4 @@ function isHttps(url: string): boolean {
 export function bytesOf({ text, raw, url, data }: Record<string, unknown>): number {
   if (typeof raw === 'string') return Buffer.from(raw, 'base64').length
   return Buffer.byteLength(typeof text === 'string' ? text : typeof url === 'string' ? url : JSON.stringify(data) ?? '')
-}
-
-/** Parts with the names of their files in one line, without what a person does not see; the same if nothing changed. */
-export function withCleanNames(parts: unknown[]): unknown[] {
-  const cleaned = parts.map((part) => {
-    const { filename } = part as { filename?: unknown }
-    if (typeof filename !== 'string') return part
-    const name = cleanName(filename)
-    return name === filename ? part : { ...part as object, filename: name }
-  })
-  return cleaned.every((part, n) => part === parts[n]) ? parts : cleaned
-}
-
-/** The name of a file in one line, without invisible characters and controls. */
-export function cleanName(name: string): string {
-  return withoutInvisible(name.toWellFormed()).replace(/[\n\r\t\u0085\u2028\u2029]+/g, ' ').trim()
 }

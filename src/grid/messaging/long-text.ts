@@ -3,7 +3,7 @@ import { hasAtMost } from '../../lib/text.ts'
 import type { Part } from '../tasks/task.ts'
 import { textOf } from '../tasks/task-parts.ts'
 import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
-import { hasMoreThanParts } from './shown-parts.ts'
+import { hasMoreThanParts } from './parts.ts'
 
 /** The beginning of a text that is too long for a message. */
 export function shortened(text: string): string {

@@ -1,8 +1,9 @@
-/** What a send is made of: its input, its recipient, its parts and its result. */
+/** What a send is made of: its input, its recipient, its draft, its concerns and its result. */
 import type { AccountStore, UnitRows } from '../../store/account.ts'
-import type { InboxAddress, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { InboxAddress, MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { HeldStep } from '../../store/account/new-held.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
+import type { Conversation } from '../../store/account/turns.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 
@@ -73,16 +74,36 @@ export interface SendInput {
   /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
   /** What its caller does in the unit that stores it. It is not done again with a repeat. */
-  part?(message: NewMessage): SendPart
+  concern?: Concern
 }
 
+/** The message that a message replies to. `type` is known of a message that was received. */
+export interface RepliedTo {
+  conversationId: string | null
+  fromAlias: string
+  type?: MessageType
+  hops: number
+  taskId?: string | null
+  traceparent: string | null
+  isExternal: number
+}
+
+/** A message as its sender wrote it: without invisible characters, and with its id. */
 export interface Draft {
-  input: SendInput
-  key: string | null
+  /** The whole text and details, of which `message` has what fits. */
+  text: string
+  details?: A2aDetails
+  continues?: readonly string[]
   /** What a repeat with the same key must match; empty without one. */
   requestHash: string
-  sanitized: boolean
+  repliedTo?: RepliedTo
+  message: Omit<NewMessage, 'taskId' | 'isInTaskAlone'>
 }
+
+type Reviewed = 'body' | 'conversationId' | 'a2a' | 'largeParts' | 'flagged' | 'sharedWith' | 'guarded' | 'held'
+
+/** What guardrails and approval rules change in a draft. What is absent stays. */
+export type Review = Partial<Pick<ReviewedMessage, Reviewed>>
 
 export interface TaskStep {
   taskId: string
@@ -137,27 +158,46 @@ export interface Recipient {
   receipt(message: ReviewedMessage, quotas: Quotas): Statement
 }
 
+/** A send whose recipient is found and whose draft is made. */
 export interface OutgoingMessage {
   readonly account: AccountStore
   readonly sender: Sender
   readonly recipient: Recipient
-  readonly message: ReviewedMessage
-  /** What was asked to be sent. It has the A2A details as a whole. */
   readonly draft: Draft
+}
+
+/** A send whose message is ready for its unit. */
+export interface Send extends OutgoingMessage {
+  readonly input: SendInput
+  readonly message: ReviewedMessage
+  /** What the message does to a task. */
+  readonly step?: TaskStep
+  /** The turns that were read with the recipient. */
+  readonly turns?: Promise<Conversation[]>
+}
+
+type Given<T> = T | undefined | Promise<T | undefined>
+
+/** One thing that a send is about: what it adds to the unit, and why it refuses a message. */
+export interface Concern {
+  /** Looks at a draft before its unit. Fails, or changes what `before` says. It may take long: it may use the network. */
+  review?(outgoing: OutgoingMessage, before: Review): Given<Review>
+  /** Undefined if the concern has nothing to do with this send. */
+  plan(send: Send): Given<SendPart>
 }
 
 type StoredNote = Partial<SentMessage> | undefined | void
 
-/** One concern of a send: what it adds to the unit of the message, and why it refuses the message. */
+/** What a concern adds to the unit of a message. */
 export interface SendPart {
   /** They fail the whole unit unless they hold. */
   readonly preconditions?: readonly Statement[]
-  /** They run behind the statement that stores the message. Each can be repeated. */
+  /** They run behind those of earlier concerns. Each can be repeated. */
   readonly statements?: readonly Statement[]
   /** The statements do something also without the message, so the unit must fail if the message is not stored. */
   readonly needsMessage?: boolean
   /** Called if nothing was stored. Fails if it was because of a condition of this part. */
-  refuse?(): Promise<unknown>
+  explain?(): Promise<unknown>
   /** Called after the commit, with the rows of `statements`. Returns what the sender is told. */
   stored?(rows: UnitRows): StoredNote | Promise<StoredNote>
 }

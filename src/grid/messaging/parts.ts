@@ -3,7 +3,6 @@ import { Buffer } from 'node:buffer'
 import { isBase64 } from '../../lib/encoding.ts'
 import type { NewMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { A2aDetails } from './outgoing-message.ts'
-import { hasUploads, isUploadPart } from './uploads.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
 export const maxInlineBytes = 8 * 1024
@@ -26,6 +25,25 @@ export interface PartHandle {
   bytes: number
   part_id: string
   metadata?: unknown
+}
+
+interface UploadPart {
+  upload: string
+  filename?: string
+  mediaType?: string
+}
+
+export function isUploadPart(part: unknown): part is UploadPart {
+  return typeof (part as Partial<UploadPart>).upload === 'string'
+}
+
+export function hasUploads({ parts }: { parts?: unknown }): boolean {
+  return Array.isArray(parts) && parts.some(isUploadPart)
+}
+
+/** Whether details have more than what a message that is not over A2A can have. See `A2aDetails`. */
+export function hasMoreThanParts(details: object): boolean {
+  return Object.keys(details).some((name) => !['parts', 'choices', 'hasLongText'].includes(name))
 }
 
 export interface SplitDetails {

@@ -8,7 +8,7 @@ import type { InboxAddress, NewMessage } from '../../store/account/new-message.t
 import type { NewChunk } from '../../store/account/task-changes.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
+import type { Recipient } from './outgoing-message.ts'
 
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
 const rowBytes = 500
@@ -17,9 +17,6 @@ export const megabyte = 1_000_000
 export const nearlyUsed = 0.8
 /** When to try a full inbox again. Only its agent can change it. */
 const fullInboxRetrySeconds = minute / second
-
-/** What all agents of other accounts together may send in an hour to a remote agent whose token they spend. */
-export const externalPerHour = 60
 
 type Target = Pick<Recipient, 'label' | 'inbox'>
 
@@ -80,23 +77,11 @@ export async function fullInboxes(account: AccountStore) {
   return await account.read.attention.full({ max, nearlyFull, fullForOthers, day: startOfDay(account.deps.now()) })
 }
 
-/** Counts a message. It is the first part, because it looks at what the statement before it did. */
-export function quotaPart(
-  account: AccountStore,
-  recipient: Target & { inboxes: number },
-  message: NewMessage,
-): SendPart {
-  return {
-    statements: countMessage(account, recipient, message, recipient.inboxes),
-    refuse: () => refuseBeyondQuotas(account, recipient),
-  }
-}
-
 /** Counts a message, right after the statement that stores it. `deliveries`: to how many inboxes it goes. */
 export function countMessage(
   account: AccountStore,
   { inbox }: Target,
-  { body, a2a, largeParts }: NewMessage,
+  { body, a2a, largeParts }: Pick<NewMessage, 'body' | 'a2a' | 'largeParts'>,
   deliveries: number,
 ): Statement[] {
   const texts = Buffer.byteLength(body) + Buffer.byteLength(a2a ?? '') + Buffer.byteLength(largeParts ?? '')
@@ -113,7 +98,7 @@ function isReached(used: number, quota: number): boolean {
   return quota > 0 && used >= quota
 }
 
-function exceeded(quota: string, limit: number, retryAfterSeconds: number, what: string): GridError {
+export function exceeded(quota: string, limit: number, retryAfterSeconds: number, what: string): GridError {
   const wait = retryAfterSeconds <= 2 * fullInboxRetrySeconds
     ? `${retryAfterSeconds} seconds`
     : `${Math.ceil(retryAfterSeconds * second / minute)} minutes`
@@ -134,48 +119,4 @@ function count(n: number, noun: string): string {
 
 function secondsToTomorrow(now: number): number {
   return Math.ceil((day - now % day) / second)
-}
-
-/** Counts a message to a remote agent of another account, which gets it with a token of that account. */
-export function spentTokenPart(
-  { change, read, deps }: AccountStore,
-  { label, id: to }: Recipient,
-  message: NewMessage,
-): SendPart {
-  const spent = { to, id: message.id, since: message.at - hour, max: externalPerHour }
-  return {
-    preconditions: [change.spentTokens.requireRoom(spent)],
-    statements: [change.spentTokens.count(to, message)],
-    needsMessage: true,
-    async refuse() {
-      const now = deps.now()
-      const first = await read.spentTokens.blockedSince({ to, since: now - hour, max: externalPerHour })
-      if (first === undefined) return
-      const what =
-        `Agents of other accounts have sent ${externalPerHour} messages to ${label} in the last hour, its limit.`
-      throw exceeded('external_messages_per_hour', externalPerHour, Math.ceil((first + hour - now) / second), what)
-    },
-  }
-}
-
-/** Counts a message on the trial of its sender. The statement that stores the message checks it. */
-export function trialPart(account: AccountStore, sender: Sender, message: NewMessage): SendPart {
-  if (sender.isUnlimited) return {}
-  return {
-    statements: [account.change.messages.countTrial(message)],
-    refuse: () => refuseEndedTrial(account, sender),
-  }
-}
-
-async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
-  const trial = await account.read.agents.trial(sender.agentId)
-  if (!trial) return
-  const at = account.deps.now()
-  const hasExpired = trial.expiresAt <= at
-  if (trial.used < trial.max && !hasExpired && trial.endedAt === null) return
-  if (hasExpired && trial.endedAt === null) account.writeLater([account.change.agents.endTrials(at, at)])
-  throw new GridError(
-    'trial_expired',
-    `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
-  )
 }

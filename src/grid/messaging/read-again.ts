@@ -133,7 +133,7 @@ async function select(
   }
   if (since === 'last_batch') {
     const lease = await inbox.lastLease(agentId)
-    const found = lease === null ? [] : await inbox.ofLease(agentId, lease)
+    const found = lease === null ? [] : await inbox.ofEndedLease(agentId, lease)
     return { found, from: await inbox.lastRead(agentId) }
   }
   const at = timeOf(since, now)

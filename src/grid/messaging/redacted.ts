@@ -1,7 +1,7 @@
 /** What is left of a message after redactions, and what members of a channel get of a post. */
 import { setImmediate } from 'node:timers/promises'
 import { once } from '../../lib/lazy.ts'
-import { type ChangedDelivery, lengthOf, type ReviewedMessage } from '../../store/account/new-message.ts'
+import { type ChangedDelivery, lengthOf, type NewMessage } from '../../store/account/new-message.ts'
 import { type Finding, isRefused } from './ask-guardrails.ts'
 import { type MessageContent, withMasked, withReplacement } from './guarded-text.ts'
 import { asStored } from './long-text.ts'
@@ -27,12 +27,14 @@ export function redactedContent(content: MessageContent, text: string, redaction
   return withMasked(content, text, isWhole ? [] : spans)
 }
 
+type Post = Pick<NewMessage, 'id' | 'body' | 'a2a'>
+
 /**
  * What members get instead of a post that `found` objects to. Those with the same objections get the same. When the
  * copies are too large together, the rest of these members get the post without any text.
  */
 export async function changedDeliveries(
-  message: ReviewedMessage,
+  message: Post,
   content: MessageContent,
   text: string,
   found: Finding[],
@@ -77,12 +79,12 @@ function byAgents(found: Finding[]): { agentIds: string[]; findings: Finding[] }
 }
 
 /** Undefined if the message cannot be delivered so: a delivery has no conversation of its own. */
-function copyOf(message: ReviewedMessage, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
+function copyOf({ id }: Post, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
   if (redacted.conversationId !== content.conversationId) return undefined
   const { body, details } = asStored(redacted.body, redacted.details)
   // Whole, because the parts of the message are stored as the others may see them.
   const a2a = details ? JSON.stringify(withoutContents({ ...details })) : null
-  const inline = details ? JSON.stringify(splitDetails(message.id, { ...details }).inline) : null
+  const inline = details ? JSON.stringify(splitDetails(id, { ...details }).inline) : null
   return { body, a2a, chars: lengthOf({ body, a2a: inline }) }
 }
 

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { textOfBytes } from '../../lib/encoding.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { bytesOf } from './given-parts.ts'
-import { handleOf, maxInlineBytes, type PartHandle, splitDetails, wholePart } from './parts.ts'
+import { handleOf, hasMoreThanParts, maxInlineBytes, type PartHandle, splitDetails, wholePart } from './parts.ts'
 
 type ShownPart = Partial<PartHandle> & Record<string, unknown>
 
@@ -25,10 +25,6 @@ export function isFromA2a(json: string | null): boolean {
   } catch {
     return true
   }
-}
-
-export function hasMoreThanParts(details: object): boolean {
-  return Object.keys(details).some((name) => !['parts', 'choices', 'hasLongText'].includes(name))
 }
 
 /** Whether the text of a message is among its parts. */

@@ -23,8 +23,8 @@ export async function sendAndTakeNext(
   // What fails here fails again after the commit, and is told then.
   const planned = await planLease(account, lease).catch(() => undefined)
   let taken: TimedLease | undefined
-  const part = planned && leasePart(account, lease, planned, (lease) => taken = lease)
-  const sent = await sendMessage(account, sender, { ...input, part: part && (() => part) }).catch((error) => {
+  const concern = planned && { plan: () => leasePart(account, lease, planned, (lease) => taken = lease) }
+  const sent = await sendMessage(account, sender, { ...input, concern }).catch((error) => {
     // With a key, its repeat gets the lease.
     if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
     throw error
@@ -47,7 +47,7 @@ function leasePart(
   taken: (lease: TimedLease) => void,
 ): SendPart {
   return {
-    statements: [parts.claim, parts.lease, parts.messages],
+    statements: [parts.lease, parts.claim, parts.messages],
     needsMessage: true,
     async stored([, , rows]) {
       taken(leasedUntil(account, lease.expiresAt!, await claimed(account, budgetOf(input), lease, rows)))

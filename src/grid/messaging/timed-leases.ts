@@ -1,14 +1,14 @@
 /** Leases of a program that works on messages for a while. See docs/delivery.md, "Leases of runners". */
-import { type Actor, callingAgent } from '../../auth/actor.ts'
+import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { isOwnId, newId } from '../../lib/id.ts'
+import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import type { LeaseSelection } from '../../store/account/leases.ts'
-import type { NewMessage } from '../../store/account/new-message.ts'
 import { maxOpenLeases } from '../../store/account/timed-leases.ts'
+import { leaseChanged, leasedBy, noLease } from '../send/acks.ts'
 import { budgetOf, maxBatch, type PageSize } from './inbox-message.ts'
-import type { LeasePart, SendPart } from './outgoing-message.ts'
+import type { LeasePart } from './outgoing-message.ts'
 import { type Claim, claimed, claimMessages, planClaim, type PlannedClaim, release } from './read-messages.ts'
 import { type WaitOptions, waitUntilFound } from './wait-for-messages.ts'
 
@@ -156,76 +156,9 @@ export async function releaseUntaken(account: AccountStore, leaseId: string, exp
   await leaseChanged(account)
 }
 
-/** A lease of the calling agent has ended: the ones that are left tell whether a runner works. */
-async function leaseChanged(account: AccountStore): Promise<void> {
-  const { agentId } = callingAgent(account.actor)
-  const { deps, read: { timedLeases }, waiting: { presence } } = account
-  const until = await timedLeases.lastExpiry(agentId, deps.now())
-  if (until === null) presence.leaseEnded(agentId)
-  else presence.leased(agentId, until)
-}
-
-export function acksPart(account: AccountStore, { id, at }: NewMessage, acks: LeasePart): SendPart {
-  const { timedLeases } = account.change
-  const leased = leasedBy(account.actor, acks)
-  const { move, close } = timedLeases.ack(leased, newId(), at)
-  return {
-    preconditions: [timedLeases.requireHeld(leased, id, at)],
-    statements: [move, close],
-    needsMessage: true,
-    refuse: () => requireHeld(account, acks),
-    stored: () => leaseChanged(account),
-  }
-}
-
-/** A send is repeated that acks: what it answers is acked now, unless that was done with it. */
-export async function ackAgain(account: AccountStore, part: LeasePart): Promise<void> {
-  await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), account.deps.now()))
-}
-
-/** Fails with `stale_lease` or `lease_not_found` unless the lease is open and has these messages. */
-export async function requireHeld(account: AccountStore, { leaseId, messageIds }: LeasePart): Promise<void> {
-  const { agentId } = callingAgent(account.actor)
-  const { deps, read: { timedLeases } } = account
-  const at = deps.now()
-  const isHeld = messageIds
-    ? isSubset(messageIds, await timedLeases.messageIds(agentId, leaseId, at))
-    : await timedLeases.isOpen(agentId, leaseId, at)
-  if (!isHeld) {
-    throw await noLease(account, leaseId, messageIds && 'This lease has ended, or it does not have these messages.')
-  }
-}
-
-function isSubset(ids: readonly string[], of: readonly string[]): boolean {
-  const found = new Set(of)
-  return found.size > 0 && ids.every((id) => found.has(id.toLowerCase()))
-}
-
-function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
-  return {
-    agent: callingAgent(actor).agentId,
-    lease: leaseId,
-    messages: messageIds?.map((id) => id.toLowerCase()),
-  }
-}
-
 /** A count of 0 is an answer only for a lease that is open. */
 async function countOr(account: AccountStore, leaseId: string, at: number, n: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   if (n === 0 && !await account.read.timedLeases.isOpen(agentId, leaseId, at)) throw await noLease(account, leaseId)
   return n
-}
-
-/** `stale_lease`, or `lease_not_found` for what cannot be the id of a lease. A lease of another agent looks like one that has ended. */
-async function noLease(
-  { actor, read }: AccountStore,
-  leaseId: string,
-  message = 'This lease has ended: it expired, or it was acknowledged or released.',
-): Promise<GridError> {
-  const use = 'Use the lease_id of the answer that leased the messages.'
-  if (!isOwnId(leaseId)) return new GridError('lease_not_found', `There never was a lease with this id. ${use}`)
-  if (await read.inbox.received(callingAgent(actor).agentId, leaseId.toLowerCase())) {
-    return new GridError('lease_not_found', `This is the id of a message and not of a lease. ${use}`)
-  }
-  return new GridError('stale_lease', `${message} Its messages may be with another reader now, so nothing was done.`)
 }

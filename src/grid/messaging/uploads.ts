@@ -4,22 +4,15 @@ import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput, limitReached } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { cleanedLine } from '../../lib/invisible-text.ts'
 import { hour, second, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage, StoredPart } from '../../store/account/new-message.ts'
-import {
-  maxUnfinished,
-  trialUploadBytes,
-  type Upload,
-  type Uploader,
-  uploadRowBytes,
-} from '../../store/account/uploads.ts'
-import { cleanName, noUpload } from './given-parts.ts'
-import type { A2aDetails, Sender, SendPart } from './outgoing-message.ts'
+import { maxUnfinished, trialUploadBytes, type Upload, uploadRowBytes } from '../../store/account/uploads.ts'
+import { openUpload, uploaderOf } from '../send/files.ts'
+import type { Sender } from './outgoing-message.ts'
+import { hasUploads, isUploadPart } from './parts.ts'
 import { megabyte } from './quota.ts'
 
-/** How long after its beginning an upload can be named by a message. */
-export const uploadLifetimeMs = hour
 /** Guardrails see as much of the files of a message. */
 const maxGuardedBytes = 1024 * 1024
 
@@ -48,7 +41,7 @@ export async function beginUpload(
   const at = now()
   const uploader = uploaderOf(account, agentId)
   const quotas = { day: startOfDay(at), bytesPerDay: config.megabytesPerDay * megabyte }
-  const upload = { id: newId(), filename: filename === undefined ? null : cleanName(filename), mediaType, bytes }
+  const upload = { id: newId(), filename: filename === undefined ? null : cleanedLine(filename), mediaType, bytes }
   await account.write([
     change.uploads.add(uploader, upload, quotas, at),
     change.usage.countBytes(quotas.day, bytes),
@@ -154,48 +147,8 @@ function wrongOffset({ received }: Upload): GridError {
   return new GridError('wrong_offset', `Go on at offset ${received}.`, { offset: received })
 }
 
-function uploaderOf({ deps: { now } }: AccountStore, agent: string): Uploader {
-  return { agent, since: now() - uploadLifetimeMs }
-}
-
-async function openUpload(account: AccountStore, agentId: string, id: string): Promise<Upload> {
-  const upload = await account.read.uploads.byId(uploaderOf(account, agentId), id)
-  if (!upload) throw noUpload()
-  return upload
-}
-
 function stateOf({ id, received, bytes }: Upload): UploadState {
   return { upload_id: id, offset: received, bytes }
-}
-
-interface UploadPart {
-  upload: string
-  filename?: string
-  mediaType?: string
-}
-
-export function isUploadPart(part: unknown): part is UploadPart {
-  return typeof (part as Partial<UploadPart>).upload === 'string'
-}
-
-export function hasUploads({ parts }: { parts?: unknown }): boolean {
-  return Array.isArray(parts) && parts.some(isUploadPart)
-}
-
-/** Details whose parts know what was said when their uploads began. Fails with `part_not_found` or `invalid_input`. */
-export async function withUploads(
-  account: AccountStore,
-  { agentId }: Sender,
-  details: A2aDetails | undefined,
-): Promise<A2aDetails | undefined> {
-  if (!details?.parts || !hasUploads(details)) return details
-  const parts = await Promise.all(details.parts.map(async (part) => {
-    if (!isUploadPart(part)) return part
-    const { filename, mediaType, bytes, received } = await openUpload(account, agentId, part.upload)
-    if (received < bytes) throw invalidInput(`An upload has ${received} of its ${bytes} bytes. Complete it.`, 'parts')
-    return { ...filename !== null && { filename }, ...mediaType !== null && { mediaType }, ...part, bytes }
-  }))
-  return { ...details, parts }
 }
 
 /** Details with the content of their uploads as `raw`, for guardrails. What would be too much is left out. `messageId` may be stored. */
@@ -228,26 +181,6 @@ export function withoutContents(details: Record<string, unknown>): Record<string
   const { parts } = details
   if (!Array.isArray(parts)) return details
   return { ...details, parts: parts.map((part) => isUploadPart(part) ? { ...part, raw: undefined } : part) }
-}
-
-/** Names the uploads of a message in its unit. Those that guardrails have replaced stay unnamed, and are removed. */
-export function uploadsPart(
-  account: AccountStore,
-  sender: Sender,
-  message: NewMessage,
-  details: A2aDetails | undefined,
-): SendPart {
-  if (message.largeParts === null || !details || !hasUploads(details)) return {}
-  const apart: StoredPart[] = JSON.parse(message.largeParts)
-  const ids = [...new Set(apart.flatMap(({ encoding, content }) => encoding === 'upload' ? [content] : []))]
-  if (ids.length === 0) return {}
-  const { uploads } = account.change
-  return {
-    preconditions: [uploads.requireComplete(uploaderOf(account, sender.agentId), message.id, ids)],
-    statements: [uploads.name(message, ids)],
-    needsMessage: true,
-    refuse: () => withUploads(account, sender, details),
-  }
 }
 
 export type ReadRow = (n: number) => Promise<Uint8Array | undefined>

@@ -112,7 +112,11 @@ async function takeMessage(
     request: ts,
     via: 'slack',
     ...(thread && { replyToMessageId: thread.messageId, conversationId: thread.conversationId ?? undefined }),
-    part: ({ id }) => ({ statements: [account.change.slack.addMessage(slack.id, { ...place, messageId: id })] }),
+    concern: {
+      plan: ({ message: { id } }) => ({
+        statements: [account.change.slack.addMessage(slack.id, { ...place, messageId: id })],
+      }),
+    },
   }
   const person = await account.read.slack.person(slack.id, user)
   // A viewer only reads, also here.

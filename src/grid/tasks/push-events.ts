@@ -59,7 +59,7 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
       if (status < 200 || status > 299) throw new RemoteError('invalid_response', `${status}`)
       after = event.n
       const [claimed] = await write([pushConfigs.sent(outbox, after)])
-      if (!claimed[0]?.held_by) return
+      if (!claimed[0]?.claimed_by) return
     }
     await endAttempt(0)
   })

@@ -12,14 +12,13 @@ import type { HeldStep } from '../../store/account/new-held.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
 import { endHeldArtifact, endPart, heldBefore, joinPart } from '../approvals/held-chunks.ts'
-import { answerOf } from '../messaging/answered-task.ts'
 import { maxMessageLength, type Recipient, type Sender, type TaskStep } from '../messaging/outgoing-message.ts'
-import { detailOf } from '../messaging/parts.ts'
+import { detailOf, hasUploads } from '../messaging/parts.ts'
 import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
-import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
-import { hasUploads } from '../messaging/uploads.ts'
-import { findRepeat, keyLifetimeMs, keyOf } from '../messaging/sent-message.ts'
+import { answerOf } from '../send/answers.ts'
+import { findRepeat, keyLifetimeMs, keyOf } from '../send/once.ts'
+import { resolve } from '../send/resolve.ts'
 import { type GivenPart, isTerminal, type Part, type Task, type TaskState } from './task.ts'
 import { isBareText, joined, textOf } from './task-parts.ts'
 import { refuseEnded, refuseIfFull, showTask, taskNotFound } from './tasks.ts'
@@ -149,7 +148,9 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
       ? await account.read.tasks.endOfArtifact(sender.agentId, task.id, chunk.artifactId, maxEndLength)
       : undefined,
     task: step,
-    ...(held && { part: (message) => chunk ? joinPart(account, held, message) : endPart(account, held) }),
+    concern: held && {
+      plan: ({ message }) => chunk ? joinPart(account, held, message) : endPart(account, held),
+    },
     ...once,
   })
 }

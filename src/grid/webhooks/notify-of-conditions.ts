@@ -11,8 +11,8 @@ import { type Condition, findConditions, isWorse } from '../attention.ts'
 export async function notifyOfConditions(account: AccountStore, backupFailedAt: number | undefined): Promise<void> {
   const { read, change: { webhooks }, deps: { now }, write } = account
   const found = await findConditions(account)
-  for (const { id, events, told } of await read.webhooks.withConditions()) {
-    const known: Record<string, number> = JSON.parse(told)
+  for (const { id, events, notified } of await read.webhooks.withConditions()) {
+    const known: Record<string, number> = JSON.parse(notified)
     const [levels, news]: [typeof known, WebhookEvent[]] = [{}, []]
     for (const condition of JSON.parse(events).includes('attention') ? found : []) {
       const key = `${condition.kind} ${condition.subject}`
@@ -28,7 +28,7 @@ export async function notifyOfConditions(account: AccountStore, backupFailedAt: 
       }
     }
     const after = JSON.stringify(levels)
-    if (after !== told) await write(webhooks.notifyOfConditions(id, { before: told, after }, news, now()))
+    if (after !== notified) await write(webhooks.notifyOfConditions(id, { before: notified, after }, news, now()))
   }
 }
 

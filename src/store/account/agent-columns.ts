@@ -8,7 +8,7 @@ const maxSkillText = 100
 /** The `RemotePresence` of a remote agent, as JSON; null for other agents. */
 export function remoteAsJson(account: string, agent: string): string {
   return `(SELECT json_object('state', 'remote', 'pausedAt', remote.paused_at, 'failingSince', (
-      SELECT min(outbox.failing_since) FROM remote_senders AS outbox
+      SELECT min(outbox.failing_since) FROM remote_outboxes AS outbox
       WHERE outbox.account_id = ${account} AND outbox.agent_id = ${agent}))
     FROM remote_agents AS remote WHERE remote.account_id = ${account} AND remote.agent_id = ${agent})`
 }

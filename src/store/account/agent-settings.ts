@@ -141,7 +141,7 @@ const isElsewhere = `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :acc
 const leaveServer = [
   `UPDATE remote_agents SET card = NULL, card_at = NULL
   WHERE account_id = :account AND agent_id = :id AND ${isElsewhere}`,
-  `UPDATE remote_exchanges SET state = 'ended', due_at = NULL, context_id = NULL
+  `UPDATE remote_tasks SET state = 'ended', due_at = NULL, context_id = NULL
   WHERE account_id = :account AND agent_id = :id AND ${isElsewhere}`,
 ].map(statement)
 const setToken = statement(`

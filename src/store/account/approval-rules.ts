@@ -43,9 +43,9 @@ const people = query<People>(
   `
   SELECT (SELECT json_group_array(json_array(user_id, role)) FROM memberships
       WHERE account_id = :account AND role <> 'viewer') AS members,
-    (SELECT json_group_array(json_array(seats.agent_id, seats.user_id)) FROM seats
-      WHERE seats.account_id = :account AND NOT EXISTS (SELECT 1 FROM guardrail_consents
-        WHERE guardrail_consents.account_id = :account AND guardrail_consents.agent_id = seats.agent_id
+    (SELECT json_group_array(json_array(person_aliases.agent_id, person_aliases.user_id)) FROM person_aliases
+      WHERE person_aliases.account_id = :account AND NOT EXISTS (SELECT 1 FROM guardrail_consents
+        WHERE guardrail_consents.account_id = :account AND guardrail_consents.agent_id = person_aliases.agent_id
           AND guardrail_consents.provider = :provider AND guardrail_consents.host = :host)) AS unasked`,
   { members: json, unasked: json },
 )

@@ -31,19 +31,17 @@ const waiting = query<WaitingAgent>(`
   SELECT late.agent_id, late.alias, late.last_seen_at, late.since, messages.from_alias AS sender,
     min(late.unread, ${maxCounted}) AS unread
   FROM (
-    SELECT inboxes.agent_id, agents.alias, agents.last_seen_at, oldest.created_at AS since, oldest.sender_account_id,
-      oldest.message_id, inboxes.unread
+    SELECT inboxes.agent_id, agents.alias, agents.last_seen_at, oldest.created_at AS since, oldest.seq, inboxes.unread
     FROM (
-      SELECT agent_numbers.agent_id, agent_numbers.unread, (SELECT deliveries.seq FROM deliveries
+      SELECT agent_numbers.n, agent_numbers.agent_id, agent_numbers.unread, (SELECT deliveries.seq FROM deliveries
         WHERE deliveries.inbox = agent_numbers.n AND ${isUnread} ORDER BY deliveries.seq LIMIT 1) AS first_seq
       FROM agent_numbers WHERE agent_numbers.account_id = :account AND agent_numbers.unread > 0) AS inboxes
-    JOIN deliveries AS oldest ON oldest.account_id = :account AND oldest.seq = inboxes.first_seq
+    JOIN deliveries AS oldest ON oldest.account_id = :account AND oldest.seq = inboxes.first_seq AND oldest.inbox = inboxes.n
     JOIN agents ON agents.account_id = :account AND agents.id = inboxes.agent_id AND agents.deleted_at IS NULL
       AND agents.type <> 'human' AND agents.remote_url IS NULL
     WHERE oldest.created_at <= :until
     ORDER BY oldest.created_at LIMIT ${maxOfKind}) AS late
-  LEFT JOIN messages ON messages.account_id = :account AND messages.id = late.message_id
-    AND messages.account_id = late.sender_account_id
+  LEFT JOIN messages ON messages.account_id = :account AND messages.seq = late.seq
   ORDER BY late.since`)
 
 const full = query<FullInbox & { agentId: string; alias: string }>(`
@@ -85,9 +83,10 @@ const parked = query<ParkedMessages>(
   SELECT agents.id AS agent_id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted, count(*) AS messages,
     max(lost.release_count) AS releases, min(lost.read_at) AS since,
     iif(agents.remote_url IS NULL, NULL, (
-      SELECT remote_task.error FROM deliveries CROSS JOIN remote_exchanges AS remote_task
-      WHERE deliveries.account_id = :account AND deliveries.state = 'parked' AND deliveries.agent_id = agents.id
-        AND remote_task.account_id = :account AND remote_task.agent_id = agents.id AND remote_task.id = deliveries.message_id
+      SELECT remote_task.error FROM deliveries CROSS JOIN messages CROSS JOIN remote_tasks AS remote_task
+      WHERE deliveries.account_id = :account AND deliveries.state = 'parked' AND deliveries.inbox = lost.inbox
+        AND messages.seq = deliveries.seq
+        AND remote_task.account_id = :account AND remote_task.agent_id = agents.id AND remote_task.id = messages.id
       ORDER BY deliveries.read_at DESC LIMIT 1)) AS reason
   FROM (
     SELECT deliveries.inbox, deliveries.read_at, deliveries.release_count FROM deliveries

@@ -1,8 +1,8 @@
 /** SQL conditions: who may decide on a row of `held_messages`, which the statement calls `held`. */
 
 const isAuthor = (user: string) =>
-  `EXISTS (SELECT 1 FROM seats WHERE seats.account_id = held.sender_account_id AND seats.agent_id = held.from_agent_id
-    AND seats.user_id = ${user})`
+  `EXISTS (SELECT 1 FROM person_aliases WHERE person_aliases.account_id = held.sender_account_id AND person_aliases.agent_id = held.from_agent_id
+    AND person_aliases.user_id = ${user})`
 const isNamed = (user: string) => `${user} IN (SELECT value FROM json_each(held.rule, '$.deciders'))`
 const namedIsLeft = `EXISTS (SELECT 1 FROM memberships AS named WHERE named.account_id = held.account_id
   AND named.role <> 'viewer' AND ${isNamed('named.user_id')} AND NOT ${isAuthor('named.user_id')})`
@@ -21,6 +21,6 @@ export const isWhole = `(held.later ->> '$.step.chunk' IS NULL OR held.later ->>
 /** The members that may decide on the row `held`, as agents know them. */
 export const deciders = `(SELECT json_group_array(coalesce('@' || agents.alias, nullif(users.name, ''), member.role))
   FROM memberships AS member JOIN users ON users.id = member.user_id
-  LEFT JOIN seats ON seats.account_id = member.account_id AND seats.user_id = member.user_id
-  LEFT JOIN agents ON agents.account_id = seats.account_id AND agents.id = seats.agent_id
+  LEFT JOIN person_aliases ON person_aliases.account_id = member.account_id AND person_aliases.user_id = member.user_id
+  LEFT JOIN agents ON agents.account_id = person_aliases.account_id AND agents.id = person_aliases.agent_id
   WHERE ${mayDecide} LIMIT 10)`

@@ -1,12 +1,12 @@
 /** The rows of deliveries: how they are added, and what makes those to remote agents due. `test/imports.test.ts` is the law. */
-import { inboxOf } from './inbox-message.ts'
+import { agentOf, inboxOf } from './inbox-message.ts'
 
 /**
- * The statement that delivers a message to an inbox, for each row of `from`: all are SQL, as the values of `more`, which
- * sets further columns. Without `message` and `chars` these are parameters. What is unread is followed by `makeDue`, and an answer by `takeAnswer`.
+ * The statement that delivers a message to an inbox, for each row of `from`, which has the message as \`message\`: all are SQL,
+ * as the values of `more`, which sets further columns. Without `chars` it is a parameter. What is unread is followed by `makeDue`, and an answer by `takeAnswer`.
  */
 export function deliver(
-  { account, agent, message = ':id', chars = ':chars' }: {
+  { account, agent, message = 'messages', chars = ':chars' }: {
     account: string
     agent: string
     message?: string
@@ -19,17 +19,18 @@ export function deliver(
   const names = Object.keys(columns).map((name) => `, ${name}`).join('')
   const values = Object.values(columns).map((value) => `, ${value}`).join('')
   return `
-  INSERT INTO deliveries (account_id, agent_id, inbox, sender_account_id, message_id, state, chars, created_at${names})
-  SELECT ${account}, ${agent}, ${inboxOf(agent, account)}, :account, ${message}, ${state}, ${chars}, :at${values}
+  INSERT INTO deliveries (seq, inbox, account_id, external_message_id, state, chars, created_at${names})
+  SELECT ${message}.seq, ${inboxOf(agent, account)}, ${account}, iif(${account} = :account, NULL, ${message}.id),
+    ${state}, ${chars}, :at${values}
   FROM ${from}
   ON CONFLICT DO NOTHING`
 }
 
 /** Unread deliveries of the message `:id` to remote agents are sent. A sender whose messages wait already stays as it is. */
 export const makeMessageDue = makeDue(
-  `deliveries CROSS JOIN remote_agents AS remote
-    ON remote.account_id = deliveries.account_id AND remote.agent_id = deliveries.agent_id`,
-  'deliveries.sender_account_id = :account AND deliveries.message_id = :id',
+  `messages CROSS JOIN deliveries ON deliveries.seq = messages.seq CROSS JOIN remote_agents AS remote
+    ON remote.account_id = deliveries.account_id AND remote.agent_id = ${agentOf()}`,
+  'messages.account_id = :account AND messages.id = :id',
 )
 
 /** All that is unread is sent, to the remote agents that meet `which`, a condition on `remote`. */
@@ -37,17 +38,16 @@ export function makeInboxDue(which: string): string {
   return makeDue(
     `remote_agents AS remote CROSS JOIN deliveries ON deliveries.inbox = ${
       inboxOf('remote.agent_id', 'remote.account_id')
-    }`,
+    } JOIN messages ON messages.seq = deliveries.seq`,
     which,
   )
 }
 
 function makeDue(from: string, which: string): string {
   return `
-  INSERT INTO remote_senders (account_id, agent_id, sender_id, due_at)
+  INSERT INTO remote_outboxes (account_id, agent_id, sender_id, due_at)
   SELECT remote.account_id, remote.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), deliveries.created_at
   FROM ${from}
-  JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
   WHERE ${which} AND deliveries.state = 'unread'
   ORDER BY deliveries.seq
   ON CONFLICT DO NOTHING`

@@ -1,4 +1,5 @@
 /** Agents of other accounts, as the calling agent may find them and write to them. */
+import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, boolean, crossAccountQuery } from '../sql.ts'
 import { foundAgentColumns, matchesSearch } from './agent-columns.ts'
 import type { SearchedAgent } from './agents.ts'
@@ -21,8 +22,8 @@ function acceptsOtherAccounts(agent: string, callerAlias: string): string {
 export function acceptsMessagesOf(agent: string, caller: { alias: string; id: string }): string {
   return `(${isReachable(agent)} AND (${letsIn(agent, caller.alias)}
     OR (NOT (${agent}.access_policy = 'block_list' AND ${isOnList(agent, caller.alias)})
-      AND EXISTS (SELECT 1 FROM deliveries AS written WHERE written.account_id = :account
-        AND written.agent_id = ${caller.id} AND written.stranger_id = ${agent}.id))))`
+      AND EXISTS (SELECT 1 FROM deliveries AS written WHERE written.inbox = ${inboxOf(caller.id)}
+        AND written.external_id = ${agent}.id))))`
 }
 
 function isReachable(agent: string): string {

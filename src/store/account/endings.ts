@@ -3,23 +3,24 @@
  * "Messages that end" and "Parked messages".
  */
 import { deliver } from './deliver.ts'
-import { inboxOf } from './inbox-message.ts'
+import { agentOf, inboxOf } from './inbox-message.ts'
+import { takeNotedAnswers } from './leases.ts'
 import { logAgents } from './log.ts'
 import { changeTask } from './task-changes.ts'
 import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 
-/** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`. */
-export const isSending = `EXISTS (SELECT 1 FROM remote_senders AS remote
-  WHERE remote.account_id = deliveries.account_id AND remote.agent_id = deliveries.agent_id
-    AND remote.sending_id = deliveries.message_id)`
+/** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`, `messages`. */
+export const isSending = `EXISTS (SELECT 1 FROM remote_outboxes AS remote
+  WHERE remote.account_id = deliveries.account_id AND remote.agent_id = ${agentOf()}
+    AND remote.sending_id = messages.id)`
 
 /** A remote agent got it, or may have, and does not answer it. */
-const isRefused = `EXISTS (SELECT 1 FROM remote_exchanges AS remote_task
-  WHERE remote_task.account_id = deliveries.account_id AND remote_task.agent_id = deliveries.agent_id
-    AND remote_task.id = deliveries.message_id)`
+const isRefused = `EXISTS (SELECT 1 FROM remote_tasks AS remote_task
+  WHERE remote_task.account_id = deliveries.account_id AND remote_task.agent_id = ${agentOf()}
+    AND remote_task.id = messages.id)`
 
-const ofMessage = 'deliveries.sender_account_id = :account AND deliveries.message_id = messages.id'
+const ofMessage = 'deliveries.seq = messages.seq'
 const isRead = `EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
   AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isSending})
     OR (deliveries.state = 'parked' AND ${isRefused})))`
@@ -47,22 +48,23 @@ const requireUnread = precondition(`
   EXISTS (SELECT 1 FROM messages WHERE ${isSent} AND NOT ${isRead} AND NOT ${isInTaskOfOther})`)
 const retract = statement(`
   UPDATE deliveries SET state = 'retracted', read_at = :at, body = NULL, a2a = NULL
-  WHERE sender_account_id = :account AND message_id = :id AND state <> 'retracted'`)
+  WHERE seq = (SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id = :id)
+    AND state <> 'retracted'`)
 const erase = statement(`
   UPDATE messages SET body = :body, a2a = NULL WHERE messages.account_id = :account AND messages.id = :id`)
 const removeParts = statement(`DELETE FROM parts WHERE account_id = :account AND message_id = :id`)
 
 const removeUploads = releaseUploads('SELECT :id')
 
+const isExpiring = `messages.account_id = :account AND messages.seq = deliveries.seq
+  AND (deliveries.seq, deliveries.inbox) IN (SELECT value ->> 0, value ->> 1 FROM json_each(:places))`
 const expire = statement(`
-  UPDATE deliveries SET state = 'expired', read_at = :at, a2a = NULL
-  WHERE sender_account_id = :account AND seq IN (SELECT value FROM json_each(:seqs))
-    AND state = 'unread' AND expires_at <= :at AND NOT ${isSending}`)
+  UPDATE deliveries SET state = 'expired', read_at = :at, a2a = NULL FROM messages
+  WHERE ${isExpiring} AND deliveries.state = 'unread' AND deliveries.expires_at <= :at AND NOT ${isSending}`)
 const failTasks = changeTask({
   which: `tasks.account_id = :account AND (tasks.id, tasks.recipient_agent_id) IN (
-    SELECT deliveries.task_id, deliveries.agent_id FROM deliveries
-    WHERE deliveries.sender_account_id = :account AND deliveries.seq IN (SELECT value FROM json_each(:seqs))
-      AND deliveries.state = 'expired')`,
+    SELECT deliveries.task_id, ${agentOf()} FROM deliveries JOIN messages
+    WHERE ${isExpiring} AND deliveries.state = 'expired')`,
   event: `'expired'`,
   state: `'failed'`,
   reason: `'Its message expired before it was read.'`,
@@ -86,11 +88,10 @@ const signal = statement(
 const isSender = `sender.account_id = messages.account_id AND sender.id = messages.from_agent_id
   AND sender.deleted_at IS NULL AND sender.remote_url IS NULL`
 const unreadOfSenders = `FROM deliveries
-  JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
-    AND messages.channel_id IS NULL AND messages.type <> 'system'
+  JOIN messages ON messages.seq = deliveries.seq AND messages.channel_id IS NULL AND messages.type <> 'system'
   JOIN agents AS sender ON ${isSender}
-  WHERE deliveries.inbox = ${inboxOf()} AND deliveries.account_id = :account AND deliveries.state = 'unread'
-    AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.account_id = deliveries.sender_account_id
+  WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread'
+    AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.account_id = messages.account_id
       AND tasks.id = deliveries.task_id AND tasks.mode <> 'receipt')`
 // SQLite takes the other columns from the row with the greatest `seq`.
 const unreadSenders = query<UnreadSender>(`
@@ -98,9 +99,8 @@ const unreadSenders = query<UnreadSender>(`
   GROUP BY sender.account_id, sender.id`)
 const requireAllSenders = precondition(`NOT EXISTS (
   SELECT 1 ${unreadOfSenders} AND sender.id NOT IN (SELECT value FROM json_each(:senders)))`)
-const joinLast =
-  `JOIN deliveries AS last ON last.account_id = :account AND last.agent_id = :agent AND last.seq = notice.seq
-  JOIN messages ON messages.account_id = last.sender_account_id AND messages.id = last.message_id
+const joinLast = `JOIN deliveries AS last ON last.inbox = ${inboxOf()} AND last.seq = notice.seq
+  JOIN messages ON messages.seq = last.seq
   JOIN agents AS sender ON ${isSender}`
 const notices = `(SELECT value ->> '$.id' AS id, value ->> '$.seq' AS seq, value ->> '$.body' AS body
   FROM json_each(:notices)) AS notice`
@@ -112,19 +112,21 @@ const addNotices = statement(`
   FROM ${notices} ${joinLast} JOIN agents AS gone ON gone.account_id = :account AND gone.id = :agent
   ON CONFLICT DO NOTHING`)
 const deliverNotices = statement(deliver(
-  { account: 'sender.account_id', agent: 'sender.id', message: 'added.id', chars: 'length(added.body)' },
+  { account: 'sender.account_id', agent: 'sender.id', message: 'added', chars: 'length(added.body)' },
   `${notices} ${joinLast} JOIN messages AS added ON added.account_id = :account AND added.id = notice.id WHERE true`,
-  { stranger_id: 'iif(sender.account_id = :account, NULL, :agent)' },
+  { external_id: 'iif(sender.account_id = :account, NULL, :agent)' },
 ))
 
 // A notice is the answer to a sender that waits for one.
-const takeNotices = statement(`
-  UPDATE deliveries SET state = 'read', read_at = :at, lease_id = awaited.lease_id
+const isNotice = (message: string) => `${message}.id IN (SELECT value ->> '$.id' FROM json_each(:notices))`
+const noteNotices = statement(`
+  UPDATE leases SET seqs = json_array(awaited.seq)
   FROM (SELECT account_id, seq, lease_id, max(is_reply) FROM awaited_answers
-    WHERE sender_account_id = :account AND message_id IN (SELECT value ->> '$.id' FROM json_each(:notices))
+    WHERE seq IN (SELECT messages.seq FROM messages WHERE messages.account_id = :account AND ${isNotice('messages')})
       AND state = 'unread'
     GROUP BY account_id, seq) AS awaited
-  WHERE deliveries.account_id = awaited.account_id AND deliveries.seq = awaited.seq`)
+  WHERE leases.account_id = awaited.account_id AND leases.id = awaited.lease_id`)
+const takeNotices = statement(takeNotedAnswers(isNotice('answer')))
 
 /** An agent with unread messages at a recipient: how many, and the position of the last one. */
 interface UnreadSender {
@@ -144,6 +146,7 @@ export interface DeletionNotice {
 /** A delivery whose time is over, and the message with its sender. */
 export interface ExpiringDelivery {
   seq: number
+  inbox: number
   messageId: string
   fromAgentId: string
   taskId: string | null
@@ -178,6 +181,7 @@ export const endings = {
         account.bind(requireAllSenders, { agent, senders }),
         { ...account.bind(addNotices, values), rows },
         { ...account.bind(deliverNotices, values), rows },
+        { ...account.bind(noteNotices, { notices: values.notices }), rows },
         { ...account.bind(takeNotices, { at, notices: values.notices }), rows },
       ]
     },
@@ -185,7 +189,7 @@ export const endings = {
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
       const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])
       const agents = JSON.stringify([...new Set(found.map(({ fromAgentId }) => fromAgentId))])
-      const values = { seqs: JSON.stringify(found.map(({ seq }) => seq)), at }
+      const values = { places: JSON.stringify(found.map(({ seq, inbox }) => [seq, inbox])), at }
       const areOfTasks = found.some(({ taskId }) => taskId !== null)
       return [
         { ...account.bind(expire, values), rows: found.length },

@@ -13,7 +13,7 @@ interface Scanned {
 const messagesAfter = query<Scanned>(`
   SELECT messages.id, messages.from_agent_id IN (SELECT value FROM json_each(:agents)) AS is_of, (
     SELECT count(*) FROM deliveries
-    WHERE deliveries.message_id = messages.id AND deliveries.sender_account_id = :account) AS recipients
+    WHERE deliveries.seq = messages.seq) AS recipients
   FROM messages WHERE messages.account_id = :account AND messages.id > :after ORDER BY messages.id LIMIT :limit`)
 const withAlias = query<{ id: string }>(`SELECT id FROM agents WHERE account_id = :account AND alias = :alias`)
 

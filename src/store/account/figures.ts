@@ -21,11 +21,10 @@ const news = query<New>(`
       SELECT json_array(count(*), coalesce(sum(one.has_failed), 0)) FROM (
         SELECT EXISTS (
           SELECT 1 FROM deliveries
-          WHERE deliveries.account_id = :account AND deliveries.message_id = ${
-  ofMessage('place.seq', 'm.id')
-} AND (deliveries.state = 'parked' OR EXISTS (
-              SELECT 1 FROM tasks WHERE tasks.account_id = deliveries.sender_account_id
-                AND tasks.id = deliveries.task_id AND tasks.state = 'failed'))) AS has_failed
+          WHERE deliveries.account_id = :account AND deliveries.seq = place.seq
+            AND (deliveries.state = 'parked' OR EXISTS (
+              SELECT 1 FROM messages CROSS JOIN tasks WHERE messages.seq = deliveries.seq
+                AND tasks.account_id = messages.account_id AND tasks.id = deliveries.task_id AND tasks.state = 'failed'))) AS has_failed
         FROM thread_messages AS place
         WHERE place.account_id = :account AND place.thread_id = asked.value ->> 'thread'
           AND place.seq > asked.value ->> 'after'

@@ -14,6 +14,23 @@ export function inboxOf(agent = ':agent', account = ':account'): string {
     WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
 }
 
+/** The agent whose inbox a delivery is in, as a sub-select. */
+export function agentOf(delivery = 'deliveries'): string {
+  return `(SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = ${delivery}.inbox)`
+}
+
+/**
+ * A condition: the delivery is in the inbox of `:agent` and its message has one of these ids. `ids` is SQL, with its
+ * operator. A message of another account is found by the id that its delivery keeps.
+ */
+export function isOfMessage(ids = '= :id'): string {
+  return `deliveries.inbox = ${inboxOf()} AND deliveries.seq IN (
+    SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id ${ids}
+    UNION ALL
+    SELECT outside.seq FROM deliveries AS outside
+    WHERE outside.inbox = ${inboxOf()} AND outside.external_message_id ${ids})`
+}
+
 /** Sends and reads tell the number of unread messages up to here: the number stands for itself or more. */
 export const maxCountedUnread = 100
 
@@ -86,7 +103,7 @@ const fields: Record<keyof InboxMessage, string> = {
   a2a: givenDetails(),
   taskId: 'deliveries.task_id',
   awaitsAnswer: `deliveries.task_id IS NOT NULL AND EXISTS (SELECT 1 FROM tasks
-    WHERE tasks.account_id = deliveries.sender_account_id AND tasks.id = deliveries.task_id
+    WHERE tasks.account_id = messages.account_id AND tasks.id = deliveries.task_id
       AND ${taskEnds.recipient} AND tasks.expires_at IS NOT NULL)`,
   flagged: 'messages.flagged OR deliveries.flagged',
   sanitized: 'messages.sanitized',
@@ -98,7 +115,7 @@ const fields: Record<keyof InboxMessage, string> = {
   senderDescription: 'agents.description',
   senderSkills: skillNamesAsJson(maxSenderSkills),
   senderState: 'accounts.state',
-  isExternal: 'deliveries.sender_account_id <> deliveries.account_id',
+  isExternal: 'messages.account_id <> deliveries.account_id',
   traceparent: 'messages.traceparent',
 }
 
@@ -121,8 +138,8 @@ export const answerBytes = `
       concat(coalesce(deliveries.body, messages.body), messages.conversation_id, messages.shared_with,
         iif(row_number() OVER (PARTITION BY messages.from_alias ORDER BY candidates.seq) = 1,
           agents.description || ${skillNamesAsJson(maxSenderSkills)}, '')) AS texts
-    FROM candidates JOIN deliveries ON deliveries.account_id = :account AND deliveries.seq = candidates.seq
-    JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+    FROM candidates JOIN deliveries ON deliveries.seq = candidates.seq AND deliveries.inbox = ${inboxOf()}
+    JOIN messages ON messages.seq = deliveries.seq
     JOIN agents ON agents.account_id = messages.account_id AND agents.id = messages.from_agent_id)`
 
 const names = Object.keys(fields) as (keyof InboxMessage)[]
@@ -132,10 +149,10 @@ const columns = names.map((name) => `${fields[name]} AS "${name}"`).join(',\n')
 export function selectInboxMessages(condition: string, extra: string[] = []): string {
   return `SELECT ${[columns, ...extra].join(', ')}
     FROM deliveries
-    JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+    JOIN messages ON messages.seq = deliveries.seq
     JOIN agents ON agents.account_id = messages.account_id AND agents.id = messages.from_agent_id
     JOIN accounts ON accounts.id = messages.account_id
-    WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND (${condition})
+    WHERE deliveries.inbox = ${inboxOf()} AND (${condition})
     ORDER BY deliveries.seq`
 }
 

@@ -4,21 +4,23 @@ import {
   type InboxMessage,
   inboxOf,
   isInTime,
+  isOfMessage,
   maxCountedUnread,
   selectInboxMessages,
 } from './inbox-message.ts'
+import { givenTo, isLeased } from './leases.ts'
 import { readTasks } from './task-changes.ts'
 import { type AccountDb, query, type Statement, statement, traffic } from '../sql.ts'
 import type { MessageType } from './new-message.ts'
 
+/** So many of the newest messages that were read are looked at for a lease that has ended. */
 const lastLeaseDepth = 1_000
 
 // The states are written out, not bound: only then may the planner use the partial indexes.
 const inInbox = `deliveries.inbox = ${inboxOf()}`
 const unreadOnes = `${inInbox} AND deliveries.state = 'unread'`
 const readOnes = `${inInbox} AND deliveries.state = 'read'`
-const joinMessages = `JOIN messages ON messages.account_id = deliveries.sender_account_id
-  AND messages.id = deliveries.message_id`
+const joinMessages = 'JOIN messages ON messages.seq = deliveries.seq'
 
 const unread = query<{ unread: number | null }>(`SELECT ${countedUnread()} AS unread`)
 const inTime = query<{ n: number }>(`
@@ -30,18 +32,21 @@ const newestUnread = query<{ seq: number | null }>(`
   SELECT max(deliveries.seq) AS seq FROM deliveries WHERE ${unreadOnes}`)
 const lastRead = query<{ seq: number | null }>(`SELECT max(deliveries.seq) AS seq FROM deliveries WHERE ${readOnes}`)
 
-const ofLease = query<InboxMessage>(
-  selectInboxMessages(`deliveries.lease_id = :lease AND deliveries.lease_id IS NOT NULL`),
-)
+const ofLease = query<InboxMessage>(selectInboxMessages(isLeased))
+// The lease has ended, so its messages are looked for among those that were read.
+const ofEndedLease = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN (
+  SELECT seq FROM (
+    SELECT deliveries.seq, deliveries.lease_id FROM deliveries WHERE ${readOnes}
+    ORDER BY deliveries.seq DESC LIMIT ${lastLeaseDepth})
+  WHERE lease_id = :lease)`))
+// What is no reply was given to the lease of the message, soon after it.
 const answerTo = query<InboxMessage>(
   `${
     selectInboxMessages(`deliveries.state = 'read' AND deliveries.seq IN (
-      SELECT seq FROM deliveries AS leased
-      WHERE leased.account_id = :account AND leased.lease_id = :message AND leased.lease_id IS NOT NULL
+      ${givenTo(':message')}
       UNION ALL
-      SELECT replied.seq FROM messages AS reply
-      JOIN deliveries AS replied ON replied.message_id = reply.id AND replied.sender_account_id = reply.account_id
-      WHERE replied.account_id = :account AND replied.agent_id = :agent AND reply.reply_to_message_id = :message)`)
+      SELECT reply.seq FROM messages AS reply JOIN deliveries AS replied ON replied.seq = reply.seq
+      WHERE replied.inbox = ${inboxOf()} AND reply.reply_to_message_id = :message)`)
   } LIMIT 1`,
 )
 
@@ -64,7 +69,7 @@ const newestPage = query<InboxMessage>(
 )
 const byMessage = query<InboxMessage>(
   `${
-    selectInboxMessages(`deliveries.message_id = :message AND (deliveries.state IN ('read', 'task')
+    selectInboxMessages(`${isOfMessage('= :message')} AND (deliveries.state IN ('read', 'task')
       OR (deliveries.state = 'unread' AND ${isInTime}))`)
   } LIMIT 1`,
 )
@@ -90,17 +95,15 @@ const lastLease = query<{ id: string | null }>(`
         ORDER BY deliveries.seq DESC LIMIT 1 OFFSET ${lastLeaseDepth - 1}), 0)
       ORDER BY deliveries.seq DESC LIMIT ${lastLeaseDepth}))`)
 
+const messageId = '(SELECT messages.id FROM messages WHERE messages.seq = deliveries.seq) AS message_id'
+const isListed = isOfMessage('IN (SELECT value FROM json_each(:messages))')
 const markRead = traffic(`
   UPDATE deliveries SET state = 'read', read_at = :at
-  WHERE account_id = :account AND agent_id = :agent AND state = 'unread'
-    AND message_id IN (SELECT value FROM json_each(:messages))
-  RETURNING message_id`)
+  WHERE ${isListed} AND deliveries.state = 'unread' RETURNING ${messageId}`)
 // What was read does not expire.
 const markUnread = statement(`
   UPDATE deliveries SET state = 'unread', read_at = NULL, expires_at = NULL
-  WHERE account_id = :account AND agent_id = :agent AND state = 'read'
-    AND message_id IN (SELECT value FROM json_each(:messages))
-  RETURNING message_id`)
+  WHERE ${isListed} AND deliveries.state = 'read' RETURNING ${messageId}`)
 
 interface ReceivedMessage {
   id: string
@@ -125,7 +128,7 @@ const received = query<ReceivedMessage>(`
     deliveries.task_id, messages.traceparent, messages.account_id <> :account AS is_external
   FROM deliveries ${joinMessages}
   JOIN agents AS sender ON sender.account_id = messages.account_id AND sender.id = messages.from_agent_id
-  WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :id`)
+  WHERE ${isOfMessage()}`)
 
 export const inbox = {
   reads: (account: AccountDb) => ({
@@ -141,6 +144,7 @@ export const inbox = {
     newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,
     lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
+    ofEndedLease: (agent: string, lease: string) => account.all(ofEndedLease, { agent, lease }),
     /** What answered a message of the agent and was read, if the agent waited for it, or the message is a reply. */
     answerTo: (agent: string, message: string) => account.one(answerTo, { agent, message }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,

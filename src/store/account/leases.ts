@@ -4,12 +4,14 @@ import { hour } from '../../lib/time.ts'
 import { type AccountDb, query, type Statement, statement, traffic, type Values } from '../sql.ts'
 import { makeInboxDue } from './deliver.ts'
 import {
+  agentOf,
   answerBytes,
   countedUnread,
   type InboxMessage,
   inboxMessageOf,
   inboxOf,
   isInTime,
+  isOfMessage,
   selectInboxMessages,
 } from './inbox-message.ts'
 import { logAgents } from './log.ts'
@@ -40,10 +42,10 @@ interface LeaseSize {
 /** Which unread messages a lease takes; without it, the oldest. */
 export type LeaseSelection = { messages: readonly string[] } | { conversation: string }
 
-/** The parts of leasing messages. `lease` and `messages` depend on the rows that `claim` has changed. */
+/** The parts of leasing messages, in this order: `claim` takes what `lease` has noted. */
 export interface LeaseParts {
-  claim: Statement
   lease: Statement
+  claim: Statement
   /** Returns the leased messages as raw rows, which `read.leases.messages` decodes. */
   messages: Statement
 }
@@ -55,99 +57,122 @@ const maxWoken = 50
 
 // The states are written out, not bound: only then may the planner use the partial indexes.
 const inInbox = `deliveries.inbox = ${inboxOf()}`
-const ofLease = `deliveries.lease_id = :lease AND deliveries.lease_id IS NOT NULL`
-const leaseExists = `EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = :lease)`
+/**
+ * A condition: the delivery to `:agent` is in the lease. `lease` is SQL of its id, and `noted` of that of a lease which has not
+ * ended and began with the message.
+ */
+export const isInLease = (lease: string, noted = lease) =>
+  `${inInbox} AND deliveries.seq IN (
+    SELECT value FROM json_each((SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = ${noted})))
+  AND deliveries.lease_id = ${lease}`
+export const isLeased = isInLease(':lease')
+/** What the lease of a message that awaited its answer was given, also after it ended: numbers, or none after 1,000 others. */
+export const givenTo = (message: string) => `
+  SELECT seq FROM (
+    SELECT deliveries.seq, deliveries.lease_id FROM deliveries
+    WHERE ${inInbox} AND deliveries.state = 'read' AND deliveries.seq > (
+      SELECT asked.seq FROM messages AS asked WHERE asked.account_id = :account AND asked.id = ${message})
+    ORDER BY deliveries.seq LIMIT 1000)
+  WHERE lease_id = ${message}`
 
-// A claim that is repeated finds its lease and takes nothing more.
-const claiming = (which: string) =>
+// A claim that took nothing makes no lease. One that is repeated finds its lease, and takes nothing more.
+const adding = (found: string) =>
   traffic(`
-    UPDATE deliveries SET state = 'read', lease_id = :lease, read_at = :at, woken_at = coalesce(woken_at, :wokenAt)
-    WHERE account_id = :account AND agent_id = :agent AND ${which} AND NOT ${leaseExists}`)
+    INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, key, seqs)
+    SELECT :account, :agent, :lease, :holder, :at, :expiresAt, :key, found.seqs FROM (${found}) AS found
+    WHERE found.seqs <> '[]'
+    ON CONFLICT DO NOTHING`)
 const oldest = (from: string, columns: string, limit: string) => `
   SELECT ${columns} FROM deliveries
   WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime} ORDER BY deliveries.seq LIMIT ${limit}`
-/** Claims the oldest of these messages that fit, and always the first. */
-const claimingMany = (from: string) =>
-  claiming(`seq IN (
+/** The oldest of these messages that fit, and always the first. */
+const addingMany = (from: string) =>
+  adding(`
       WITH candidates AS (${oldest(from, 'deliveries.seq, deliveries.chars', ':limit')})
-      SELECT seq FROM (
+      SELECT json_group_array(seq) AS seqs FROM (
         SELECT seq, row_number() OVER oldest AS n, sum(chars) OVER oldest AS chars, sum(bytes) OVER oldest AS bytes
         FROM (${answerBytes}) WINDOW oldest AS (ORDER BY seq ROWS UNBOUNDED PRECEDING))
-      WHERE n = 1 OR (chars <= :maxChars AND bytes <= :maxBytes))`)
-const claim = claimingMany(inInbox)
+      WHERE n = 1 OR (chars <= :maxChars AND bytes <= :maxBytes)`)
+const add = addingMany(inInbox)
 // The first message needs no measure.
-const claimOne = claiming(`seq = (${oldest(inInbox, 'deliveries.seq', '1')})`)
+const addOne = adding(oldest(inInbox, 'json_array(deliveries.seq) AS seqs', '1'))
 // Found by their ids: the index of unread messages has none.
-const claimMessages = claimingMany(`deliveries.account_id = :account AND deliveries.agent_id = :agent
-  AND deliveries.message_id IN (SELECT value FROM json_each(:messages))`)
-const claimConversation = claimingMany(`${inInbox} AND EXISTS (
-  SELECT 1 FROM messages WHERE messages.account_id = deliveries.sender_account_id
-    AND messages.id = deliveries.message_id AND messages.conversation_id = :conversationId)`)
-// A claim that took nothing makes no lease.
-const add = traffic(`
-  INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, key)
-  SELECT :account, :agent, :lease, :holder, :at, :expiresAt, :key
-  WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})
-  ON CONFLICT DO NOTHING`)
+const addMessages = addingMany(isOfMessage('IN (SELECT value FROM json_each(:messages))'))
+const addConversation = addingMany(`${inInbox} AND EXISTS (
+  SELECT 1 FROM messages WHERE messages.seq = deliveries.seq AND messages.conversation_id = :conversationId)`)
+const claim = traffic(`
+  UPDATE deliveries SET state = 'read', lease_id = :lease, read_at = :at, woken_at = coalesce(woken_at, :wokenAt)
+  WHERE ${inInbox} AND state = 'unread' AND seq IN (
+    SELECT value FROM json_each((SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = :lease)))`)
 const leased = statement(
-  `${selectInboxMessages(ofLease, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
+  `${selectInboxMessages(isLeased, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
 )
 
 /** Whether a row of `agents` waits for the answer to a message that it has sent. */
 export const isWaitingForAnswer = `EXISTS (SELECT 1 FROM leases
     WHERE leases.account_id = agents.account_id AND leases.agent_id = agents.id AND leases.awaits_answer = 1)`
 
-// The answer to a message goes to the lease of the same id: `takeAnswer` gives it.
+// The answer to a message goes to the lease of the same id: `takeAnswer` gives it. Nobody waits again for one that it had.
 const awaitAnswer = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, awaits_answer)
   SELECT account_id, from_agent_id, id, :holder, :at, 1 FROM messages
-  WHERE account_id = :account AND id = :message AND from_agent_id = :agent
-    AND NOT EXISTS (SELECT 1 FROM deliveries
-      WHERE deliveries.account_id = :account AND deliveries.lease_id = :message AND deliveries.lease_id IS NOT NULL)
+  WHERE account_id = :account AND id = :message AND from_agent_id = :agent AND NOT EXISTS (${givenTo(':message')})
   ON CONFLICT DO NOTHING`)
-const takeUnread = traffic(`
-  UPDATE deliveries SET state = 'read', read_at = :at, lease_id = :message
-  WHERE account_id = :account AND agent_id = :agent AND seq = (
-    SELECT seq FROM awaited_answers
+const noteUnread = traffic(`
+  UPDATE leases SET seqs = (SELECT json_array(seq) FROM awaited_answers
     WHERE account_id = :account AND agent_id = :agent AND lease_id = :message AND state = 'unread'
-    ORDER BY is_reply DESC, seq LIMIT 1)`)
+    ORDER BY is_reply DESC, seq LIMIT 1)
+  WHERE account_id = :account AND id = :message AND awaits_answer = 1 AND seqs IS NULL`)
+const takeNoted = traffic(`
+  UPDATE deliveries SET state = 'read', read_at = :at, lease_id = :message
+  WHERE ${inInbox} AND state = 'unread' AND seq IN (SELECT value FROM json_each((
+    SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = :message)))`)
 // It goes to the oldest wait that it answers.
-const takeAnswer = (which: string) =>
+const numberOfMessage = 'SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id = :id'
+const noteAnswer = (which: string) =>
   traffic(`
-    UPDATE deliveries SET state = 'read', read_at = :at, lease_id = awaited.lease_id
+    UPDATE leases SET seqs = json_array(awaited.seq)
     FROM (SELECT seq, lease_id FROM awaited_answers
-      WHERE account_id = :toAccount AND sender_account_id = :account AND message_id = :id AND state = 'unread' AND ${which}
+      WHERE account_id = :toAccount AND seq = (${numberOfMessage}) AND state = 'unread' AND ${which}
       ORDER BY is_reply DESC, lease_id LIMIT 1) AS awaited
-    WHERE deliveries.account_id = :toAccount AND deliveries.seq = awaited.seq`)
-const takeDirect = takeAnswer('agent_id = :to')
-const takePost = takeAnswer('lease_id = :replyToMessageId')
-const isUnanswered = `NOT EXISTS (SELECT 1 FROM deliveries AS taken WHERE taken.account_id = leases.account_id
-  AND taken.lease_id = leases.id AND taken.lease_id IS NOT NULL)`
+    WHERE leases.account_id = :toAccount AND leases.id = awaited.lease_id`)
+const noteDirect = noteAnswer('agent_id = :to')
+const notePost = noteAnswer('lease_id = :replyToMessageId')
+/** Gives leases the answers that they have noted. `which` is a condition on `answer`, messages of the account. */
+export const takeNotedAnswers = (which: string) => `
+  UPDATE deliveries SET state = 'read', read_at = :at, lease_id = noted.id
+  FROM (SELECT leases.id, delivered.seq, delivered.inbox
+    FROM messages AS answer CROSS JOIN deliveries AS delivered CROSS JOIN leases
+    WHERE answer.account_id = :account AND ${which} AND delivered.seq = answer.seq
+      AND leases.account_id = delivered.account_id AND leases.agent_id = ${agentOf('delivered')}
+      AND leases.awaits_answer = 1 AND leases.seqs = json_array(delivered.seq)) AS noted
+  WHERE deliveries.seq = noted.seq AND deliveries.inbox = noted.inbox AND deliveries.state = 'unread'`
+const takeAnswer = traffic(takeNotedAnswers('answer.id = :id'))
 /** Whether the recipient of a message waits for an answer of its sender. */
 const waitsFor = query<{ one: number }>(`
   SELECT 1 AS one FROM leases
-  JOIN deliveries ON deliveries.message_id = leases.id AND deliveries.sender_account_id = leases.account_id
-    AND deliveries.account_id = :account AND deliveries.agent_id = :from
+  JOIN messages ON messages.account_id = :account AND messages.id = leases.id
+  JOIN deliveries ON deliveries.seq = messages.seq AND deliveries.inbox = ${inboxOf(':from')}
   WHERE leases.account_id = :account AND leases.agent_id = :agent AND leases.awaits_answer = 1
-    AND ${isUnanswered} LIMIT 1`)
+    AND leases.seqs IS NULL LIMIT 1`)
 
 const logRelease = traffic(`
-  INSERT INTO lease_releases (account_id, agent_id, sender_account_id, message_id, n, leased_at, released_at)
-  SELECT account_id, agent_id, sender_account_id, message_id, release_count + 1, read_at, :at FROM deliveries
-  WHERE account_id = :account AND agent_id = :agent AND ${ofLease}
-    AND release_count < ${maxReleases} AND ${leaseExists}
+  INSERT INTO lease_releases (account_id, seq, inbox, n, leased_at, released_at)
+  SELECT deliveries.account_id, deliveries.seq, deliveries.inbox, deliveries.release_count + 1, deliveries.read_at, :at
+  FROM deliveries
+  WHERE ${isLeased} AND deliveries.release_count < ${maxReleases}
   ON CONFLICT DO NOTHING`)
 const parkReturned = statement(`
   UPDATE deliveries SET state = 'parked', lease_id = NULL, read_at = :at, release_count = release_count + 1
-  WHERE account_id = :account AND agent_id = :agent AND ${ofLease}
+  WHERE ${isLeased}
     AND EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = :lease
       AND leases.expires_at IS NOT NULL)
     AND (release_count + 1) % ${parkedAtReturns} = 0 AND ${isInTime}`)
 const release = traffic(`
   UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
-  WHERE account_id = :account AND agent_id = :agent AND ${ofLease} AND ${leaseExists}`)
-const logReleased = traffic(logAgents(`agents.account_id = :account AND agents.id = :agent AND ${leaseExists}
-  AND EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})`))
+  WHERE ${isLeased}`)
+const logReleased = traffic(logAgents(`agents.account_id = :account AND agents.id = :agent
+  AND EXISTS (SELECT 1 FROM deliveries WHERE ${isLeased})`))
 const makeDue = traffic(makeInboxDue('remote.account_id = :account AND remote.agent_id = :agent'))
 // Only if the agent is still here, because it may have moved to another account.
 const giveUp = statement(`
@@ -158,7 +183,7 @@ const remove = traffic(`DELETE FROM leases WHERE account_id = :account AND id = 
 
 const parkLeased = statement(`
   UPDATE deliveries SET state = 'parked', lease_id = NULL, read_at = :at
-  WHERE account_id = :account AND agent_id = :agent AND ${ofLease} AND seq IN (SELECT value FROM json_each(:seqs))`)
+  WHERE ${isLeased} AND deliveries.seq IN (SELECT value FROM json_each(:seqs))`)
 const parkUnread = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at WHERE ${inInbox} AND deliveries.state = 'unread'`)
 const parkOfDeletedAgent = statement(`
@@ -168,7 +193,7 @@ const parkOfDeletedAgent = statement(`
       AND agents.deleted_at IS NOT NULL)`)
 const woken = traffic(`
   UPDATE deliveries SET woken_at = :at
-  WHERE account_id = :account AND woken_at IS NULL AND seq IN (
+  WHERE ${inInbox} AND woken_at IS NULL AND seq IN (
     SELECT deliveries.seq FROM deliveries
     WHERE ${inInbox} AND deliveries.state = 'unread' AND deliveries.seq > :after AND deliveries.seq <= :upTo
     ORDER BY deliveries.seq DESC LIMIT ${maxWoken})`)
@@ -189,11 +214,11 @@ export const leases = {
     }),
   }),
   changes: (account: AccountDb) => {
-    const claimOf = (selection: LeaseSelection | undefined, most: number, values: Values) => {
-      if (!selection) return account.bind(most === 1 ? claimOne : claim, values)
+    const addOf = (selection: LeaseSelection | undefined, most: number, values: Values) => {
+      if (!selection) return account.bind(most === 1 ? addOne : add, values)
       return 'messages' in selection
-        ? account.bind(claimMessages, { ...values, messages: JSON.stringify(selection.messages) })
-        : account.bind(claimConversation, { ...values, conversationId: selection.conversation })
+        ? account.bind(addMessages, { ...values, messages: JSON.stringify(selection.messages) })
+        : account.bind(addConversation, { ...values, conversationId: selection.conversation })
     }
     const messagesOf = (agent: string, lease: string, limit: number, at: number): Statement => ({
       ...account.bind(leased, { agent, lease, limit, since: at - hour }),
@@ -221,11 +246,11 @@ export const leases = {
         selection?: LeaseSelection,
       ): LeaseParts => {
         const { id, agent, holder, at, expiresAt, key = null } = lease
-        const values = { agent, lease: id, limit, maxChars, maxBytes, at, wokenAt }
+        const values = { agent, lease: id, limit, maxChars, maxBytes, at, holder, expiresAt, key }
         const most = Math.min(limit, expected)
         return {
-          claim: { ...claimOf(selection, most, values), rows: most },
-          lease: account.bind(add, { agent, lease: id, holder, at, expiresAt, key }),
+          lease: addOf(selection, most, values),
+          claim: { ...account.bind(claim, { agent, lease: id, at, wokenAt }), rows: most },
           messages: messagesOf(agent, id, limit, at),
         }
       },
@@ -238,7 +263,8 @@ export const leases = {
       /** It waits again for the answer, which may be unread by now. */
       awaitAgain: (agent: string, message: string, holder: string, at: number): Statement[] => [
         account.bind(awaitAnswer, { agent, message, holder, at }),
-        account.bind(takeUnread, { agent, message, at }),
+        account.bind(noteUnread, { agent, message }),
+        account.bind(takeNoted, { agent, message, at }),
       ],
       /**
        * Give a message that was just delivered to `to`, or to a channel, to the oldest wait that it answers, instead of
@@ -248,9 +274,10 @@ export const leases = {
         { id, at, replyToMessageId }: Pick<NewMessage, 'id' | 'at' | 'replyToMessageId'>,
         to?: InboxAddress,
       ): Statement[] => {
-        const values = { id, at, toAccount: to?.home ?? account.accountId }
-        if (to) return [account.bind(takeDirect, { ...values, to: to.agentId })]
-        return replyToMessageId === null ? [] : [account.bind(takePost, { ...values, replyToMessageId })]
+        const values = { id, toAccount: to?.home ?? account.accountId }
+        const take = account.bind(takeAnswer, { id, at })
+        if (to) return [account.bind(noteDirect, { ...values, to: to.agentId }), take]
+        return replyToMessageId === null ? [] : [account.bind(notePost, { ...values, replyToMessageId }), take]
       },
       /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
       release: released,
@@ -273,7 +300,7 @@ const maxRequeued = 500
 
 // The state is written out, not bound: only then may the planner use the partial index.
 const isParked = `deliveries.account_id = :account AND deliveries.state = 'parked'`
-const isOne = `deliveries.agent_id = :agent AND (:message IS NULL OR deliveries.message_id = :message)`
+const isOne = `deliveries.inbox = ${inboxOf()} AND (:message IS NULL OR (${isOfMessage('= :message')}))`
 
 interface ParkedMessage {
   id: string
@@ -286,21 +313,19 @@ interface ParkedMessage {
 
 // Who wrote from another account is told to its recipient alone.
 const list = query<ParkedMessage>(`
-  SELECT deliveries.message_id AS id, agents.alias, messages.from_alias, deliveries.created_at AS stored_at,
-    deliveries.read_at AS parked_at, deliveries.release_count AS returns
+  SELECT messages.id, agents.alias, iif(messages.account_id = :account, messages.from_alias, NULL) AS from_alias,
+    deliveries.created_at AS stored_at, deliveries.read_at AS parked_at, deliveries.release_count AS returns
   FROM deliveries
-  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id
-    AND agents.deleted_at IS NULL
-  LEFT JOIN messages ON messages.account_id = :account AND messages.id = deliveries.message_id
-    AND messages.account_id = deliveries.sender_account_id
+  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = ${agentOf()} AND agents.deleted_at IS NULL
+  JOIN messages ON messages.seq = deliveries.seq
   WHERE ${isParked}
   ORDER BY deliveries.read_at DESC LIMIT :limit`)
 const ofAgent = query<{ n: number }>(`SELECT count(*) AS n FROM deliveries WHERE ${isParked} AND ${isOne}`)
 const requeue = statement(`
   UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL
-  WHERE account_id = :account AND seq IN (
-    SELECT seq FROM deliveries WHERE ${isParked} AND ${isOne} ORDER BY seq LIMIT ${maxRequeued})
-  RETURNING message_id`)
+  WHERE deliveries.inbox = ${inboxOf()} AND deliveries.seq IN (
+    SELECT deliveries.seq FROM deliveries WHERE ${isParked} AND ${isOne} ORDER BY deliveries.seq LIMIT ${maxRequeued})
+  RETURNING seq`)
 
 const logRequeued = statement(logAgents('agents.account_id = :account AND agents.id = :agent'))
 
@@ -312,7 +337,7 @@ export const parked = {
     count: async (agent: string, message: string | null = null) => (await account.one(ofAgent, { agent, message }))!.n,
   }),
   changes: (account: AccountDb) => ({
-    /** Make parked messages of an agent unread, or the one of this id; at most 500. Returns the column `message_id`. */
+    /** Make parked messages of an agent unread, or the one of this id; at most 500. The first returns a row for each. */
     requeue: (agent: string, message: string | null): Statement[] => [
       { ...account.bind(requeue, { agent, message }), rows: maxRequeued },
       account.bind(logRequeued, { agent }),

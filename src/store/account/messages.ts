@@ -13,7 +13,7 @@ import {
 import { remoteAsJson } from './agent-columns.ts'
 import { acceptsMessagesOf } from './directory.ts'
 import { deliver, makeMessageDue } from './deliver.ts'
-import { countedUnread, type InboxMessage } from './inbox-message.ts'
+import { agentOf, countedUnread, type InboxMessage } from './inbox-message.ts'
 import {
   addingKey,
   type GuardedReceipt,
@@ -75,7 +75,7 @@ const countTrial = statement(`
 const deliverDirect = traffic(deliver({ account: ':toAccount', agent: ':to' }, `messages WHERE ${isStored}`, {
   state: `iif(:isInTaskAlone, 'task', 'unread')`,
   read_at: 'iif(:isInTaskAlone, :at, NULL)',
-  stranger_id: ':external',
+  external_id: ':external',
   task_id: ':task',
   expires_at: ':expiresAt',
 }))
@@ -119,8 +119,7 @@ const byKey = query<
 )
 
 const states = query<Pick<InboxMessage, 'state'>>(`
-  SELECT DISTINCT deliveries.state FROM deliveries
-  WHERE deliveries.message_id = :id AND deliveries.sender_account_id = :account`)
+  SELECT DISTINCT deliveries.state FROM deliveries JOIN messages ON messages.seq = deliveries.seq WHERE ${isStored}`)
 
 export const messages = {
   reads: (account: AccountDb) => ({
@@ -175,16 +174,15 @@ export const messages = {
 const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_id
   AND agents.id = channel_members.agent_id`
 const isRecipient = `channel_members.account_id = :account AND channel_members.channel_id = :channel
-  AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL
-  AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)`
+  AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL AND ${isStored}`
 const toMembers = (condition = '') =>
   traffic(`${
     deliver(
       { account: 'channel_members.account_id', agent: 'channel_members.agent_id' },
-      `channel_members ${joinAgents} WHERE ${isRecipient} ${condition}`,
+      `messages CROSS JOIN channel_members ${joinAgents} WHERE ${isRecipient} ${condition}`,
       { body: ':body', a2a: ':a2a', flagged: ':flagged', expires_at: ':expiresAt' },
     )
-  } RETURNING agent_id`)
+  } RETURNING ${agentOf()} AS agent_id`)
 const toAll = toMembers()
 const toOthers = toMembers('AND channel_members.agent_id NOT IN (SELECT value FROM json_each(:agents))')
 const toThese = toMembers('AND channel_members.agent_id IN (SELECT value FROM json_each(:agents))')
@@ -243,9 +241,10 @@ export interface SendReceipt extends GuardedReceipt {
 const unread = countedUnread(':from')
 const recipients = (condition = '') =>
   `(
-  SELECT count(*) FROM deliveries
-  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id ${condition}
-  WHERE deliveries.account_id = :account AND deliveries.message_id = :id AND deliveries.sender_account_id = :account)`
+  SELECT count(*) FROM messages
+  JOIN deliveries ON deliveries.seq = messages.seq
+  JOIN agents ON agents.account_id = :account AND agents.id = ${agentOf()} ${condition}
+  WHERE ${isStored})`
 const seenAt = '(SELECT agents.last_seen_at FROM agents WHERE agents.account_id = :account AND agents.id = :to)'
 
 const openTask = `(SELECT tasks.id FROM tasks

@@ -2,7 +2,7 @@
 import type { messages } from '../../../db/schema.ts'
 import type { HeldFinding, NewHeld } from './new-held.ts'
 import { type AccountDb, query, type Statement, traffic } from '../sql.ts'
-import { givenDetails } from './inbox-message.ts'
+import { givenDetails, isOfMessage } from './inbox-message.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
@@ -141,9 +141,9 @@ const joinPart = `LEFT JOIN parts ON parts.account_id = messages.account_id AND 
 // A redacted delivery has its own details as a whole, or none. The parts of the message hold what was redacted.
 const received = query<PartRow>(`
   SELECT ${givenDetails()} AS a2a, ${partColumns} FROM deliveries
-  JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+  JOIN messages ON messages.seq = deliveries.seq
   ${joinPart} AND deliveries.body IS NULL
-  WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :message
+  WHERE ${isOfMessage('= :message')}
     AND deliveries.state NOT IN ('parked', 'expired')
   LIMIT 1`)
 const sent = query<PartRow>(`

@@ -1,5 +1,5 @@
 /** How the people of an account are notified of messages to their aliases. See docs/delivery.md, "Notifications". */
-import { inboxOf } from './inbox-message.ts'
+import { agentOf, inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { stillWaits } from './questions.ts'
 
@@ -30,8 +30,8 @@ const maxUnread = 1_000
 interface Digest {
   period: DigestPeriod
   nextAt: number
-  toldSeq: number
-  toldNewsSeq: number
+  notifiedSeq: number
+  notifiedNewsSeq: number
   token: string
   email: string
   emailVerifiedAt: number | null
@@ -52,7 +52,7 @@ const add = statement(`
   INSERT INTO push_subscriptions
     (account_id, id, user_id, session_id, endpoint, p256dh, auth, user_agent, created_at)
   SELECT account_id, :subscription, user_id, :session, :endpoint, :p256dh, :auth, :userAgent, :at
-  FROM seats WHERE account_id = :account AND user_id = :user
+  FROM person_aliases WHERE account_id = :account AND user_id = :user
   ON CONFLICT (endpoint, account_id) DO UPDATE SET session_id = excluded.session_id, p256dh = excluded.p256dh,
     auth = excluded.auth, user_agent = excluded.user_agent, failures = 0
   WHERE push_subscriptions.user_id = excluded.user_id`)
@@ -70,13 +70,14 @@ const claim = statement(`
 const postpone = statement(`UPDATE push_notices SET due_at = :until WHERE ${isNotice} AND due_at = :dueAt`)
 // What has come since is told later.
 const settle = statement(`
-  UPDATE push_notices SET first_seq = iif(last_seq > :toldSeq, :toldSeq + 1, first_seq),
-    due_at = iif(last_seq > :toldSeq, :until, NULL), tries = 0, pushed_at = coalesce(:pushedAt, pushed_at)
+  UPDATE push_notices SET first_seq = iif(last_seq > :notifiedSeq, :notifiedSeq + 1, first_seq),
+    due_at = iif(last_seq > :notifiedSeq, :until, NULL), tries = 0, pushed_at = coalesce(:pushedAt, pushed_at)
   WHERE ${isNotice} AND due_at = :dueAt`)
 
-const ownAgent = `(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)`
+const ownAgent =
+  `(SELECT person_aliases.agent_id FROM person_aliases WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user)`
 const joinMessage = `JOIN messages
-    ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id`
+    ON messages.seq = deliveries.seq`
 const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
 // Of both halves of the inbox: what an agent wrote waits until it is answered, also after it was read; a choice until one is taken.
 const inThread = query<{ alias: string; seq: number }>(
@@ -113,20 +114,19 @@ const news = query<News>(`
     channels.name AS channel, messages.channel_id, (
       SELECT json_group_array(one.agent_id) FROM (
         SELECT messages.from_agent_id AS agent_id
-        UNION SELECT to_agents.agent_id FROM deliveries AS to_agents
-        WHERE messages.channel_id IS NULL AND to_agents.message_id = messages.id
-          AND to_agents.sender_account_id = messages.account_id) AS one) AS agents
+        UNION SELECT ${agentOf('to_agents')} FROM deliveries AS to_agents
+        WHERE messages.channel_id IS NULL AND to_agents.seq = messages.seq) AS one) AS agents
   FROM thread_seen AS seen
   CROSS JOIN messages ON messages.seq = seen.news_seq AND messages.account_id = :account
   LEFT JOIN channels ON channels.account_id = :account AND channels.id = messages.channel_id
   WHERE seen.account_id = :account AND seen.user_id = :user AND seen.news_seq > max(seen.seq, :after)
     AND (:thread = 0 OR seen.thread_id = :thread)
-    AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.message_id = messages.id
-      AND deliveries.sender_account_id = :account AND deliveries.state = 'retracted')
+    AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.seq = messages.seq
+      AND deliveries.state = 'retracted')
   ORDER BY messages.seq DESC LIMIT ${maxUnread}`)
 
 const digest = query<Digest>(`
-  SELECT mail_digests.period, mail_digests.next_at, mail_digests.told_seq, mail_digests.told_news_seq,
+  SELECT mail_digests.period, mail_digests.next_at, mail_digests.notified_seq, mail_digests.notified_news_seq,
     mail_digests.token, users.email,
     users.email_verified_at, accounts.name AS account_name
   FROM mail_digests
@@ -135,14 +135,14 @@ const digest = query<Digest>(`
   WHERE mail_digests.account_id = :account AND mail_digests.user_id = :user`)
 const setDigest = statement(`
   INSERT INTO mail_digests (account_id, user_id, period, next_at, token)
-  SELECT account_id, user_id, :period, :nextAt, :token FROM seats WHERE account_id = :account AND user_id = :user
+  SELECT account_id, user_id, :period, :nextAt, :token FROM person_aliases WHERE account_id = :account AND user_id = :user
   ON CONFLICT (account_id, user_id) DO UPDATE SET period = excluded.period, next_at = excluded.next_at`)
 const endDigest = statement(`DELETE FROM mail_digests WHERE account_id = :account AND user_id = :user`)
 const claimDigest = statement(`
   UPDATE mail_digests SET next_at = :until WHERE account_id = :account AND user_id = :user AND next_at = :dueAt
   RETURNING period`)
 const notifyByDigest = statement(`
-  UPDATE mail_digests SET told_seq = max(told_seq, :toldSeq), told_news_seq = max(told_news_seq, :toldNewsSeq)
+  UPDATE mail_digests SET notified_seq = max(notified_seq, :notifiedSeq), notified_news_seq = max(notified_news_seq, :notifiedNewsSeq)
   WHERE account_id = :account AND user_id = :user`)
 const endSubscriptions = statement(`DELETE FROM push_subscriptions WHERE account_id = :account AND user_id = :user`)
 
@@ -190,10 +190,10 @@ export const notifications = {
       account.bind(claim, { ...keyOf(notice), dueAt, until }),
     postpone: (notice: Notice, dueAt: number, until: number): Statement =>
       account.bind(postpone, { ...keyOf(notice), dueAt, until }),
-    /** A notification is done, up to the number `toldSeq` of its kind. `pushedAt` is null if the browser was told nothing. */
+    /** A notification is done, up to the number `notifiedSeq` of its kind. `pushedAt` is null if the browser was told nothing. */
     settle: (
       notice: Notice,
-      done: { dueAt: number; toldSeq: number; until: number; pushedAt: number | null },
+      done: { dueAt: number; notifiedSeq: number; until: number; pushedAt: number | null },
     ): Statement => account.bind(settle, { ...keyOf(notice), ...done }),
 
     /** Send a mail digest from now on, or at other times. Does nothing for a user without an alias. */
@@ -203,8 +203,8 @@ export const notifications = {
     /** Move a digest that is due at `dueAt` on. No row if another process has. */
     claimDigest: (user: string, dueAt: number, until: number): Statement =>
       account.bind(claimDigest, { user, dueAt, until }),
-    notifyByDigest: (user: string, toldSeq: number, toldNewsSeq: number): Statement =>
-      account.bind(notifyByDigest, { user, toldSeq, toldNewsSeq }),
+    notifyByDigest: (user: string, notifiedSeq: number, notifiedNewsSeq: number): Statement =>
+      account.bind(notifyByDigest, { user, notifiedSeq, notifiedNewsSeq }),
 
     endAll: (user: string): Statement[] => [endSubscriptions, endDigest].map((query) => account.bind(query, { user })),
   }),

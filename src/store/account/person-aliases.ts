@@ -1,4 +1,5 @@
 /** The aliases of people: each is an agent of type `human`. */
+import { agentOf, isOfMessage } from './inbox-message.ts'
 import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import { addAgent } from './agent-rows.ts'
@@ -33,28 +34,29 @@ interface OtherEnd {
   isElsewhere: number
 }
 
-const joinLiveAgent = `JOIN agents ON agents.account_id = seats.account_id AND agents.id = seats.agent_id
+const joinLiveAgent =
+  `JOIN agents ON agents.account_id = person_aliases.account_id AND agents.id = person_aliases.agent_id
     AND agents.deleted_at IS NULL`
 const ofMember = query<PersonAlias>(`
   SELECT agents.id AS agent_id, agents.alias, agents.description, agents.created_at, agents.last_seen_at
-  FROM seats ${joinLiveAgent}
-  WHERE seats.account_id = :account AND seats.user_id = :user`)
+  FROM person_aliases ${joinLiveAgent}
+  WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user`)
 const given = query<{ n: number }>(`
   SELECT count(*) AS n FROM agents WHERE account_id = :account AND type = 'human' AND deleted_at > :since`)
 const holder = query<{ userId: string; name: string; email: string }>(`
-  SELECT users.id AS user_id, users.name, users.email FROM seats JOIN users ON users.id = seats.user_id
-  WHERE seats.account_id = :account AND seats.agent_id = :agent`)
+  SELECT users.id AS user_id, users.name, users.email FROM person_aliases JOIN users ON users.id = person_aliases.user_id
+  WHERE person_aliases.account_id = :account AND person_aliases.agent_id = :agent`)
 const reader = query<ReaderRow>(`
   SELECT memberships.role, accounts.people_read_since, agents.id AS agent_id, agents.alias, (
     SELECT json_group_array(json_array(channel_members.channel_id, channel_members.joined_at)) FROM channel_members
-    WHERE channel_members.account_id = seats.account_id AND channel_members.agent_id = seats.agent_id) AS channels
+    WHERE channel_members.account_id = person_aliases.account_id AND channel_members.agent_id = person_aliases.agent_id) AS channels
   FROM memberships
   JOIN accounts ON accounts.id = memberships.account_id
-  LEFT JOIN seats ON seats.account_id = memberships.account_id AND seats.user_id = memberships.user_id
+  LEFT JOIN person_aliases ON person_aliases.account_id = memberships.account_id AND person_aliases.user_id = memberships.user_id
   LEFT ${joinLiveAgent}
   WHERE memberships.account_id = :account AND memberships.user_id = :user`)
 
-const isDelivery = `messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id`
+const isDelivery = `messages.seq = deliveries.seq`
 const joinOwnLiveAgent = (id: string) =>
   `LEFT JOIN agents ON agents.account_id = :account AND agents.id = ${id} AND agents.deleted_at IS NULL`
 const writer = query<OtherEnd>(`
@@ -64,21 +66,21 @@ const writer = query<OtherEnd>(`
   FROM deliveries
   JOIN messages ON ${isDelivery}
   ${joinOwnLiveAgent('messages.from_agent_id')}
-  WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :message`)
+  WHERE ${isOfMessage('= :message')}`)
 const recipient = query<OtherEnd>(`
   SELECT messages.recipient AS name, agents.alias AS alias_now,
     messages.channel_id IS NOT NULL OR deliveries.account_id <> messages.account_id AS is_elsewhere
   FROM messages
   LEFT JOIN deliveries ON ${isDelivery} AND messages.channel_id IS NULL
-  ${joinOwnLiveAgent('deliveries.agent_id')}
+  ${joinOwnLiveAgent(agentOf())}
   WHERE messages.account_id = :account AND messages.from_agent_id = :agent AND messages.id = :message`)
 
 const ofUser = `account_id = :account AND user_id = :user`
-const requirePersonAlias = precondition(`EXISTS (SELECT 1 FROM seats WHERE ${ofUser} AND agent_id = :agent)`)
-const requireNoOther = precondition(`NOT EXISTS (SELECT 1 FROM seats WHERE ${ofUser} AND agent_id <> :agent)`)
+const requirePersonAlias = precondition(`EXISTS (SELECT 1 FROM person_aliases WHERE ${ofUser} AND agent_id = :agent)`)
+const requireNoOther = precondition(`NOT EXISTS (SELECT 1 FROM person_aliases WHERE ${ofUser} AND agent_id <> :agent)`)
 const add = statement(`
-  INSERT INTO seats (account_id, user_id, agent_id) VALUES (:account, :user, :agent) ON CONFLICT DO NOTHING`)
-const remove = statement(`DELETE FROM seats WHERE ${ofUser}`)
+  INSERT INTO person_aliases (account_id, user_id, agent_id) VALUES (:account, :user, :agent) ON CONFLICT DO NOTHING`)
+const remove = statement(`DELETE FROM person_aliases WHERE ${ofUser}`)
 
 const isLiveAgent = `account_id = :account AND id = :agent AND deleted_at IS NULL`
 // A deleted agent, which keeps the alias from everybody else, as that of every deleted agent is kept.

@@ -17,7 +17,7 @@ import { taskEnds } from './task-ends.ts'
 export type PushConfig = Omit<typeof taskPushConfigs.$inferSelect, 'accountId' | 'agentId' | keyof OutboxColumns>
 type OutboxColumns = Pick<
   typeof taskPushConfigs.$inferSelect,
-  'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'heldBy'
+  'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'claimedBy'
 >
 
 export interface NewPushConfig extends Pick<PushConfig, 'id' | 'configId' | 'url' | 'scheme' | 'version'> {
@@ -47,20 +47,20 @@ const put = statement(`
   ON CONFLICT (account_id, task_id, config_id) DO UPDATE SET id = excluded.id, url = excluded.url,
     scheme = excluded.scheme, ${excludedToken}, version = excluded.version, sent_n = excluded.sent_n,
     created_at = excluded.created_at, ended_at = NULL, due_at = NULL, attempts = 0, failing_since = NULL, error = NULL,
-    held_by = NULL`)
+    claimed_by = NULL`)
 const remove = statement(`DELETE FROM task_push_configs WHERE ${isOfTask} AND config_id = :config`)
-const isClaimed = `${isConfig} AND held_by = :claim`
+const isClaimed = `${isConfig} AND claimed_by = :claim`
 const hasMore = (n: string) =>
   `EXISTS (SELECT 1 FROM tasks
     WHERE tasks.account_id = :account AND tasks.id = task_push_configs.task_id AND tasks.generation > ${n})`
 const sent = statement(`
   UPDATE task_push_configs SET sent_n = :n, attempts = 0, failing_since = NULL, error = NULL,
-    held_by = iif(${hasMore(':n')}, held_by, NULL), due_at = iif(${hasMore(':n')}, due_at, NULL)
-  WHERE ${isClaimed} RETURNING held_by`)
+    claimed_by = iif(${hasMore(':n')}, claimed_by, NULL), due_at = iif(${hasMore(':n')}, due_at, NULL)
+  WHERE ${isClaimed} RETURNING claimed_by`)
 const release = statement(`
-  UPDATE task_push_configs SET held_by = NULL, due_at = iif(${hasMore('sent_n')}, :dueAt, NULL) WHERE ${isClaimed}`)
+  UPDATE task_push_configs SET claimed_by = NULL, due_at = iif(${hasMore('sent_n')}, :dueAt, NULL) WHERE ${isClaimed}`)
 const end = statement(`
-  UPDATE task_push_configs SET held_by = NULL, due_at = NULL, error = :error, ended_at = :at WHERE ${isClaimed}`)
+  UPDATE task_push_configs SET claimed_by = NULL, due_at = NULL, error = :error, ended_at = :at WHERE ${isClaimed}`)
 
 export const pushConfigs = {
   reads: (account: AccountDb) => ({
@@ -75,7 +75,7 @@ export const pushConfigs = {
     remove: (agent: string, task: string, configId: string): Statement =>
       account.bind(remove, { agent, task, config: configId }),
     /**
-     * The receiver has event `n`. Returns `held_by`: null if there is no other event, which ends the attempt. No row if the
+     * The receiver has event `n`. Returns `claimed_by`: null if there is no other event, which ends the attempt. No row if the
      * registration is gone.
      */
     sent: ({ agent, id, claim }: ClaimedOutbox, n: number): Statement => account.bind(sent, { agent, id, claim, n }),

@@ -1,7 +1,7 @@
 /** Messages of agents to people that wait for an answer. See docs/operating.md, "Attention". */
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 import { maxOfKind } from './attention.ts'
-import { isInTime } from './inbox-message.ts'
+import { agentOf, inboxOf, isInTime } from './inbox-message.ts'
 
 /** The messages of a conversation are counted up to here. */
 export const maxWaiting = 100
@@ -40,7 +40,7 @@ const hasChoices = `substr(messages.a2a, 1, 12) = '{"choices":['`
 const firstAnswer = (what: string) => `
   (SELECT ${what} FROM messages AS answer
     WHERE answer.reply_to_message_id = messages.id AND +answer.account_id = :account
-      AND answer.from_agent_id = deliveries.agent_id
+      AND answer.from_agent_id = ${agentOf()}
     ORDER BY answer.seq LIMIT 1)`
 
 /** A message that an agent of a person got waits: they wrote nothing in its thread since, or it has choices and no answer. */
@@ -52,24 +52,23 @@ export const stillWaits = (agent: string, user: string, thread: string) =>
 // The open choices of people.
 const asked = (whose: string) => `
   asked AS MATERIALIZED (
-    SELECT seats.agent_id, place.thread_id, messages.seq, messages.created_at
+    SELECT person_aliases.agent_id, place.thread_id, messages.seq, messages.created_at
     FROM (SELECT messages.* FROM messages WHERE messages.account_id = :account AND ${hasChoices}
       ORDER BY messages.seq DESC LIMIT ${maxAsked}) AS messages
-    CROSS JOIN deliveries CROSS JOIN seats CROSS JOIN thread_messages AS place
-    WHERE deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+    CROSS JOIN deliveries CROSS JOIN person_aliases CROSS JOIN thread_messages AS place
+    WHERE deliveries.seq = messages.seq
       AND deliveries.account_id = :account AND ${isAsked}
-      AND seats.account_id = :account AND seats.agent_id = deliveries.agent_id AND ${whose}
+      AND person_aliases.account_id = :account AND person_aliases.agent_id = ${agentOf()} AND ${whose}
       AND place.account_id = :account AND place.seq = messages.seq
-      AND messages.seq > ${dismissedIn('seats.user_id', 'place.thread_id')} AND ${firstAnswer('1')} IS NULL)`
+      AND messages.seq > ${dismissedIn('person_aliases.user_id', 'place.thread_id')} AND ${firstAnswer('1')} IS NULL)`
 const askedIn = `FROM asked WHERE asked.agent_id = part.agent_id AND asked.thread_id = part.thread_id`
 
 // The messages that wait in a conversation of `part`.
 const waits = `
   FROM thread_messages AS place CROSS JOIN messages CROSS JOIN deliveries
   WHERE place.account_id = :account AND place.thread_id = part.thread_id AND place.seq > part.done
-    AND messages.seq = place.seq AND deliveries.message_id = messages.id
-    AND deliveries.sender_account_id = messages.account_id AND deliveries.account_id = :account
-    AND deliveries.agent_id = part.agent_id AND ${isAsked}`
+    AND messages.seq = place.seq AND deliveries.seq = messages.seq AND deliveries.account_id = :account
+    AND deliveries.inbox = ${inboxOf('part.agent_id')} AND ${isAsked}`
 
 // In most conversations that wait the newest delivery is open. Where it has ended, an older one may still be.
 const waiting = (whose: string, order: 'ASC' | 'DESC') => `
@@ -81,25 +80,24 @@ const waiting = (whose: string, order: 'ASC' | 'DESC') => `
       UNION SELECT asked.seq, asked.created_at ${askedIn}) AS one) AS waits
   FROM (
     SELECT part.*, row_number() OVER (PARTITION BY part.agent_id ORDER BY part.up_to ${order}) AS place FROM (
-      SELECT seats.user_id, seats.agent_id, thread_agents.thread_id,
+      SELECT person_aliases.user_id, person_aliases.agent_id, thread_agents.thread_id,
         max(thread_agents.answered_seq, coalesce(thread_seen.dismissed_seq, 0)) AS done,
         messages.seq AS up_to, ${isAsked} AS is_open
-      FROM seats CROSS JOIN thread_agents CROSS JOIN deliveries CROSS JOIN messages
-      LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = seats.user_id
+      FROM person_aliases CROSS JOIN thread_agents CROSS JOIN deliveries CROSS JOIN messages
+      LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = person_aliases.user_id
         AND thread_seen.thread_id = thread_agents.thread_id
-      WHERE seats.account_id = :account AND ${whose}
-        AND thread_agents.account_id = :account AND thread_agents.agent_id = seats.agent_id
-        AND deliveries.seq = thread_agents.delivery_seq AND deliveries.account_id = :account
-        AND messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id) AS part
+      WHERE person_aliases.account_id = :account AND ${whose}
+        AND thread_agents.account_id = :account AND thread_agents.agent_id = person_aliases.agent_id
+        AND deliveries.seq = thread_agents.delivery_seq AND deliveries.inbox = ${inboxOf('person_aliases.agent_id')}
+        AND messages.seq = deliveries.seq) AS part
     WHERE (part.up_to > part.done AND (part.is_open OR EXISTS (SELECT 1 ${waits})))
       OR (part.agent_id, part.thread_id) IN (SELECT asked.agent_id, asked.thread_id FROM asked)) AS part
   WHERE part.place <= ${maxQuestions})`
 
 const deliveryOf = (message: string) =>
-  `deliveries.message_id = ${message}.id AND deliveries.sender_account_id = ${message}.account_id
-    AND deliveries.account_id = :account AND deliveries.agent_id = found.agent_id`
+  `deliveries.seq = ${message}.seq AND deliveries.inbox = ${inboxOf('found.agent_id')}`
 const ofUser = query<Question>(`
-  ${waiting('seats.user_id = :user', 'DESC')}
+  ${waiting('person_aliases.user_id = :user', 'DESC')}
   SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since, shown.seq,
     (SELECT deliveries.seq FROM messages AS newest CROSS JOIN deliveries
       WHERE newest.seq = found.waits ->> '$.newest' AND ${deliveryOf('newest')}) AS delivery_seq,
@@ -117,7 +115,7 @@ interface ChoiceState {
   answer: string | null
 }
 
-const isDelivered = `deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+const isDelivered = `deliveries.seq = messages.seq
   AND deliveries.account_id = messages.account_id`
 const choices = query<ChoiceState>(
   `
@@ -129,7 +127,7 @@ const choices = query<ChoiceState>(
 const requireOpen = precondition(`EXISTS (
   SELECT 1 FROM messages CROSS JOIN deliveries
   WHERE messages.account_id = :account AND messages.id = :message AND ${isDelivered}
-    AND deliveries.agent_id = :agent AND ${isOpen} AND ${firstAnswer('1')} IS NULL)`)
+    AND deliveries.inbox = ${inboxOf()} AND ${isOpen} AND ${firstAnswer('1')} IS NULL)`)
 
 /** A person whose answers are awaited for long. */
 export interface AwaitedPerson {

@@ -1,10 +1,10 @@
 /** Remote agents of the account: the messages of each sender to them, and what became of those that were accepted. */
-import type { remoteExchanges } from '../../../db/schema.ts'
-import { inboxOf, isInTime } from './inbox-message.ts'
+import type { remoteTasks } from '../../../db/schema.ts'
+import { agentOf, inboxOf, isInTime, isOfMessage } from './inbox-message.ts'
 import { hasRoom, isFree, type OutboxKind } from '../global/outboxes.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
-export type RemoteTaskState = typeof remoteExchanges.$inferSelect.state
+export type RemoteTaskState = typeof remoteTasks.$inferSelect.state
 
 interface Outbox {
   dueAt: number | null
@@ -49,7 +49,7 @@ const remoteTaskColumns = `id, conversation, context_id, task_id, state, created
 
 /** Of each remote agent the sender whose messages have failed for the longest time: SQLite takes all columns from that row. */
 export const failingOutboxes = `SELECT agent_id, min(failing_since) AS failing_since, due_at, attempts, error, tried_at
-  FROM remote_senders WHERE account_id = :account AND failing_since IS NOT NULL GROUP BY agent_id`
+  FROM remote_outboxes WHERE account_id = :account AND failing_since IS NOT NULL GROUP BY agent_id`
 const byId = query<RemoteAgentRow>(`
   SELECT agents.remote_url, agents.encrypted_token, agents.token_iv, agents.token_auth_tag, agents.token_key_id,
     remote.card, remote.card_at, remote.paused_at, remote.callback_secret, remote.answer_ms, outbox.due_at, outbox.attempts,
@@ -58,38 +58,37 @@ const byId = query<RemoteAgentRow>(`
   LEFT JOIN (${failingOutboxes}) AS outbox ON outbox.agent_id = remote.agent_id
   WHERE remote.account_id = :account AND remote.agent_id = :agent AND agents.remote_url IS NOT NULL`)
 const remoteTask = query<RemoteTask>(`
-  SELECT ${remoteTaskColumns} FROM remote_exchanges WHERE account_id = :account AND agent_id = :agent AND id = :id`)
+  SELECT ${remoteTaskColumns} FROM remote_tasks WHERE account_id = :account AND agent_id = :agent AND id = :id`)
 const newest = query<RemoteTask>(`
-  SELECT ${remoteTaskColumns} FROM remote_exchanges
+  SELECT ${remoteTaskColumns} FROM remote_tasks
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation
   ORDER BY created_at DESC LIMIT 1`)
 
-const joinMessages = `JOIN messages ON messages.account_id = deliveries.sender_account_id
-    AND messages.id = deliveries.message_id`
+const joinMessages = `JOIN messages ON messages.seq = deliveries.seq`
 const progress = query<RemoteProgress>(`
-  SELECT deliveries.agent_id, deliveries.state IN ('read', 'task') AS is_read, deliveries.seq = (
+  SELECT remote.agent_id, deliveries.state IN ('read', 'task') AS is_read, deliveries.seq = (
       SELECT next.seq FROM deliveries AS next
-      JOIN messages AS waiting ON waiting.account_id = next.sender_account_id AND waiting.id = next.message_id
+      JOIN messages AS waiting ON waiting.seq = next.seq
       WHERE next.account_id = :account AND next.inbox = deliveries.inbox AND next.state = 'unread'
         AND (remote.in_one_order OR waiting.from_agent_id = messages.from_agent_id)
       ORDER BY next.seq LIMIT 1) AS is_next,
-    outbox.held_by IS NOT NULL AND outbox.sending_id = deliveries.message_id AS is_sending,
+    outbox.claimed_by IS NOT NULL AND outbox.sending_id = messages.id AS is_sending,
     remote_task.state, remote_task.created_at AS decided_at, remote_task.sends, remote_task.sent_at, outbox.attempts,
     iif(remote_task.id IS NULL, outbox.error, remote_task.error) AS error,
     iif(remote_task.id IS NULL, outbox.tried_at, remote_task.tried_at) AS tried_at
-  FROM deliveries
-  ${joinMessages}
-  JOIN remote_agents AS remote ON remote.account_id = :account AND remote.agent_id = deliveries.agent_id
-  LEFT JOIN remote_senders AS outbox ON outbox.account_id = :account AND outbox.agent_id = deliveries.agent_id
+  FROM messages
+  JOIN deliveries ON deliveries.seq = messages.seq
+  JOIN remote_agents AS remote ON remote.account_id = :account AND remote.agent_id = ${agentOf()}
+  LEFT JOIN remote_outboxes AS outbox ON outbox.account_id = :account AND outbox.agent_id = remote.agent_id
     AND outbox.sender_id = iif(remote.in_one_order, '', messages.from_agent_id)
-  LEFT JOIN remote_exchanges AS remote_task ON remote_task.account_id = :account
-    AND remote_task.agent_id = deliveries.agent_id AND remote_task.id = deliveries.message_id
-  WHERE deliveries.account_id = :account AND deliveries.message_id = :id`)
+  LEFT JOIN remote_tasks AS remote_task ON remote_task.account_id = :account
+    AND remote_task.agent_id = remote.agent_id AND remote_task.id = messages.id
+  WHERE messages.account_id = :account AND messages.id = :id AND deliveries.account_id = :account`)
 
 const isSender = 'account_id = :account AND agent_id = :agent AND sender_id = :id'
 const ofEach = <T>(make: (table: string, row: string, isInbox: boolean) => T): Record<OutboxKind, T> => ({
-  inbox: make('remote_senders', isSender, true),
-  task: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id', false),
+  inbox: make('remote_outboxes', isSender, true),
+  task: make('remote_tasks', 'account_id = :account AND agent_id = :agent AND id = :id', false),
   push: make('task_push_configs', 'account_id = :account AND agent_id = :agent AND id = :id', false),
   webhook: make('webhooks', 'account_id = :account AND id = :id AND id = :agent', false),
 })
@@ -102,15 +101,15 @@ const unreadOnes = `deliveries ${joinMessages}
   WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread' AND (:id = '' OR messages.from_agent_id = :id)`
 // From its claim on, a message neither expires nor can be retracted. One that may have arrived is sent again after its time.
 const sending = `sending_id = (
-  SELECT deliveries.message_id FROM ${unreadOnes}
-    AND (${isInTime} OR deliveries.message_id = remote_senders.sending_id)
+  SELECT messages.id FROM ${unreadOnes}
+    AND (${isInTime} OR messages.id = remote_outboxes.sending_id)
   ORDER BY deliveries.seq LIMIT 1)`
 // A unit that is sent again finds its own claim.
 const claim = ofEach((table, row, isInbox) =>
   statement(`
-    UPDATE ${table} SET ${isInbox ? `${sending},` : ''} held_by = :claim, tried_at = :at
+    UPDATE ${table} SET ${isInbox ? `${sending},` : ''} claimed_by = :claim, tried_at = :at
     WHERE ${row} AND due_at <= :at
-      AND (held_by = :claim OR (${isFree} AND ${isInbox ? hasRoom(':account', ':agent') : '1'}))
+      AND (claimed_by = :claim OR (${isFree} AND ${isInbox ? hasRoom(':account', ':agent') : '1'}))
     RETURNING attempts, ${isInbox ? 'sending_id' : 'NULL AS sending_id'}`)
 )
 const fail = ofEach((table, row, isInbox) =>
@@ -118,29 +117,29 @@ const fail = ofEach((table, row, isInbox) =>
     UPDATE ${table} SET ${
     isInbox ? 'sending_id = iif(:isUnsent, NULL, sending_id), unanswered = unanswered + :isUnanswered,' : ''
   }
-      held_by = NULL, attempts = attempts + 1, failing_since = coalesce(failing_since, :at),
+      claimed_by = NULL, attempts = attempts + 1, failing_since = coalesce(failing_since, :at),
       error = :error, due_at = :dueAt
-    WHERE ${row} AND held_by = :claim`)
+    WHERE ${row} AND claimed_by = :claim`)
 )
-const isClaimed = `${isSender} AND held_by = :claim`
-const end = statement(`DELETE FROM remote_senders WHERE ${isClaimed} AND NOT EXISTS (SELECT 1 FROM ${unreadOnes})`)
+const isClaimed = `${isSender} AND claimed_by = :claim`
+const end = statement(`DELETE FROM remote_outboxes WHERE ${isClaimed} AND NOT EXISTS (SELECT 1 FROM ${unreadOnes})`)
 const goOn = statement(`
-  UPDATE remote_senders SET held_by = NULL, sending_id = NULL, unanswered = 0, attempts = 0, failing_since = NULL,
+  UPDATE remote_outboxes SET claimed_by = NULL, sending_id = NULL, unanswered = 0, attempts = 0, failing_since = NULL,
     error = NULL, due_at = :at
   WHERE ${isClaimed}`)
 // What never arrived had no connection. There is one now.
 const tryUnsent = statement(`
-  UPDATE remote_senders SET due_at = min(due_at, :at)
+  UPDATE remote_outboxes SET due_at = min(due_at, :at)
   WHERE account_id = :account AND agent_id = :agent AND failing_since IS NOT NULL AND sending_id IS NULL
-    AND EXISTS (SELECT 1 FROM remote_senders AS claimed WHERE claimed.account_id = :account AND claimed.agent_id = :agent
-      AND claimed.sender_id = :id AND claimed.held_by = :claim)`)
+    AND EXISTS (SELECT 1 FROM remote_outboxes AS claimed WHERE claimed.account_id = :account AND claimed.agent_id = :agent
+      AND claimed.sender_id = :id AND claimed.claimed_by = :claim)`)
 const tryNow = statement(`
-  UPDATE remote_senders SET due_at = :at WHERE account_id = :account AND agent_id = :agent`)
+  UPDATE remote_outboxes SET due_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const pause = statement(`
   UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :agent`)
 // The time of the pause does not count as one in which the agent failed.
 const tryAgain = statement(`
-  UPDATE remote_senders SET attempts = 0, failing_since = NULL, error = NULL, due_at = :at
+  UPDATE remote_outboxes SET attempts = 0, failing_since = NULL, error = NULL, due_at = :at
   WHERE account_id = :account AND agent_id = :agent AND EXISTS (SELECT 1 FROM remote_agents
     WHERE account_id = :account AND agent_id = :agent AND paused_at IS NOT NULL)`)
 const resume = statement('UPDATE remote_agents SET paused_at = NULL WHERE account_id = :account AND agent_id = :agent')
@@ -150,17 +149,17 @@ const putCard = statement(`
   UPDATE remote_agents SET card = :card, card_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
-  WHERE account_id = :account AND agent_id = :agent AND message_id = :message AND state = 'unread'`)
+  WHERE ${isOfMessage('= :message')} AND deliveries.state = 'unread'`)
 // A callback that came during the look has made the remote task due again. `min` of one that ends is NULL.
 const putRemoteTask = statement(`
-  INSERT INTO remote_exchanges (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
+  INSERT INTO remote_tasks (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
     sent_at, due_at, error)
   VALUES (:account, :id, :agent, :conversation, :contextId, :taskId, :state, :at, :sends, :sentAt, :dueAt, :error)
   ON CONFLICT (account_id, agent_id, id) DO UPDATE SET context_id = excluded.context_id, task_id = excluded.task_id,
-    state = excluded.state, error = excluded.error, held_by = NULL, attempts = 0, failing_since = NULL,
+    state = excluded.state, error = excluded.error, claimed_by = NULL, attempts = 0, failing_since = NULL,
     due_at = iif(due_at > tried_at, min(excluded.due_at, due_at), excluded.due_at)`)
 const endInput = statement(`
-  UPDATE remote_exchanges SET state = 'ended'
+  UPDATE remote_tasks SET state = 'ended'
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation AND state = 'input-required'
     AND id <> :id`)
 

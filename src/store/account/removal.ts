@@ -19,9 +19,13 @@ import { deleteAgents } from './agent-rows.ts'
 // becomes of each table.
 const drains = drainedTables.map((table): Query<Row> => {
   const key = primaryKeys[table] ?? 'rowid'
+  // Its rows are found by their threads: no key begins with the account.
+  const more = table === 'thread_messages'
+    ? ' AND thread_id IN (SELECT threads.id FROM threads WHERE threads.account_id = :account)'
+    : ''
   return statement(`
     DELETE FROM ${table} WHERE ${table}.account_id = :account
-      AND (${key}) IN (SELECT ${key} FROM ${table} WHERE ${table}.account_id = :account LIMIT :limit)
+      AND (${key}) IN (SELECT ${key} FROM ${table} WHERE ${table}.account_id = :account${more} LIMIT :limit)
     RETURNING 1`)
 })
 

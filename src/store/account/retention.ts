@@ -11,7 +11,7 @@ function threadErasure(chosen: string): Query<Row>[] {
     SELECT m.account_id, m.seq FROM messages AS m WHERE m.account_id = :account AND ${chosen}
     UNION
     SELECT d.account_id, m.seq FROM messages AS m
-    JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id AND m.channel_id IS NULL
+    JOIN deliveries AS d ON d.seq = m.seq AND m.channel_id IS NULL
     WHERE m.account_id = :account AND ${chosen} AND d.account_id <> m.account_id`
   const lostPlaces = `
     SELECT place.account_id, place.thread_id, place.seq FROM (${lost}) AS lost
@@ -25,7 +25,7 @@ function threadErasure(chosen: string): Query<Row>[] {
     `UPDATE threads SET messages = threads.messages - lost.n
     FROM (SELECT account_id, thread_id, count(*) AS n FROM (${lostPlaces}) GROUP BY account_id, thread_id) AS lost
     WHERE threads.account_id = lost.account_id AND threads.id = lost.thread_id`,
-    `DELETE FROM thread_messages WHERE (account_id, seq) IN (SELECT account_id, seq FROM (${lostPlaces}))`,
+    `DELETE FROM thread_messages WHERE (thread_id, seq) IN (SELECT thread_id, seq FROM (${lostPlaces}))`,
     `UPDATE threads SET last_seq = coalesce(${newest}, ${nothingLeft}),
       last_at = coalesce((SELECT m.created_at FROM messages AS m WHERE m.seq = ${newest}), 0)
     FROM (${lost}) AS lost WHERE threads.account_id = lost.account_id AND threads.last_seq = lost.seq`,
@@ -39,8 +39,8 @@ function threadErasure(chosen: string): Query<Row>[] {
 const oldMessages = query<{ id: string; recipients: number }>(`
   SELECT first.id, (
     SELECT count(*) FROM deliveries
-    WHERE deliveries.message_id = first.id AND deliveries.sender_account_id = :account) AS recipients
-  FROM (SELECT id, created_at FROM messages WHERE account_id = :account ORDER BY id LIMIT :limit) AS first
+    WHERE deliveries.seq = first.seq) AS recipients
+  FROM (SELECT seq, id, created_at FROM messages WHERE account_id = :account ORDER BY id LIMIT :limit) AS first
   WHERE first.created_at <= :until`)
 
 const ids = `(SELECT value FROM json_each(:ids))`
@@ -48,12 +48,17 @@ const removeKeys = statement(`
   DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids} AND created_at <= :until`)
 const ofMessages = (table: string, account = 'sender_account_id') =>
   statement(`DELETE FROM ${table} WHERE ${account} = :account AND message_id IN ${ids} RETURNING 1`)
+const ofNumbers = (table: string) =>
+  statement(`
+    DELETE FROM ${table} WHERE seq IN (
+      SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id IN ${ids})
+    RETURNING 1`)
 // Referencing rows first, because of the foreign keys.
 const removePlaces = threadErasure(`m.id IN ${ids}`)
 const removeMessages = {
-  lease_releases: ofMessages('lease_releases'),
+  lease_releases: ofNumbers('lease_releases'),
   held_messages: ofMessages('held_messages'),
-  deliveries: ofMessages('deliveries'),
+  deliveries: ofNumbers('deliveries'),
   idempotency_keys: ofMessages('idempotency_keys'),
   parts: ofMessages('parts', 'account_id'),
   // They return no rows: the worker counts what it removes of them.

@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer'
 import { isShort } from '../../lib/search-words.ts'
 import { type AccountDb, crossAccountQuery, query } from '../sql.ts'
-import { inboxOf, isInTime } from './inbox-message.ts'
+import { agentOf, inboxOf, isInTime } from './inbox-message.ts'
 import { isRedactedByOthers } from './new-message.ts'
 
 /** What a message must have. Aliases are without `@`; names and aliases are those that it was sent with. */
@@ -79,33 +79,38 @@ export function matchOf(
     ...has.filter((kind) => kind !== 'link').map((kind) => `h${kind}`),
     ...ends ? [`(${ends.join(' OR ')})`] : [],
     ...more,
-  ].map((terms) => `meta : ${terms}`)
+  ]
   const beginning = (word: string) => isShort(word) ? '' : ' *'
-  const text = (column: string, start: string, link: string) => [
-    ...words.map((word) => `${column} : "${start}${word}"${beginning(word)}`),
+  const text = (term: (word: string) => string, link: string) => [
+    ...words.map((word) => `"${term(word)}"${beginning(word)}`),
     ...has.includes('link') ? [link] : [],
   ]
-  const sent = text('words', '', 'meta : hlink')
+  const sent = text(wordTerm, 'hlink')
   if (reader === undefined || sent.length === 0) return [...meta, ...sent].join(' AND ')
-  const isChanged = `meta : ${idTerm('x', reader)}`
-  const own = text('own', ownWord(reader, ''), `own : ${ownLink(reader)}`)
+  const isChanged = idTerm('x', reader)
+  const own = text((word) => ownWord(reader, word), ownLink(reader))
   return [
     ...meta,
     `(((${sent.join(' AND ')}) NOT ${isChanged}) OR (${[isChanged, ...own].join(' AND ')}))`,
   ].join(' AND ')
 }
 
-/** In the column `own`: a word of the text as it was delivered to an agent. */
+/** The term of a word of the text. */
+export function wordTerm(word: string): string {
+  return `w${word}`
+}
+
+/** The term of a word of the text as it was delivered to an agent. */
 export function ownWord(agent: string, word: string): string {
   return `${idTerm('k', agent)}x${word}`
 }
 
-/** In the column `own`: the text as it was delivered to an agent has a link. */
+/** The term of a link in the text as it was delivered to an agent. */
 export function ownLink(agent: string): string {
   return `${idTerm('k', agent)}hlink`
 }
 
-/** A term of the column `meta`, see `global/search-index.ts`. */
+/** The term of an id, see `global/search-index.ts`. */
 export function idTerm(kind: string, id: string): string {
   return kind + id.replaceAll('-', '')
 }
@@ -119,11 +124,11 @@ const isFound = (match: string) =>
       AND m.created_at >= :from AND m.created_at < :until`
 const page = 'ORDER BY message_search.rowid DESC LIMIT :limit'
 const placeColumns = `place.seq, place.thread_id, m.created_at AS at, m.channel_id, m.from_agent_id,
-  d.agent_id AS to_agent_id`
+  ${agentOf('d')} AS to_agent_id`
 const isPlaced = 'place.account_id = :account AND place.seq = message_search.rowid AND m.seq = place.seq'
-const isDelivery = 'd.message_id = m.id AND d.sender_account_id = m.account_id'
+const isDelivery = 'd.seq = m.seq'
 // The rules of `mayRead`: what is to or from the person alias, and the rest from its times on.
-const isReadable = `(:personAlias IN (m.from_agent_id, d.agent_id) OR m.created_at >= coalesce(
+const isReadable = `(:personAlias IN (m.from_agent_id, ${agentOf('d')}) OR m.created_at >= coalesce(
       json_extract(:channels, '$."' || m.channel_id || '"'), :others))`
 // The joins are crossed, so that each begins with the index, which has the newest first.
 const places = (condition = '') =>
@@ -144,8 +149,7 @@ const places = (condition = '') =>
 const anyPlaces = places()
 // With `+`, because the index would be asked anew for each unread message.
 const unreadPlaces = places(`AND +message_search.rowid IN (
-      SELECT unread.seq FROM deliveries
-      JOIN messages AS unread ON unread.account_id = deliveries.sender_account_id AND unread.id = deliveries.message_id
+      SELECT deliveries.seq FROM deliveries
       WHERE deliveries.account_id = :account AND deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread')`)
 const messageColumns = 'm.seq, m.id, m.recipient, m.from_alias, m.created_at'
 // A sender does not learn what a guardrail of another account masked.
@@ -157,9 +161,8 @@ const ofAgent = query<FoundMessage>(`
   UNION ALL SELECT * FROM (
     SELECT ${messageColumns}, coalesce(deliveries.body, m.body) AS body, deliveries.body IS NOT NULL AS is_changed
     FROM message_search CROSS JOIN messages AS m CROSS JOIN deliveries
-    WHERE ${isFound(':otherMatch')} AND m.seq = message_search.rowid AND deliveries.message_id = m.id
-      AND deliveries.sender_account_id = m.account_id AND deliveries.account_id = :account
-      AND deliveries.agent_id = :agent AND m.from_agent_id <> :agent
+    WHERE ${isFound(':otherMatch')} AND m.seq = message_search.rowid AND deliveries.seq = m.seq
+      AND deliveries.inbox = ${inboxOf()} AND m.from_agent_id <> :agent
       AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isInTime})) ${page})
   ORDER BY 1 DESC LIMIT :limit`)
 
@@ -181,9 +184,9 @@ const upToReader = crossAccountQuery<{ seq: number }>(
   `WITH first AS MATERIALIZED (
     SELECT min(since) AS since FROM (
       SELECT people_read_since AS since FROM accounts WHERE id = :account
-      UNION ALL SELECT min(channel_members.joined_at) FROM seats
-      JOIN channel_members ON channel_members.account_id = seats.account_id AND channel_members.agent_id = seats.agent_id
-      WHERE seats.account_id = :account AND seats.user_id = :user) AS each)
+      UNION ALL SELECT min(channel_members.joined_at) FROM person_aliases
+      JOIN channel_members ON channel_members.account_id = person_aliases.account_id AND channel_members.agent_id = person_aliases.agent_id
+      WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user) AS each)
   ${positionAt('(SELECT coalesce(first.since, 0) - :skew FROM first)')}`,
 )
 

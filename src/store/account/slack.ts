@@ -46,10 +46,10 @@ const person = query<SlackPerson>(`
   FROM slack_people
   JOIN slack_channels ON slack_channels.account_id = :account AND slack_channels.id = slack_people.slack_id
   JOIN memberships ON memberships.account_id = :account AND memberships.user_id = slack_people.user_id
-  LEFT JOIN (seats
-    JOIN agents ON agents.account_id = :account AND agents.id = seats.agent_id AND agents.deleted_at IS NULL
-    JOIN channel_members ON channel_members.account_id = :account AND channel_members.agent_id = seats.agent_id)
-    ON seats.account_id = :account AND seats.user_id = slack_people.user_id
+  LEFT JOIN (person_aliases
+    JOIN agents ON agents.account_id = :account AND agents.id = person_aliases.agent_id AND agents.deleted_at IS NULL
+    JOIN channel_members ON channel_members.account_id = :account AND channel_members.agent_id = person_aliases.agent_id)
+    ON person_aliases.account_id = :account AND person_aliases.user_id = slack_people.user_id
     AND channel_members.channel_id = slack_channels.channel_id
   WHERE slack_people.account_id = :account AND slack_people.slack_id = :slack
     AND slack_people.slack_user = :slackUser`)

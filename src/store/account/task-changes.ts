@@ -2,6 +2,7 @@
  * Changing tasks. Each change is one event, which is stored only while the task has not ended; what follows from it
  * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
  */
+import { isOfMessage } from './inbox-message.ts'
 import { deliver, makeMessageDue } from './deliver.ts'
 import type { Row } from '@libsql/client'
 import { type AccountDb, precondition, type Query, type Statement, statement, traffic, type Values } from '../sql.ts'
@@ -108,8 +109,8 @@ export function changeTask(
 export const readTasks = changeTask({
   which: `tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :agent AND tasks.state = 'submitted'
     AND tasks.id IN (SELECT deliveries.task_id FROM deliveries
-      WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.state = 'read'
-        AND deliveries.message_id IN (SELECT value FROM json_each(:messages)) AND deliveries.task_id IS NOT NULL)`,
+      WHERE ${isOfMessage('IN (SELECT value FROM json_each(:messages))')} AND deliveries.state = 'read'
+        AND deliveries.task_id IS NOT NULL)`,
   event: `'read'`,
   state: `'working'`,
 })
@@ -194,9 +195,10 @@ const at = {
 
 const isCanceled = `EXISTS (
   SELECT 1 FROM tasks JOIN task_events ON ${isOfTask} WHERE ${taskEnds.client} AND tasks.id = :task AND ${isEvent})`
-const isSentToRecipient = `deliveries.sender_account_id = :account AND deliveries.message_id IN (
-  SELECT task_messages.message_id FROM task_messages
-  WHERE task_messages.account_id = :account AND task_messages.task_id = :task AND task_messages.role = 'user')`
+const isSentToRecipient = `deliveries.seq IN (
+  SELECT messages.seq FROM task_messages
+  JOIN messages ON messages.account_id = :account AND messages.id = task_messages.message_id
+  WHERE task_messages.sender_account_id = :account AND task_messages.account_id = :account AND task_messages.task_id = :task AND task_messages.role = 'user')`
 const withdraw = statement(`
   UPDATE deliveries SET state = 'withdrawn', read_at = :at
   WHERE ${isSentToRecipient} AND deliveries.state = 'unread' AND ${isCanceled}`)
@@ -221,9 +223,10 @@ const addNotice = statement(`
 // Nobody waits for it as an answer: it replies to a message of its own sender.
 const deliverNotice = statement(deliver(
   { account: 'tasks.recipient_account_id', agent: 'tasks.recipient_agent_id' },
-  `tasks WHERE ${taskEnds.client} AND tasks.id = :task AND ${isSent}`,
+  `tasks CROSS JOIN messages WHERE ${taskEnds.client} AND tasks.id = :task
+    AND messages.account_id = :account AND messages.id = :id`,
   {
-    stranger_id: 'iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id)',
+    external_id: 'iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id)',
     task_id: 'tasks.id',
   },
 ))

@@ -1,7 +1,7 @@
 /** Messages in the threads of the account, what became of them, and chains. */
 import type { agents, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountDb, query } from '../sql.ts'
-import { givenDetails } from './inbox-message.ts'
+import { agentOf, givenDetails, inboxOf } from './inbox-message.ts'
 
 /** A message of a thread as it is stored; flags are 0 or 1. */
 export interface PlacedMessage {
@@ -57,7 +57,7 @@ export function ofMessage(seq: string, own: string, delivered = own, join = ''):
   return `coalesce(
     (SELECT ${own} FROM messages AS m ${join} WHERE m.account_id = :account AND m.seq = ${seq}),
     (SELECT ${delivered} FROM messages AS m
-      JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+      JOIN deliveries AS d ON d.seq = m.seq
       WHERE d.account_id = :account AND m.seq = ${seq} LIMIT 1))`
 }
 
@@ -76,9 +76,11 @@ const columns = (body: string, a2a: string, flagged: string, isReceived: number,
 /** The deliveries to the alias of the user `:user` that have a text of their own, as `changed`. `message` is of the account. */
 export const joinChanged = (message: string) =>
   `LEFT JOIN deliveries AS changed
-  ON changed.message_id = ${message}.id AND changed.sender_account_id = ${message}.account_id
-    AND changed.account_id = :account AND changed.body IS NOT NULL
-    AND changed.agent_id = (SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)`
+  ON changed.seq = ${message}.seq AND changed.body IS NOT NULL AND changed.inbox = ${
+    inboxOf(
+      '(SELECT person_aliases.agent_id FROM person_aliases WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user)',
+    )
+  }`
 const isPlaced = `thread_messages.account_id = :account AND thread_messages.seq = listed.value`
 // In another account only one agent of ours can be the recipient: a channel has the agents of one account.
 /** The messages whose numbers `listed` has as `value`. */
@@ -89,7 +91,7 @@ const placed = (listed: string) => `
     givenDetails('changed'),
     'messages.flagged OR coalesce(changed.flagged, 0)',
     0,
-    'changed.agent_id',
+    agentOf('changed'),
   )
 }
   FROM ${listed} CROSS JOIN thread_messages CROSS JOIN messages ${joinChanged('messages')}
@@ -105,7 +107,7 @@ const placed = (listed: string) => `
 }
   FROM ${listed} CROSS JOIN thread_messages CROSS JOIN messages CROSS JOIN deliveries
   WHERE ${isPlaced} AND messages.seq = thread_messages.seq AND messages.account_id <> thread_messages.account_id
-    AND deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+    AND deliveries.seq = messages.seq
     AND deliveries.account_id = thread_messages.account_id
   ORDER BY 1`
 const bySeqs = query<PlacedMessage>(placed(listed))
@@ -120,18 +122,17 @@ const half = (isHalf: string, order: string, limit: string) => `
 const near = half('thread_messages.seq < :anchor', 'thread_messages.seq DESC', ':older') + ' UNION ALL ' +
   half('thread_messages.seq >= :anchor', 'thread_messages.seq', ':newer')
 // What is answered is stored in the account, or was delivered to it.
-const answered = (source: string) => `
+const answered = (source: 'messages' | 'deliveries') => `
   SELECT place.seq AS value FROM page CROSS JOIN ${source} CROSS JOIN thread_messages AS place
-  WHERE page.reply_to_message_id IS NOT NULL AND place.account_id = :account AND place.seq = messages.seq
+  WHERE page.reply_to_message_id IS NOT NULL AND place.account_id = :account AND place.seq = ${source}.seq
     AND place.thread_id = :thread AND place.seq NOT IN (SELECT value FROM near)`
 const aroundAnchor = query<PlacedMessage>(`
   WITH near AS MATERIALIZED (${near}),
   page AS MATERIALIZED (${placed('near AS listed')}),
   answered AS MATERIALIZED (
     ${answered('messages')} AND messages.account_id = :account AND messages.id = page.reply_to_message_id
-    UNION ${answered('deliveries CROSS JOIN messages')}
-      AND deliveries.account_id = :account AND deliveries.message_id = page.reply_to_message_id
-      AND messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id)
+    UNION ${answered('deliveries')}
+      AND deliveries.account_id = :account AND deliveries.external_message_id = page.reply_to_message_id)
   SELECT * FROM page UNION ALL SELECT * FROM (${placed('answered AS listed')}) ORDER BY 1`)
 const newestOfThreads = chosen(`
   SELECT place.seq AS value FROM json_each(:threads) AS thread CROSS JOIN thread_messages AS place
@@ -167,18 +168,16 @@ const isNamed = 'IN (SELECT value FROM json_each(:messages))'
 const seqsOf = `
   SELECT messages.seq AS value FROM messages WHERE messages.account_id = :account AND messages.id ${isNamed}
   UNION ALL
-  SELECT messages.seq FROM deliveries
-  JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
-  WHERE deliveries.account_id = :account AND deliveries.message_id ${isNamed}`
+  SELECT seq FROM deliveries WHERE account_id = :account AND external_message_id ${isNamed}`
 const byIds = chosen(seqsOf)
 
 // What happens in an inbox of another account is not shown, only whether and when its agent read and replied.
 const isOurs = 'deliveries.account_id = :account'
-const isAt = 'deliveries.sender_account_id = messages.account_id AND deliveries.message_id = messages.id'
-const isRecipient = 'agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id'
+const isAt = 'deliveries.seq = messages.seq'
+const isRecipient = `agents.account_id = deliveries.account_id AND agents.id = ${agentOf()}`
 const hasEnded = `deliveries.state IN ('withdrawn', 'expired', 'retracted')`
 // With `+`, because the planner would rather walk through all messages of the account in the order of their times.
-const receiptColumns = `messages.seq, deliveries.agent_id,
+const receiptColumns = `messages.seq, agents.id AS agent_id,
   iif(${isOurs}, agents.alias, NULL) AS alias,
   CASE WHEN deliveries.state = 'unread' OR ${hasEnded} THEN deliveries.state
     WHEN ${isOurs} AND deliveries.state = 'parked' THEN 'parked'
@@ -192,7 +191,7 @@ const receiptColumns = `messages.seq, deliveries.agent_id,
   (SELECT min(reply.created_at) FROM messages AS reply
     CROSS JOIN thread_messages AS place ON place.account_id = :account AND place.seq = reply.seq
     WHERE reply.reply_to_message_id = messages.id AND +reply.account_id = deliveries.account_id
-      AND reply.from_agent_id = deliveries.agent_id AND reply.type <> 'system') AS replied_at`
+      AND reply.from_agent_id = agents.id AND reply.type <> 'system') AS replied_at`
 const fromListed = `FROM ${listed} CROSS JOIN messages CROSS JOIN deliveries CROSS JOIN agents`
 const direct = query<Receipt>(`
   SELECT ${receiptColumns} ${fromListed}
@@ -205,8 +204,8 @@ const direct = query<Receipt>(`
 const ofPost = query<Receipt>(`
   SELECT ${receiptColumns} FROM messages JOIN deliveries ON ${isAt} JOIN agents ON ${isRecipient}
   WHERE messages.account_id = :account AND messages.seq = :seq AND messages.channel_id IS NOT NULL
-    AND deliveries.agent_id > :after
-  ORDER BY deliveries.agent_id LIMIT :limit`)
+    AND agents.id > :after
+  ORDER BY agents.id LIMIT :limit`)
 /** How many recipients of a post have not read it, by what became of it there. */
 interface PostCounts {
   seq: number
@@ -236,7 +235,7 @@ const newest = query<{ seq: number; at: number; channelId: string | null; fromAg
   ${selectNewest} AND messages.account_id = place.account_id
   UNION ALL
   ${selectNewest}
-  JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+  JOIN deliveries ON deliveries.seq = messages.seq
     AND deliveries.account_id = place.account_id
   WHERE messages.account_id <> place.account_id`)
 
@@ -284,27 +283,28 @@ export interface RecipientStatus {
 // Only leases that expire: all others end with the answer of a read. Those of other accounts are not shown.
 const statusOf = query<RecipientStatus>(`
   SELECT agents.id AS agent_id, agents.alias, agents.type, deliveries.state, deliveries.created_at, deliveries.woken_at, deliveries.read_at,
-    deliveries.account_id = deliveries.sender_account_id AS is_own,
+    deliveries.account_id = messages.account_id AS is_own,
     EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = deliveries.lease_id
       AND leases.expires_at IS NOT NULL) AS is_leased
-  FROM deliveries
-  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id
-  WHERE deliveries.sender_account_id = :account AND deliveries.message_id = :id
+  FROM messages
+  JOIN deliveries ON deliveries.seq = messages.seq
+  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = ${agentOf()}
+  WHERE messages.account_id = :account AND messages.id = :id
   ORDER BY deliveries.read_at, agents.alias`)
 
 // Only of recipients in the same account. Other accounts do not show how their agents read.
 const released = query<{ alias: string; leasedAt: number; releasedAt: number }>(`
-  SELECT agents.alias, lease_releases.leased_at, lease_releases.released_at FROM lease_releases
-  JOIN agents ON agents.account_id = lease_releases.account_id AND agents.id = lease_releases.agent_id
-  WHERE lease_releases.account_id = :account AND lease_releases.sender_account_id = :account
-    AND lease_releases.message_id = :id
+  SELECT agents.alias, lease_releases.leased_at, lease_releases.released_at FROM messages
+  JOIN lease_releases ON lease_releases.account_id = :account AND lease_releases.seq = messages.seq
+  JOIN agents ON agents.account_id = :account AND agents.id = ${agentOf('lease_releases')}
+  WHERE messages.account_id = :account AND messages.id = :id
   ORDER BY lease_releases.released_at DESC LIMIT :limit`)
 
 // Only replies to the agent itself: a reply to another agent is not shown.
 const replies = query<{ alias: string; createdAt: number }>(`
   SELECT messages.from_alias AS alias, messages.created_at FROM messages
-  JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
-    AND deliveries.account_id = :account AND deliveries.agent_id = :agent
+  JOIN deliveries ON deliveries.seq = messages.seq
+    AND deliveries.inbox = ${inboxOf()}
   WHERE messages.reply_to_message_id = :id AND messages.type <> 'system'
   ORDER BY deliveries.seq DESC LIMIT :limit`)
 

@@ -75,8 +75,9 @@ const list = (chosen?: string) =>
     WHERE threads.account_id = :account AND threads.id = page.id
     ORDER BY threads.last_seq DESC`)
 
-const personOf = '(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)'
-const agentOf = `(SELECT agents.id FROM agents
+const personOf =
+  '(SELECT person_aliases.agent_id FROM person_aliases WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user)'
+const agentByAlias = `(SELECT agents.id FROM agents
   WHERE agents.account_id = :account AND agents.alias = :alias AND agents.deleted_at IS NULL)`
 const ofAgent = (agent: string) => `
   SELECT thread_agents.thread_id FROM thread_agents
@@ -89,13 +90,13 @@ const ofAgent = (agent: string) => `
 // one is not older than the oldest that is unread.
 const waiting = (condition: string) => `
   WITH every AS MATERIALIZED (
-    SELECT agent_numbers.agent_id, (SELECT min(deliveries.seq) FROM deliveries
+    SELECT agent_numbers.n, agent_numbers.agent_id, (SELECT min(deliveries.seq) FROM deliveries
       WHERE deliveries.inbox = agent_numbers.n AND deliveries.state = 'unread') AS oldest
     FROM agent_numbers WHERE agent_numbers.account_id = :account AND ${condition}),
   inbox AS MATERIALIZED (SELECT * FROM every WHERE oldest IS NOT NULL)
   SELECT thread_agents.thread_id FROM inbox
   CROSS JOIN thread_agents ON thread_agents.agent_id = inbox.agent_id
-  CROSS JOIN deliveries ON deliveries.seq = thread_agents.delivery_seq
+  CROSS JOIN deliveries ON deliveries.seq = thread_agents.delivery_seq AND deliveries.inbox = inbox.n
   WHERE thread_agents.account_id = :account AND deliveries.account_id = :account
     AND thread_agents.delivery_seq >= inbox.oldest AND deliveries.state = 'unread'
   UNION SELECT threads.id FROM inbox
@@ -103,13 +104,13 @@ const waiting = (condition: string) => `
   CROSS JOIN threads ON threads.account_id = channel_members.account_id AND threads.kind = 'channel'
     AND threads.key = channel_members.channel_id
   CROSS JOIN messages ON messages.account_id = threads.account_id AND messages.seq = threads.last_seq
-  CROSS JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
-    AND deliveries.account_id = messages.account_id AND deliveries.agent_id = inbox.agent_id
+  CROSS JOIN deliveries ON deliveries.seq = messages.seq
+    AND deliveries.account_id = messages.account_id AND deliveries.inbox = inbox.n
   WHERE channel_members.account_id = :account AND deliveries.state = 'unread'`
 const lists = {
   all: list(),
   ofAgent: list(ofAgent(':agent')),
-  ofAlias: list(ofAgent(agentOf)),
+  ofAlias: list(ofAgent(agentByAlias)),
   ofUser: list(ofAgent(personOf)),
   waiting: list(waiting('1')),
   waitingForAgent: list(waiting('agent_numbers.agent_id = :agent')),
@@ -126,20 +127,21 @@ const userIn = query<{ one: number }>(
 // The oldest unread messages of an inbox, each with its thread.
 const unreadPlaces = (inbox: string) =>
   `(
-    SELECT deliveries.message_id, deliveries.sender_account_id FROM deliveries
+    SELECT deliveries.seq FROM deliveries
     WHERE deliveries.inbox = ${inbox} AND deliveries.account_id = :account AND deliveries.state = 'unread'
     ORDER BY deliveries.seq LIMIT ${maxUnread}) AS waits
-  CROSS JOIN messages CROSS JOIN thread_messages
-  WHERE messages.account_id = waits.sender_account_id AND messages.id = waits.message_id
-    AND thread_messages.account_id = :account AND thread_messages.seq = messages.seq`
+  CROSS JOIN thread_messages
+  WHERE thread_messages.account_id = :account AND thread_messages.seq = waits.seq`
 const unreadOf = (inbox: string) =>
   query<{ threadId: number; unread: number; firstSeq: number }>(`
     SELECT thread_messages.thread_id, count(*) AS unread, min(thread_messages.seq) AS first_seq
     FROM ${unreadPlaces(inbox)}
     GROUP BY thread_messages.thread_id`)
 const unreadInThread = query<{ id: string; seq: number }>(`
-  SELECT messages.id, thread_messages.seq FROM ${unreadPlaces(inboxOf())} AND thread_messages.thread_id = :thread
-  ORDER BY thread_messages.seq`)
+  SELECT messages.id, messages.seq FROM (
+    SELECT waits.seq FROM ${unreadPlaces(inboxOf())} AND thread_messages.thread_id = :thread) AS place
+  CROSS JOIN messages WHERE messages.seq = place.seq
+  ORDER BY messages.seq`)
 const unreadOfPersonAlias = unreadOf(
   inboxOf(personOf),
 )

@@ -1,4 +1,6 @@
 /** Leases that expire, which their reader extends, acks and releases. See docs/delivery.md, "Leases of runners". */
+import { inboxOf } from './inbox-message.ts'
+import { isInLease, isLeased } from './leases.ts'
 import { type AccountDb, precondition, query, type Statement, statement, traffic } from '../sql.ts'
 
 /** How many expired leases one look finds. The worker releases all others. */
@@ -15,24 +17,25 @@ interface LeasedMessages {
 /** The parts of ending a lease for some of its messages, which go to the lease `into`. */
 interface EndParts {
   move: Statement
-  close: Statement
   /** Returns the column `n`: how many messages were ended. */
   ended: Statement
+  close: Statement
 }
 
 const isLive = `leases.agent_id = :agent AND leases.expires_at > :at`
 const live = `leases.account_id = :account AND leases.id = :lease AND ${isLive}`
 const isOpen = `EXISTS (SELECT 1 FROM leases WHERE ${live})`
-const ofLease = `deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.lease_id = :lease
-  AND deliveries.lease_id IS NOT NULL`
-const isNamed = `(:messages IS NULL OR deliveries.message_id IN (SELECT value FROM json_each(:messages)))`
+const isNamed = `(:messages IS NULL OR EXISTS (SELECT 1 FROM messages WHERE messages.seq = deliveries.seq
+  AND messages.id IN (SELECT value FROM json_each(:messages))))`
 
 const open = query<{ expiresAt: number }>(`SELECT expires_at FROM leases WHERE ${live}`)
 const byKey = query<{ id: string; expiresAt: number }>(`
   SELECT id, expires_at FROM leases WHERE account_id = :account AND key = :key AND ${isLive}`)
 const lastExpiry = query<{ at: number | null }>(`
   SELECT max(expires_at) AS at FROM leases WHERE account_id = :account AND ${isLive}`)
-const held = query<{ messageId: string }>(`SELECT message_id FROM deliveries WHERE ${ofLease} AND ${isOpen}`)
+const held = query<{ messageId: string }>(`
+  SELECT messages.id AS message_id FROM deliveries JOIN messages ON messages.seq = deliveries.seq
+  WHERE ${isLeased} AND ${isOpen}`)
 const ofAgent = query<{ id: string; expiresAt: number }>(`
   SELECT id, expires_at FROM leases WHERE account_id = :account AND agent_id = :agent AND expires_at IS NOT NULL
   ORDER BY expires_at DESC LIMIT ${maxOpenLeases + maxExpired}`)
@@ -40,20 +43,27 @@ const ofAgent = query<{ id: string; expiresAt: number }>(`
 const extend = traffic(`UPDATE leases SET expires_at = :expiresAt WHERE ${live} RETURNING id`)
 // A lease of their own, for a release: it is released as any other.
 const split = traffic(`
-  INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at)
-  SELECT account_id, agent_id, :into, holder, created_at, expires_at FROM leases
-  WHERE ${live} AND EXISTS (SELECT 1 FROM deliveries WHERE ${ofLease} AND ${isNamed})
+  INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, seqs)
+  SELECT account_id, agent_id, :into, holder, created_at, expires_at, seqs FROM leases
+  WHERE ${live} AND EXISTS (SELECT 1 FROM deliveries WHERE ${isLeased} AND ${isNamed})
   ON CONFLICT DO NOTHING`)
-const move = traffic(`UPDATE deliveries SET lease_id = :into WHERE ${ofLease} AND ${isNamed} AND ${isOpen}`)
+const move = traffic(`UPDATE deliveries SET lease_id = :into WHERE ${isLeased} AND ${isNamed} AND ${isOpen}`)
 const close = traffic(`
-  DELETE FROM leases WHERE ${live} AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${ofLease})`)
-const ended = statement(`
-  SELECT count(*) AS n FROM deliveries WHERE account_id = :account AND lease_id = :into AND lease_id IS NOT NULL LIMIT 1`)
+  DELETE FROM leases WHERE ${live} AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${isLeased})`)
+const released = statement(`SELECT count(*) AS n FROM deliveries WHERE ${isInLease(':into')} LIMIT 1`)
+// A unit that is repeated may find the lease closed. Then they are among the newest that were read.
+const acked = statement(`
+  SELECT coalesce(
+    nullif((SELECT count(*) FROM deliveries WHERE ${isInLease(':into', ':lease')}), 0),
+    (SELECT count(*) FROM (
+      SELECT deliveries.lease_id FROM deliveries WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'read'
+      ORDER BY deliveries.seq DESC LIMIT 1000) WHERE lease_id = :into)) AS n
+  LIMIT 1`)
 
 // Once the message of the unit is stored, the unit is repeated, and the lease has ended with the first time.
 const requireHeld = precondition(`
   EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)
-  OR (${isOpen} AND (SELECT count(*) FROM deliveries WHERE ${ofLease} AND ${isNamed})
+  OR (${isOpen} AND (SELECT count(*) FROM deliveries WHERE ${isLeased} AND ${isNamed})
     >= coalesce(json_array_length(:messages), 0))`)
 
 const requireUntil = precondition(`EXISTS (
@@ -88,15 +98,15 @@ export const timedLeases = {
         ...account.bind(move, { agent, lease, into, messages: listOf(messages), at }),
         rows: messages?.length ?? 50,
       },
+      ended: { ...account.bind(acked, { agent, lease, into }), rows: 0 },
       close: account.bind(close, { agent, lease, at }),
-      ended: { ...account.bind(ended, { into }), rows: 0 },
     }),
     /** Give messages of a lease that is open at `at` a lease of their own, `into`, which can be released. */
     split: ({ agent, lease, messages }: LeasedMessages, into: string, at: number) => ({
       split: account.bind(split, { agent, lease, into, messages: listOf(messages), at }),
       move: { ...account.bind(move, { agent, lease, into, messages: listOf(messages), at }), rows: 50 },
       close: account.bind(close, { agent, lease, at }),
-      ended: { ...account.bind(ended, { into }), rows: 0 },
+      ended: { ...account.bind(released, { agent, into }), rows: 0 },
     }),
     /** Fails its unit if the lease has ended or was extended since. */
     requireUntil: (lease: string, expiresAt: number) => account.bind(requireUntil, { lease, expiresAt }),

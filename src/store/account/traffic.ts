@@ -1,4 +1,5 @@
 /** Who talks to whom: what the page Network draws, and how long an agent takes to answer. */
+import { agentOf } from './inbox-message.ts'
 import { day } from '../../lib/time.ts'
 import { type AccountDb, query } from '../sql.ts'
 
@@ -22,24 +23,24 @@ interface Sent extends Between {
 const sent = query<{ source: string; targets: string }>(`
   SELECT chosen.value AS source, (
     SELECT json_group_array(json_array(target, messages, last_at)) FROM (
-      SELECT target, sum(messages) AS messages, max(last_at) AS last_at FROM edges
+      SELECT target, sum(messages) AS messages, max(last_at) AS last_at FROM traffic
       WHERE account_id = :account AND period_ms = :period AND source = chosen.value AND at >= :since
       GROUP BY target)) AS targets
   FROM json_each(:agents) AS chosen
   UNION ALL
   SELECT source, json_group_array(json_array(target, messages, last_at)) FROM (
-    SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM edges
+    SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM traffic
     WHERE account_id = :account AND period_ms = :period AND source > '@' AND source < 'A' AND at >= :since
     GROUP BY source, target LIMIT ${maxForeign})
   GROUP BY source`)
 const parked = query<Between & { messages: number }>(`
   SELECT iif(messages.account_id = :account, messages.from_agent_id, '@' || messages.from_alias) AS source,
-    coalesce(messages.channel_id, lost.agent_id) AS target, count(*) AS messages
+    coalesce(messages.channel_id, ${agentOf('lost')}) AS target, count(*) AS messages
   FROM (
-    SELECT agent_id, sender_account_id, message_id FROM deliveries
+    SELECT inbox, seq FROM deliveries
     WHERE account_id = :account AND state = 'parked' AND read_at >= :since LIMIT ${maxFailures}) AS lost
   CROSS JOIN messages
-  WHERE messages.account_id = lost.sender_account_id AND messages.id = lost.message_id
+  WHERE messages.seq = lost.seq
   GROUP BY 1, 2`)
 // Ids sort by time, so the greatest are the newest.
 const refused = query<Between & { messages: number }>(`
@@ -76,17 +77,17 @@ const threads = query<{ key: string; id: number; lastAt: number }>(`
   WHERE threads.account_id = :account AND threads.kind = iif(instr(asked.value, ' ') = 0, 'channel', 'pair')
     AND threads.key = asked.value AND threads.last_seq > 0`)
 const totals = query<{ at: number; count: number; answers: number; answerMs: number }>(`
-  SELECT at, messages AS count, answers, answer_ms FROM edges
+  SELECT at, messages AS count, answers, answer_ms FROM traffic
   WHERE account_id = :account AND period_ms = :period AND source = '' AND target = '' AND at >= :since ORDER BY at`)
 // With `+`, because the planner would read the counts of all accounts since that time.
 const answers = query<{ at: number; name: string; n: number; ms: number }>(`
-  SELECT edges.at, coalesce('@' || agents.alias, '#' || channels.name, edges.target) AS name, edges.answers AS n,
-    edges.answer_ms AS ms
-  FROM edges
-  LEFT JOIN agents ON agents.account_id = edges.account_id AND agents.id = edges.target AND agents.deleted_at IS NULL
-  LEFT JOIN channels ON channels.account_id = edges.account_id AND channels.id = edges.target
-  WHERE edges.account_id = :account AND edges.period_ms = ${day} AND edges.source = :agent AND +edges.at >= :since
-    AND edges.answers > 0`)
+  SELECT traffic.at, coalesce('@' || agents.alias, '#' || channels.name, traffic.target) AS name, traffic.answers AS n,
+    traffic.answer_ms AS ms
+  FROM traffic
+  LEFT JOIN agents ON agents.account_id = traffic.account_id AND agents.id = traffic.target AND agents.deleted_at IS NULL
+  LEFT JOIN channels ON channels.account_id = traffic.account_id AND channels.id = traffic.target
+  WHERE traffic.account_id = :account AND traffic.period_ms = ${day} AND traffic.source = :agent AND +traffic.at >= :since
+    AND traffic.answers > 0`)
 
 export const traffic = {
   reads: (account: AccountDb) => ({

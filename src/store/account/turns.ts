@@ -142,7 +142,7 @@ const pauseMembers = statement(`
       SELECT json_group_array(value) FROM (
         SELECT value FROM json_each(conversation_turns.agents) UNION SELECT value FROM json_each(excluded.agents)))),
     paused_at = excluded.paused_at,
-    told_at = NULL`)
+    notified_at = NULL`)
 const forgetMembers = statement(`
   DELETE FROM conversation_turns
   WHERE ${membersOf(':conversation')} AND agents ->> 0 IN (SELECT value FROM json_each(:agents))
@@ -206,7 +206,7 @@ const paused = query<PlacedConversation & { pausedAt: number }>(
 )
 const pausedByKey = listOf('conversation_turns.key = :conversation AND conversation_turns.paused_at IS NOT NULL')
 const unnotified = listOf(
-  'conversation_turns.paused_at IS NOT NULL AND conversation_turns.told_at IS NULL ORDER BY conversation_turns.paused_at LIMIT :limit',
+  'conversation_turns.paused_at IS NOT NULL AND conversation_turns.notified_at IS NULL ORDER BY conversation_turns.paused_at LIMIT :limit',
 )
 const long = query<PlacedConversation>(
   `
@@ -234,7 +234,7 @@ const resume = statement(`DELETE FROM conversation_turns WHERE ${isPaused}`)
 const resumeOf = statement(`
   DELETE FROM conversation_turns
   WHERE account_id = :account AND paused_at IS NOT NULL AND :alias IN (SELECT value FROM json_each(agents))`)
-const markNotified = statement(`UPDATE conversation_turns SET told_at = :at WHERE ${isPaused}`)
+const markNotified = statement(`UPDATE conversation_turns SET notified_at = :at WHERE ${isPaused}`)
 const setLimits = statement('UPDATE accounts SET turn_limits = :limits WHERE id = :account')
 const setAutomated = statement(`
   UPDATE agents SET automated = :automated WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)

@@ -1,4 +1,5 @@
 /** Files that agents upload in pieces, until a message names them. See docs/protocol/rest.md, "Uploads". */
+import { isOfMessage } from './inbox-message.ts'
 import { ownLimit } from './limits.ts'
 import { type AccountDb, type Decoder, precondition, type Query, query, type Statement, statement } from '../sql.ts'
 import type { Row } from '@libsql/client'
@@ -48,9 +49,9 @@ const ofMessage = (source: string) =>
     { content: blob },
   )
 const received = ofMessage(`deliveries
-  JOIN uploads ON deliveries.account_id = :account AND deliveries.agent_id = :agent
-    AND deliveries.message_id = :message AND deliveries.state <> 'parked'
-    AND uploads.account_id = deliveries.sender_account_id`)
+  JOIN messages ON messages.seq = deliveries.seq
+  JOIN uploads ON ${isOfMessage('= :message')} AND deliveries.state <> 'parked'
+    AND uploads.account_id = messages.account_id`)
 const sent = ofMessage(`messages
   JOIN uploads ON messages.account_id = :account AND messages.from_agent_id = :agent AND messages.id = :message
     AND uploads.account_id = messages.account_id`)

@@ -224,8 +224,11 @@ export const verdicts = {
       ]
     },
     /** Remember that the send with this key was blocked, unless the key has been used. */
-    addBlockedSend: ({ from, key, keysSince, at }: NewMessage, requestHash: string, error: BlockedError) =>
-      account.bind(addBlockedSend, { from, key, keysSince, at, requestHash, error: JSON.stringify(error) }),
+    addBlockedSend: (
+      { from, key, keysSince, at }: Pick<NewMessage, 'from' | 'key' | 'keysSince' | 'at'>,
+      requestHash: string,
+      error: BlockedError,
+    ) => account.bind(addBlockedSend, { from, key, keysSince, at, requestHash, error: JSON.stringify(error) }),
     /** Let exactly this text pass. Does nothing if the account has no such guardrail. */
     allow: (guardrail: string, hash: string, at: number) => account.bind(allow, { guardrail, hash, at }),
     requireAtMost: (guardrail: string, max: number) => account.bind(requireAtMost, { guardrail, max }),

@@ -1,4 +1,5 @@
 /** The webhooks of the account, and what they have not been told yet. See docs/protocol/webhooks.md. */
+import { agentOf } from './inbox-message.ts'
 import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { hearsConditions } from '../global/webhooks.ts'
@@ -72,26 +73,26 @@ const failing = query<Pick<WebhookRow, 'id' | 'url' | 'pausedAt' | 'error' | 'fa
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (failing_since <= :until OR (paused_at IS NOT NULL AND error IS NOT NULL))
   ORDER BY coalesce(paused_at, failing_since)`)
-const withConditions = query<{ id: string; events: string; told: string }>(`
-  SELECT id, events, told FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
+const withConditions = query<{ id: string; events: string; notified: string }>(`
+  SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
 // Nothing of which a guardrail took words from a recipient. A post in a channel; or what was written within the account
 // since people may read it, and since each person who wrote it or got it allows the host.
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
     AND NOT EXISTS (SELECT 1 FROM deliveries
-      WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id AND deliveries.body IS NOT NULL)
+      WHERE deliveries.account_id = :account AND deliveries.seq = messages.seq AND deliveries.body IS NOT NULL)
     AND (
     messages.channel_id IS NOT NULL
     OR (messages.type IN ('agent', 'human')
       AND messages.created_at >= (SELECT people_read_since FROM accounts WHERE accounts.id = :account)
       AND EXISTS (
-        SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id)
+        SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND deliveries.seq = messages.seq)
       AND NOT EXISTS (
         SELECT 1 FROM agents AS person
         WHERE person.account_id = :account AND person.type = 'human'
           AND (person.id = messages.from_agent_id OR person.id IN (
-            SELECT deliveries.agent_id FROM deliveries
-            WHERE deliveries.account_id = :account AND deliveries.message_id = messages.id))
+            SELECT ${agentOf()} FROM deliveries
+            WHERE deliveries.account_id = :account AND deliveries.seq = messages.seq))
           AND NOT EXISTS (
             SELECT 1 FROM guardrail_consents AS consent
             WHERE consent.account_id = :account AND consent.agent_id = person.id
@@ -118,23 +119,23 @@ const tell = statement(`
   SELECT :account, webhooks.id, :event, 'test', :at, '{}' FROM webhooks
   WHERE webhooks.account_id = :account AND webhooks.id = :id`)
 const requireNotified = precondition(`EXISTS (SELECT 1 FROM webhooks
-  WHERE account_id = :account AND id = :id AND told = :before AND paused_at IS NULL)`)
+  WHERE account_id = :account AND id = :id AND notified = :before AND paused_at IS NULL)`)
 const record = statement(`
   INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
   VALUES (:account, :webhook, :id, :type, :at, :data)`)
 const beDue = statement(
   'UPDATE webhooks SET due_at = :at WHERE account_id = :account AND id = :id AND due_at IS NULL',
 )
-const setNotified = statement('UPDATE webhooks SET told = :after WHERE account_id = :account AND id = :id')
-const isClaimed = 'webhooks.account_id = :account AND webhooks.id = :id AND webhooks.held_by = :claim'
+const setNotified = statement('UPDATE webhooks SET notified = :after WHERE account_id = :account AND id = :id')
+const isClaimed = 'webhooks.account_id = :account AND webhooks.id = :id AND webhooks.claimed_by = :claim'
 const taken = statement(`
   DELETE FROM webhook_events WHERE account_id = :account AND webhook_id = :id AND seq = :seq
     AND EXISTS (SELECT 1 FROM webhooks WHERE ${isClaimed})`)
 const hasWorked = statement(`UPDATE webhooks SET ${works} WHERE ${isClaimed} AND failing_since IS NOT NULL`)
-const answered = statement(`UPDATE webhooks SET answers = :answers WHERE ${isClaimed} RETURNING held_by`)
+const answered = statement(`UPDATE webhooks SET answers = :answers WHERE ${isClaimed} RETURNING claimed_by`)
 const release = statement(`
-  UPDATE webhooks SET held_by = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL) WHERE ${isClaimed}`)
-const giveUp = statement(`UPDATE webhooks SET held_by = NULL, error = :error, paused_at = :at WHERE ${isClaimed}`)
+  UPDATE webhooks SET claimed_by = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL) WHERE ${isClaimed}`)
+const giveUp = statement(`UPDATE webhooks SET claimed_by = NULL, error = :error, paused_at = :at WHERE ${isClaimed}`)
 
 export const webhooks = {
   reads: (account: AccountDb) => ({

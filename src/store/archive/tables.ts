@@ -7,7 +7,7 @@ import type { InValue } from '@libsql/client'
 import { fromBase64 } from '../../lib/encoding.ts'
 import { completeAgent } from '../account/agent-rows.ts'
 import { makeMessageDue } from '../account/deliver.ts'
-import { inboxOf } from '../account/inbox-message.ts'
+import { agentOf, inboxOf } from '../account/inbox-message.ts'
 import { type Db, type Statement, statement } from '../sql.ts'
 import type { ArchivedRow } from './validators.ts'
 
@@ -112,23 +112,25 @@ export const hideMessages = `
       SELECT value ->> 1 FROM json_each(?4) WHERE value ->> 0 = m.channel_id), 0)
     OR (m.channel_id IS NULL AND (
       EXISTS (SELECT 1 FROM deliveries AS d
-        WHERE d.message_id = m.id AND d.sender_account_id = m.account_id AND d.agent_id = ?3)
+        WHERE d.seq = m.seq AND ${agentOf('d')} = ?3)
       OR EXISTS (SELECT 1 FROM held_messages AS h
         WHERE h.message_id = m.id AND h.sender_account_id = m.account_id AND h.to_id = ?3))))`
 
 /** How much of the account `?1` is not in an archive, by what it is. */
 export const leftOut: Readonly<Record<string, string>> = {
   texts_that_the_reader_may_not_read: 'SELECT count(*) FROM temp.hidden_messages WHERE ?1 IS NOT NULL',
-  messages_from_other_accounts: 'SELECT count(*) FROM deliveries WHERE account_id = ?1 AND sender_account_id <> ?1',
-  deliveries_to_other_accounts: 'SELECT count(*) FROM deliveries WHERE sender_account_id = ?1 AND account_id <> ?1',
+  messages_from_other_accounts:
+    'SELECT count(*) FROM deliveries JOIN messages USING (seq) WHERE deliveries.account_id = ?1 AND messages.account_id <> ?1',
+  deliveries_to_other_accounts:
+    'SELECT count(*) FROM messages JOIN deliveries USING (seq) WHERE messages.account_id = ?1 AND deliveries.account_id <> ?1',
   tasks_with_other_accounts: 'SELECT count(*) FROM tasks WHERE (account_id = ?1) <> (recipient_account_id = ?1)',
 }
 
 /** The people of the account `?1`. They are no rows of a table of the account: an import makes invitations of them. */
 export const people = `
-  SELECT users.email AS email, memberships.role AS role, seats.agent_id AS agent_id
+  SELECT users.email AS email, memberships.role AS role, person_aliases.agent_id AS agent_id
   FROM memberships JOIN users ON users.id = memberships.user_id
-  LEFT JOIN seats ON seats.account_id = memberships.account_id AND seats.user_id = memberships.user_id
+  LEFT JOIN person_aliases ON person_aliases.account_id = memberships.account_id AND person_aliases.user_id = memberships.user_id
   WHERE memberships.account_id = ?1 ORDER BY users.email`
 
 /** The account itself, which is in the manifest. */
@@ -163,25 +165,44 @@ const heldMessages: ArchivedTable = {
 const afterAgent = completeAgent('agents.account_id = :account AND agents.id = :id').concat(statement(`
   UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :id`))
 const makeDue = statement(makeMessageDue)
+const messageOf = (table: string) => `(SELECT messages.id FROM messages WHERE messages.seq = ${table}.seq)`
+const isOfOwnMessage = (table: string) =>
+  `EXISTS (SELECT 1 FROM messages WHERE messages.seq = ${table}.seq AND messages.account_id = ?1)`
+/** A delivery is named by its message and its recipient: their numbers are those of one grid. */
+const delivery = {
+  read: (table: string) => ({ agent_id: agentOf(table), message_id: messageOf(table) }),
+  store: {
+    seq: ({ message_id }, { account }) => [
+      '(SELECT messages.seq FROM messages WHERE messages.account_id = ? AND messages.id = ?)',
+      ...[account, message_id],
+    ],
+    inbox: ({ agent_id }, { account }) => [inboxOf('?', '?'), account, agent_id],
+  } satisfies Record<string, Stored>,
+}
 const deliveries: ArchivedTable = {
   record: 'delivery',
   table: 'deliveries',
-  fields: fields(`agent_id message_id state chars created_at read_at lease_id returns:release_count woken_at
+  fields: fields(`agent_id:inbox message_id:seq state chars created_at read_at lease_id returns:release_count woken_at
     is_flagged:flagged task_id expires_at text:body details:a2a`),
-  accounts: sender,
+  where: isOfOwnMessage('deliveries'),
+  order: 'inbox',
   read: {
-    text: `iif(message_id IN ${hidden}, NULL, body)`,
-    details: `iif(message_id IN ${hidden}, NULL, a2a)`,
+    ...delivery.read('deliveries'),
+    text: `iif(${messageOf('deliveries')} IN ${hidden}, NULL, body)`,
+    details: `iif(${messageOf('deliveries')} IN ${hidden}, NULL, a2a)`,
   },
-  store: { inbox: ({ agent_id }, { account }) => [inboxOf('?', '?'), account, agent_id] },
+  store: delivery.store,
   then: ({ message_id, state }, { account, bind }) =>
     state === 'unread' ? [bind(makeDue, { account, id: message_id as string })] : [],
 }
 const leaseReleases: ArchivedTable = {
   record: 'return',
   table: 'lease_releases',
-  fields: fields('agent_id message_id position:n leased_at returned_at:released_at'),
-  accounts: sender,
+  fields: fields('agent_id:inbox message_id:seq position:n leased_at returned_at:released_at'),
+  where: isOfOwnMessage('lease_releases'),
+  order: 'inbox, n',
+  read: delivery.read('lease_releases'),
+  store: delivery.store,
 }
 const taskMessages: ArchivedTable = {
   record: 'task_message',
@@ -285,7 +306,13 @@ export const archivedTables: readonly ArchivedTable[] = [
       !is_held
         ? []
         : [{ sql: 'UPDATE messages SET seq = -abs(seq) WHERE account_id = ? AND id = ?', args: [account, id] }],
-    children: [parts, heldMessages, deliveries, leaseReleases].map((table) => ({ table, of: 'message_id = ?2' })),
+    children: [
+      ...[parts, heldMessages].map((table) => ({ table, of: 'message_id = ?2' })),
+      ...[deliveries, leaseReleases].map((table) => ({
+        table,
+        of: 'seq = (SELECT messages.seq FROM messages WHERE messages.account_id = ?1 AND messages.id = ?2)',
+      })),
+    ],
   },
   {
     record: 'upload',
@@ -325,6 +352,11 @@ export const archivedTables: readonly ArchivedTable[] = [
       // Its holder is elsewhere. What no one will end ends now.
       expires_at: ({ expires_at }, { at }) => ['coalesce(?, ?)', expires_at, at],
       holder: () => [`''`],
+      seqs: ({ agent_id, id }, { account }) => [
+        `(SELECT nullif(json_group_array(deliveries.seq), '[]') FROM deliveries
+          WHERE deliveries.inbox = ${inboxOf('?', '?')} AND deliveries.state = 'read' AND deliveries.lease_id = ?)`,
+        ...[account, agent_id, id],
+      ],
     },
   },
   {
@@ -370,12 +402,8 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
     'agents.signup_id',
     ...['agents', 'guardrails'].flatMap(sealedIn),
   ],
-  'made again from the messages': [
-    'deliveries.inbox',
-  ],
   'numbers of one grid': [
     'messages.seq',
-    'deliveries.seq',
     'task_events.seq',
     'tasks.bytes',
   ],
@@ -392,7 +420,8 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
     'accounts.join_email',
     'accounts.claimed_at',
     'agents.moved_to',
-    'deliveries.stranger_id',
+    'deliveries.external_id',
+    'deliveries.external_message_id',
     'guardrails.failing_since',
     'guardrails.failure',
     'leases.holder',

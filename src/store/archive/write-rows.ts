@@ -3,6 +3,7 @@ import type { InValue, Value } from '@libsql/client'
 import { Buffer } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { primaryKeys } from '../../../db/derived-tables.ts'
 import { version } from '../../lib/version.ts'
 import { requireSpace } from '../backup/files.ts'
 import { withDatabase } from '../backup/local-copy.ts'
@@ -126,18 +127,22 @@ async function* rowsOf(
   archived: ArchivedTable,
   account: string,
 ): AsyncIterable<[key: string, row: Record<string, unknown>]> {
-  const { table, order = 'rowid' } = archived
+  const { table } = archived
+  // Of the account, a table without a rowid is archived only if it has ids.
+  const key = table in primaryKeys ? 'id' : 'rowid'
+  const { order = key } = archived
   await run('DROP TABLE IF EXISTS temp.chosen')
-  await run('CREATE TEMP TABLE chosen (chosen_n INTEGER PRIMARY KEY, chosen_row INTEGER NOT NULL)')
+  await run('CREATE TEMP TABLE chosen (chosen_n INTEGER PRIMARY KEY, chosen_row NOT NULL)')
   await run(
-    `INSERT INTO temp.chosen (chosen_row) SELECT rowid FROM ${table} WHERE ${conditionOf(archived)} ORDER BY ${order}`,
+    `INSERT INTO temp.chosen (chosen_row) SELECT ${key} FROM ${table} WHERE ${conditionOf(archived)} ORDER BY ${order}`,
     [account],
   )
   for (let after = 0;; after += rowsAtOnce) {
     const page = await run(
-      `SELECT ${columnsOf(archived)} FROM temp.chosen CROSS JOIN ${table} ON ${table}.rowid = chosen_row
+      `SELECT ${columnsOf(archived)} FROM temp.chosen
+      CROSS JOIN ${table} ON ${table}.account_id = ? AND ${table}.${key} = chosen_row
       WHERE chosen_n > ? AND chosen_n <= ? ORDER BY chosen_n`,
-      [after, after + rowsAtOnce],
+      [account, after, after + rowsAtOnce],
     )
     if (page.length === 0) return
     for (const values of page) {

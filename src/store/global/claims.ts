@@ -3,7 +3,7 @@ import type { Row } from '@libsql/client'
 import type { accounts } from '../../../db/schema.ts'
 import { addAgent, deleteAgents } from '../account/agent-rows.ts'
 import { makeInboxDue } from '../account/deliver.ts'
-import { inboxOf } from '../account/inbox-message.ts'
+import { agentOf, inboxOf } from '../account/inbox-message.ts'
 import { changeTask, moveTasks } from '../account/task-changes.ts'
 import { crossAccountQuery, type Db, precondition, type Query, query, type Statement, statement } from '../sql.ts'
 import { placing, positionOf } from './conversations.ts'
@@ -106,8 +106,7 @@ const columns = query<{ name: string }>(`SELECT name FROM pragma_table_info(:tab
 const isMoved = (agent: string) => `${agent} IN (SELECT value FROM json_each(:moved))`
 const move = (table: string, condition: string) =>
   `UPDATE ${table} SET account_id = :to WHERE account_id = :from AND ${condition}`
-const senderOf = `(SELECT messages.from_agent_id FROM messages
-  WHERE messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id)`
+const senderOf = '(SELECT messages.from_agent_id FROM messages WHERE messages.seq = deliveries.seq)'
 const isSkillOfMoved = `id IN (SELECT agent_skills.skill_id FROM agent_skills
   WHERE agent_skills.account_id = :from AND ${isMoved('agent_skills.agent_id')})`
 const isOpenTask = `tasks.account_id = :from AND tasks.expires_at IS NOT NULL`
@@ -147,24 +146,33 @@ const moves = [
   }),
   // The holder of a lease would ack it in the old account, so it is released: its messages are redelivered.
   `UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
-  WHERE account_id = :from AND lease_id IN (
-    SELECT leases.id FROM leases WHERE leases.account_id = :from AND ${isMoved('leases.agent_id')})`,
+  FROM (SELECT leases.id, agent_numbers.n, one.value AS seq
+    FROM leases JOIN agent_numbers ON agent_numbers.account_id = :from AND agent_numbers.agent_id = leases.agent_id
+    JOIN json_each(leases.seqs) AS one
+    WHERE leases.account_id = :from AND ${isMoved('leases.agent_id')}) AS held
+  WHERE deliveries.seq = held.seq AND deliveries.inbox = held.n AND deliveries.lease_id = held.id`,
   `DELETE FROM leases WHERE account_id = :from AND ${isMoved('agent_id')}`,
   // Found by their messages, because no index has all deliveries of an agent.
-  `UPDATE deliveries SET account_id = :to, inbox = ${inboxOf('deliveries.agent_id', ':to')}, stranger_id = ${senderOf}
-  WHERE sender_account_id = :from AND message_id IN (SELECT messages.id FROM messages WHERE messages.account_id = :from)
-    AND account_id = :from AND ${isMoved('agent_id')} AND (state IN ('unread', 'parked') OR ${isMoved(senderOf)}
+  `UPDATE deliveries SET account_id = :to, inbox = ${inboxOf(agentOf(), ':to')}, external_id = ${senderOf},
+    external_message_id = (SELECT messages.id FROM messages WHERE messages.seq = deliveries.seq)
+  WHERE seq IN (SELECT messages.seq FROM messages WHERE messages.account_id = :from)
+    AND account_id = :from AND ${isMoved(agentOf())} AND (state IN ('unread', 'parked') OR ${isMoved(senderOf)}
       OR task_id IN (SELECT tasks.id FROM tasks WHERE ${isOpenTask} AND ${isMoved('recipient_agent_id')}))`,
+  // Their inboxes follow the deliveries.
+  `UPDATE lease_releases SET account_id = :to WHERE account_id = :from AND inbox IN (
+    SELECT agent_numbers.n FROM agent_numbers WHERE agent_numbers.account_id = :to AND ${
+    isMoved('agent_numbers.agent_id')
+  })`,
   // The agents that stay may answer those that move.
-  `UPDATE deliveries SET stranger_id = ${senderOf}
-  WHERE account_id = :from AND sender_account_id = :from AND message_id IN (
-    SELECT messages.id FROM messages WHERE messages.account_id = :from AND ${isMoved('messages.from_agent_id')})`,
+  `UPDATE deliveries SET external_id = ${senderOf}
+  WHERE account_id = :from AND seq IN (
+    SELECT messages.seq FROM messages WHERE messages.account_id = :from AND ${isMoved('messages.from_agent_id')})`,
   makeInboxDue(`remote.account_id = :to AND ${isMoved('remote.agent_id')}`),
   moveTasks(`${isOpenTask} AND recipient_account_id = :from AND ${isMoved('recipient_agent_id')}`),
   // The places of the messages are made again, in both accounts.
-  ...['edges', 'thread_agents', 'thread_messages', 'threads'].map((table) =>
-    `DELETE FROM ${table} WHERE account_id = :from`
-  ),
+  `DELETE FROM thread_messages WHERE account_id = :from
+    AND thread_id IN (SELECT threads.id FROM threads WHERE threads.account_id = :from)`,
+  ...['traffic', 'thread_agents', 'threads'].map((table) => `DELETE FROM ${table} WHERE account_id = :from`),
 ].map((made) => typeof made === 'string' ? statement(made) : made).concat(
   placing(
     'places of messages that move',

@@ -1,5 +1,6 @@
 /** The follower `conversations`: the places of messages in conversations. */
 import type { Row } from '@libsql/client'
+import { agentOf, inboxOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Statement, statement } from '../sql.ts'
 import { isAtPosition, type StoredFollower } from './pulse.ts'
 
@@ -17,9 +18,9 @@ const account = `iif(${isOwn}, m.account_id, d.account_id)`
 const hasBeenIn = (account: string, agent: string) =>
   `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = ${account} AND agents.id = ${agent})`
 const sender = `iif(${hasBeenIn(account, 'm.from_agent_id')}, '', m.from_agent_id)`
-const external = `iif(${isOwn} AND NOT ${hasBeenIn('m.account_id', 'd.agent_id')}, d.agent_id, ${sender})`
-const pair = `iif(m.from_agent_id < d.agent_id,
-    m.from_agent_id || ' ' || d.agent_id, d.agent_id || ' ' || m.from_agent_id)`
+const external = `iif(${isOwn} AND NOT ${hasBeenIn('m.account_id', 'receiver.agent_id')}, receiver.agent_id, ${sender})`
+const pair = `iif(m.from_agent_id < receiver.agent_id,
+    m.from_agent_id || ' ' || receiver.agent_id, receiver.agent_id || ' ' || m.from_agent_id)`
 /** The messages that are `chosen`, a condition on `messages AS m`, once for each account that shows them. */
 export const places = (chosen: string) => `
     SELECT m.seq, m.created_at, m.account_id AS home, m.from_agent_id AS sender, m.reply_to_message_id AS reply_to,
@@ -30,10 +31,10 @@ export const places = (chosen: string) => `
         WHEN m.conversation_id IS NOT NULL THEN ${external} || '/' || m.conversation_id ELSE ${pair} END AS key,
       m.type, iif(${isOwn}, m.from_agent_id, '@' || m.from_alias) AS source,
       CASE WHEN m.channel_id IS NOT NULL THEN m.channel_id
-        WHEN ${account} = d.account_id THEN d.agent_id ELSE m.recipient END AS target
+        WHEN ${account} = d.account_id THEN receiver.agent_id ELSE m.recipient END AS target
     FROM messages AS m
-    LEFT JOIN deliveries AS d
-      ON d.message_id = m.id AND d.sender_account_id = m.account_id AND m.channel_id IS NULL
+    LEFT JOIN deliveries AS d ON d.seq = m.seq AND m.channel_id IS NULL
+    LEFT JOIN agent_numbers AS receiver ON receiver.n = d.inbox
     CROSS JOIN (SELECT 0 AS n UNION ALL SELECT 1) AS side
     WHERE ${chosen} AND (m.channel_id IS NOT NULL OR d.seq IS NOT NULL) AND (${isOwn} OR d.account_id <> m.account_id)`
 const ofThread = (place: string) =>
@@ -43,9 +44,8 @@ const placed = (chosen: string, parent: string) => `
     FROM (${places(chosen)}) AS place CROSS JOIN threads ON ${ofThread('place')}`
 const parent = `coalesce(
       (SELECT asked.seq FROM messages AS asked WHERE asked.account_id = place.home AND asked.id = place.reply_to),
-      (SELECT asked.seq FROM deliveries AS got
-        JOIN messages AS asked ON asked.account_id = got.sender_account_id AND asked.id = got.message_id
-        WHERE got.message_id = place.reply_to AND got.account_id = place.home AND got.agent_id = place.sender))`
+      (SELECT got.seq FROM deliveries AS got
+        WHERE got.external_message_id = place.reply_to AND got.inbox = ${inboxOf('place.sender', 'place.home')}))`
 
 /** The statements that place messages in threads, cross-account ones. `chosen` is a condition on `messages AS m`. */
 export function placing(name: string, chosen: string): Query<Row>[] {
@@ -87,12 +87,13 @@ export function placing(name: string, chosen: string): Query<Row>[] {
     INSERT INTO thread_agents (account_id, agent_id, thread_id, delivery_seq, answered_seq)
     SELECT part.account_id, part.agent_id, threads.id, max(part.delivery_seq), max(part.answered_seq)
     FROM (
-      SELECT ${account} AS account_id, iif(side.n = 1, d.agent_id, m.from_agent_id) AS agent_id,
+      SELECT ${account} AS account_id, iif(side.n = 1, receiver.agent_id, m.from_agent_id) AS agent_id,
         iif(side.n = 1, d.seq, 0) AS delivery_seq, iif(side.n <> 1 AND m.type = 'human', m.seq, 0) AS answered_seq,
         iif(m.conversation_id IS NULL, 'pair', 'conversation') AS kind,
         iif(m.conversation_id IS NULL, ${pair}, ${external} || '/' || m.conversation_id) AS key
       FROM messages AS m
-      JOIN deliveries AS d ON d.message_id = m.id AND d.sender_account_id = m.account_id
+      JOIN deliveries AS d ON d.seq = m.seq
+      JOIN agent_numbers AS receiver ON receiver.n = d.inbox
       CROSS JOIN (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2) AS side
       WHERE ${chosen} AND m.channel_id IS NULL AND (side.n < 2
         OR (d.account_id <> m.account_id AND ${hasBeenIn('d.account_id', 'm.from_agent_id')}))) AS part
@@ -112,7 +113,7 @@ const total = crossAccountQuery<{ n: number }>('number of messages', `SELECT cou
 const begin = statement(`UPDATE projections SET seq = -1 WHERE name = 'conversations'`)
 const empty = [
   `DELETE FROM thread_messages
-  WHERE (account_id, thread_id, seq) IN (SELECT account_id, thread_id, seq FROM thread_messages LIMIT :limit)
+  WHERE (thread_id, seq) IN (SELECT thread_id, seq FROM thread_messages LIMIT :limit)
   RETURNING 1`,
   `UPDATE threads SET last_seq = 0, last_at = 0, messages = 0
   WHERE id IN (SELECT id FROM threads AS old WHERE old.last_seq <> 0 LIMIT :limit)
@@ -166,14 +167,13 @@ const newPlaces = crossAccountQuery<LivePlace>(
   'new places of watched accounts',
   `
   SELECT thread_messages.account_id, thread_messages.thread_id, thread_messages.seq, messages.created_at AS at,
-    messages.channel_id, messages.from_agent_id, deliveries.agent_id AS to_agent_id
-  FROM json_each(:accounts) AS watched
-  CROSS JOIN thread_messages
+    messages.channel_id, messages.from_agent_id, ${agentOf()} AS to_agent_id
+  FROM thread_messages
   CROSS JOIN messages
   LEFT JOIN deliveries
-    ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+    ON deliveries.seq = messages.seq
       AND messages.channel_id IS NULL
-  WHERE thread_messages.account_id = watched.value AND thread_messages.seq > :after
+  WHERE thread_messages.account_id IN (SELECT value FROM json_each(:accounts)) AND thread_messages.seq > :after
     AND thread_messages.seq <= min(${positionOf('conversations')}, :upTo) AND messages.seq = thread_messages.seq
   ORDER BY thread_messages.seq LIMIT :limit`,
 )

@@ -13,10 +13,10 @@ const waiting = crossAccountQuery<WaitingFigures>(
         AND first.state = 'unread' ORDER BY first.seq LIMIT 1) AS oldest
       FROM agent_numbers WHERE agent_numbers.unread > 0 LIMIT ${maxInboxes})) AS waiting_since,
     (SELECT count(*) FROM leases) AS leases,
-    (SELECT count(*) FROM remote_senders AS outbox JOIN remote_agents AS remote
+    (SELECT count(*) FROM remote_outboxes AS outbox JOIN remote_agents AS remote
         ON remote.account_id = outbox.account_id AND remote.agent_id = outbox.agent_id
       WHERE outbox.due_at <= :now AND remote.paused_at IS NULL)
-      + (SELECT count(*) FROM remote_exchanges WHERE due_at <= :now)
+      + (SELECT count(*) FROM remote_tasks WHERE due_at <= :now)
       + (SELECT count(*) FROM task_push_configs WHERE due_at <= :now)
       + (SELECT count(*) FROM webhooks WHERE due_at <= :now AND paused_at IS NULL) AS due_outboxes`,
 )

@@ -2,6 +2,7 @@
  * Messages that people are told of although they are not to them: they name the person as `@alias`, or are posts of a
  * channel that the person follows. See docs/delivery.md, "Notifications".
  */
+import { agentOf } from '../account/inbox-message.ts'
 import { hour } from '../../lib/time.ts'
 import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
 import { elseLater } from './notifications.ts'
@@ -14,7 +15,7 @@ const ofPeople = crossAccountStatement(
   'news of new messages',
   `
   INSERT INTO thread_seen (account_id, user_id, thread_id, seq, news_seq)
-  SELECT place.account_id, seats.user_id, place.thread_id, 0, max(place.seq)
+  SELECT place.account_id, person_aliases.user_id, place.thread_id, 0, max(place.seq)
   FROM (
     SELECT m.seq, agents.id AS agent_id
     FROM json_each(:rows) AS one CROSS JOIN messages AS m CROSS JOIN json_each(one.value, '$[1]') AS named
@@ -26,14 +27,15 @@ const ofPeople = crossAccountStatement(
     FROM json_each(:rows) AS one CROSS JOIN messages AS m CROSS JOIN channel_members AS member
     WHERE m.seq = (one.value ->> 0) AND member.account_id = m.account_id AND member.channel_id = m.channel_id
       AND member.follows) AS told
-  CROSS JOIN messages AS m CROSS JOIN seats CROSS JOIN thread_messages AS place
+  CROSS JOIN messages AS m CROSS JOIN person_aliases CROSS JOIN thread_messages AS place
   WHERE m.seq = told.seq AND m.created_at > :since AND m.from_agent_id <> told.agent_id
-    AND seats.account_id = m.account_id AND seats.agent_id = told.agent_id
+    AND person_aliases.account_id = m.account_id AND person_aliases.agent_id = told.agent_id
     AND place.account_id = m.account_id AND place.seq = m.seq
-    AND (m.channel_id IS NOT NULL OR NOT EXISTS (SELECT 1 FROM deliveries AS d WHERE d.message_id = m.id
-      AND d.sender_account_id = m.account_id AND d.agent_id = told.agent_id))
+    AND (m.channel_id IS NOT NULL OR NOT EXISTS (SELECT 1 FROM deliveries AS d WHERE d.seq = m.seq AND ${
+    agentOf('d')
+  } = told.agent_id))
     AND ${isPosition}
-  GROUP BY place.account_id, seats.user_id, place.thread_id
+  GROUP BY place.account_id, person_aliases.user_id, place.thread_id
   ON CONFLICT (account_id, user_id, thread_id) DO UPDATE SET news_seq = max(thread_seen.news_seq, excluded.news_seq)`,
 )
 const ofBrowsers = crossAccountStatement(

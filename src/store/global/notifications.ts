@@ -1,4 +1,5 @@
 /** What people are to be notified of, over all accounts: the cross-account queries of the worker, and the push key. */
+import { agentOf } from '../account/inbox-message.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {
   crossAccountQuery,
@@ -54,8 +55,10 @@ const noteMessages = crossAccountStatement(
   SELECT * FROM (
     SELECT sub.account_id, sub.id, place.thread_id, 'message', min(d.seq), max(d.seq), min(d.created_at) + :quietMs
     FROM messages AS m
-    CROSS JOIN deliveries AS d ON d.message_id = m.id AND d.sender_account_id = m.account_id
-    CROSS JOIN seats AS personAlias ON personAlias.account_id = d.account_id AND personAlias.agent_id = d.agent_id
+    CROSS JOIN deliveries AS d ON d.seq = m.seq
+    CROSS JOIN person_aliases AS personAlias ON personAlias.account_id = d.account_id AND personAlias.agent_id = ${
+    agentOf('d')
+  }
     CROSS JOIN push_subscriptions AS sub ON sub.account_id = personAlias.account_id AND sub.user_id = personAlias.user_id
     CROSS JOIN thread_messages AS place ON place.account_id = d.account_id AND place.seq = m.seq
     WHERE ${inBatch} AND ${existBrowsers} AND m.channel_id IS NULL AND d.state = 'unread'
@@ -150,7 +153,7 @@ const unnotified = crossAccountQuery<{ accountId: string }>(
   'accounts with pauses that the owners were not told of',
   `
   SELECT DISTINCT account_id FROM conversation_turns
-  WHERE paused_at IS NOT NULL AND told_at IS NULL LIMIT :limit`,
+  WHERE paused_at IS NOT NULL AND notified_at IS NULL LIMIT :limit`,
 )
 
 export const turns = (db: Db) => ({

@@ -21,16 +21,16 @@ export interface DueOutbox {
 }
 
 /** The condition that no live process holds the row. `:instance` is this process, and only a remote database lists others. */
-export const isFree = `(held_by IS NULL
-    OR (substr(held_by, 1, 36) <> :instance AND substr(held_by, 1, 36) NOT IN (SELECT instances.id FROM instances)))`
+export const isFree = `(claimed_by IS NULL
+    OR (substr(claimed_by, 1, 36) <> :instance AND substr(claimed_by, 1, 36) NOT IN (SELECT instances.id FROM instances)))`
 
 /** How many senders' messages are sent to one agent at a time. */
 const maxOfAgent = 4
 
 /** The condition that a message of one more sender can be sent to an agent. */
 export function hasRoom(account: string, agent: string): string {
-  return `(SELECT count(*) FROM remote_senders AS other WHERE other.account_id = ${account} AND other.agent_id = ${agent}
-    AND other.held_by IS NOT NULL AND NOT ${isFree}) < ${maxOfAgent}`
+  return `(SELECT count(*) FROM remote_outboxes AS other WHERE other.account_id = ${account} AND other.agent_id = ${agent}
+    AND other.claimed_by IS NOT NULL AND NOT ${isFree}) < ${maxOfAgent}`
 }
 
 const isDue = (url: string) =>
@@ -48,13 +48,13 @@ const dueOf = (
 const due = crossAccountQuery<DueOutbox>(
   'requests to remote agents that are due',
   [
-    dueOf('inbox', 'remote_senders', {
+    dueOf('inbox', 'remote_outboxes', {
       id: 'outbox.sender_id',
       join:
         `JOIN remote_agents AS remote ON remote.account_id = outbox.account_id AND remote.agent_id = outbox.agent_id`,
       condition: `remote.paused_at IS NULL AND ${hasRoom('outbox.account_id', 'outbox.agent_id')}`,
     }),
-    dueOf('task', 'remote_exchanges'),
+    dueOf('task', 'remote_tasks'),
     // The tasks of an agent that moves to another account end in the one that it leaves.
     dueOf('push', 'task_push_configs', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
     `
@@ -74,13 +74,14 @@ interface CallbackRow {
 const callbacks = crossAccountQuery<CallbackRow>(
   'callback of a remote agent',
   `SELECT remote.account_id, remote.agent_id, remote.callback_secret
-  FROM deliveries JOIN remote_agents AS remote
-    ON remote.account_id = deliveries.account_id AND remote.agent_id = deliveries.agent_id
-  WHERE deliveries.message_id = :id`,
+  FROM (
+    SELECT account_id, agent_id FROM remote_tasks WHERE id = :id
+    UNION SELECT account_id, agent_id FROM remote_outboxes WHERE sending_id = :id) AS asked
+  JOIN remote_agents AS remote ON remote.account_id = asked.account_id AND remote.agent_id = asked.agent_id`,
 )
 const lookNow = crossAccountStatement(
   'look that a callback asks for',
-  `UPDATE remote_exchanges SET due_at = :at
+  `UPDATE remote_tasks SET due_at = :at
   WHERE account_id = :account AND agent_id = :agent AND id = :id AND state = 'working'`,
 )
 const accountOfSlack = crossAccountQuery<{ accountId: string }>(

@@ -30,13 +30,13 @@ const times: Record<StoredDuty, string> = {
     SELECT min(expires_at) AS at FROM tasks WHERE expires_at IS NOT NULL
     UNION ALL SELECT min(status_at) + ${quietMs} FROM tasks WHERE state = 'working' AND NOT quiet AND mode = 'task')`,
   outboxes: `SELECT min(due_at) FROM (
-    SELECT min(due_at) AS due_at FROM remote_senders WHERE due_at IS NOT NULL
-    UNION ALL SELECT min(due_at) FROM remote_exchanges WHERE due_at IS NOT NULL
+    SELECT min(due_at) AS due_at FROM remote_outboxes WHERE due_at IS NOT NULL
+    UNION ALL SELECT min(due_at) FROM remote_tasks WHERE due_at IS NOT NULL
     UNION ALL SELECT min(due_at) FROM task_push_configs WHERE due_at IS NOT NULL
     UNION ALL SELECT min(due_at) FROM webhooks WHERE due_at IS NOT NULL)`,
   notices: `SELECT min(due_at) FROM push_notices WHERE due_at IS NOT NULL`,
   digests: `SELECT min(next_at) FROM mail_digests`,
-  pauses: `SELECT min(paused_at) FROM conversation_turns WHERE paused_at IS NOT NULL AND told_at IS NULL`,
+  pauses: `SELECT min(paused_at) FROM conversation_turns WHERE paused_at IS NOT NULL AND notified_at IS NULL`,
 }
 
 const pulse = crossAccountQuery<{ kind: 'end' | 'position' | 'due'; name: string; value: number | null }>(

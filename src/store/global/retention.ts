@@ -50,7 +50,7 @@ const removal = (table: string, isOld: string, name?: string) => {
 const removals = {
   tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', 'old tasks'),
   contexts: removal('contexts', 'used_at <= :until', 'old contexts'),
-  'remote tasks': removal('remote_exchanges', 'due_at IS NULL AND created_at <= :until', 'old remote tasks'),
+  'remote tasks': removal('remote_tasks', 'due_at IS NULL AND created_at <= :until', 'old remote tasks'),
   verdicts: removal('verdicts', 'created_at <= :until', 'old verdicts'),
   'texts of blocked messages': crossAccountStatement(
     'old texts of verdicts',
@@ -73,8 +73,8 @@ const removals = {
   'counts of guardrails': removal('guardrail_counts', 'hour <= :until', 'old counts of guardrails'),
   notifications: removal('push_notices', 'due_at IS NULL AND pushed_at <= :until', 'old notifications'),
   snoozes: removal('snoozes', 'until <= :until', 'ended snoozes'),
-  'counts of hours': removal('edges', `period_ms = ${hour} AND at <= :until`, 'old counts'),
-  'counts of days': removal('edges', `period_ms = ${day} AND at <= :until`, 'old counts'),
+  'counts of hours': removal('traffic', `period_ms = ${hour} AND at <= :until`, 'old counts'),
+  'counts of days': removal('traffic', `period_ms = ${day} AND at <= :until`, 'old counts'),
   usage: removal('usage', 'day <= :until', 'old usage'),
   'turns of conversations': removal('conversation_turns', 'since <= :until AND paused_at IS NULL', 'old turns'),
   sessions: removal('sessions', 'expires_at <= :until OR (ended_at IS NOT NULL AND ended_at <= :until)'),
@@ -107,10 +107,9 @@ const quietTasks = crossAccountQuery<{ accountId: string; id: string; recipientA
 const expiring = crossAccountQuery<ExpiringDelivery & { accountId: string; taskId: string | null }>(
   'messages that expire',
   `
-  SELECT deliveries.sender_account_id AS account_id, deliveries.seq, deliveries.message_id, deliveries.task_id,
+  SELECT messages.account_id, deliveries.seq, deliveries.inbox, messages.id AS message_id, deliveries.task_id,
     messages.from_agent_id
-  FROM deliveries JOIN messages ON messages.account_id = deliveries.sender_account_id
-    AND messages.id = deliveries.message_id
+  FROM deliveries JOIN messages ON messages.seq = deliveries.seq
   WHERE deliveries.state = 'unread' AND deliveries.expires_at IS NOT NULL AND deliveries.expires_at <= :until
     AND NOT ${isSending}
   ORDER BY deliveries.expires_at LIMIT :limit`,

@@ -2,7 +2,9 @@
  * The projection `search`: the words of messages in `message_search`, an FTS5 table that drizzle does not know. Its rows
  * are those of `messages`; triggers remove them with their messages, and when a text is erased.
  */
+import { agentOf } from '../account/inbox-message.ts'
 import { noteNews, type PossibleNews } from './news.ts'
+import { wordTerm } from '../account/search.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /** A placed message whose words are to be stored. */
@@ -30,8 +32,8 @@ const texts = crossAccountQuery<NewText>(
   `
   SELECT messages.seq, messages.id, messages.body, messages.a2a, messages.channel_id,
     (SELECT json_group_array(json_object('agents', json(one.agents), 'body', one.body)) FROM (
-      SELECT json_group_array(d.agent_id) AS agents, d.body FROM deliveries AS d
-      WHERE d.message_id = messages.id AND d.sender_account_id = messages.account_id AND d.body IS NOT NULL
+      SELECT json_group_array(${agentOf('d')}) AS agents, d.body FROM deliveries AS d
+      WHERE d.seq = messages.seq AND d.body IS NOT NULL
       GROUP BY d.body LIMIT ${maxChanged}) AS one) AS changed
   FROM messages WHERE messages.seq > :after AND messages.seq <= :upTo ORDER BY messages.seq`,
 )
@@ -49,10 +51,11 @@ const whole = crossAccountQuery<{ text: string | null }>(
 )
 
 /**
- * A term of the column `meta`: a letter, and an id without its signs or a text in
- * hexadecimal, which the tokenizer leaves whole. `a`: the account of the sender; `b`:
- * another one that it was delivered to as it is; `f`: the sender; `t`: a recipient; `x`: a recipient that got a text of its own;
- * `n`: the alias of the sender; `r`: the recipient as addressed; `c`: the channel; `h`: what it has.
+ * A term begins with a letter. Behind it is an id without its signs, or a text in hexadecimal: the tokenizer leaves both
+ * whole. `a`: the account of the sender; `b`: another one that it was delivered to as it is; `f`: the sender; `t`: a
+ * recipient; `x`: a recipient that got a text of its own; `n`: the alias of the sender; `r`: the recipient as addressed;
+ * `c`: the channel. Or a word: `h`: what the message has; `w`: of its text; `k`: of the text as it was delivered to an
+ * agent, whose id comes first.
  */
 const term = (kind: string, value: string) => `' ${kind}' || hex(${value})`
 const idTerm = (kind: string, id: string) => `' ${kind}' || replace(${id}, '-', '')`
@@ -60,21 +63,19 @@ const isPosition = `(SELECT projections.seq FROM projections WHERE projections.n
 const add = crossAccountStatement(
   'words of new messages',
   `
-  INSERT INTO message_search (rowid, meta, words, own)
+  INSERT INTO message_search (rowid, terms)
   SELECT m.seq,
     ${idTerm('a', 'm.account_id')} || ${idTerm('f', 'm.from_agent_id')} || ${term('n', 'm.from_alias')}
-      || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${
-    idTerm('c', 'm.channel_id')
-  }) || (one.value ->> 2)
-      || coalesce((SELECT group_concat(${idTerm('t', 'd.agent_id')}
+      || ${term('r', 'm.recipient')} || iif(m.channel_id IS NULL, '', ${idTerm('c', 'm.channel_id')})
+      || coalesce((SELECT group_concat(${idTerm('t', agentOf('d'))}
           || iif(d.body IS NULL, iif(d.account_id = m.account_id, '', ${idTerm('b', 'd.account_id')}),
-            ${idTerm('x', 'd.agent_id')}), '')
-        FROM deliveries AS d WHERE d.message_id = m.id AND d.sender_account_id = m.account_id), ''),
-    one.value ->> 1, one.value ->> 3
+            ${idTerm('x', agentOf('d'))}), '')
+        FROM deliveries AS d WHERE d.seq = m.seq), '')
+      || (one.value ->> 1)
   FROM json_each(:rows) AS one CROSS JOIN messages AS m
   WHERE m.seq = (one.value ->> 0) AND ${isPosition}
     AND NOT EXISTS (SELECT 1 FROM deliveries AS d
-      WHERE d.message_id = m.id AND d.sender_account_id = m.account_id AND d.state = 'retracted')`,
+      WHERE d.seq = m.seq AND d.state = 'retracted')`,
 )
 const again = [
   `INSERT INTO message_search (message_search) VALUES ('delete-all')`,
@@ -85,7 +86,7 @@ const again = [
 export interface MessageWords extends PossibleNews {
   words: readonly string[]
   has: readonly string[]
-  /** Words of deliveries with a text of their own: `ownWord` and `ownLink` of `account/search.ts`. */
+  /** Terms of deliveries with a text of their own: `ownWord` and `ownLink` of `account/search.ts`. */
   own: readonly string[]
 }
 
@@ -100,7 +101,7 @@ export const searchIndex = (db: Db) => ({
    */
   add: (found: readonly MessageWords[], after: number, news: { at: number; quietMs: number }): Statement[] => {
     const rows = JSON.stringify(found.map(({ seq, words, has, own }) => {
-      return [seq, words.join(' '), has.map((kind) => ` h${kind}`).join(''), own.join(' ')]
+      return [seq, [...words.map(wordTerm), ...has.map((kind) => `h${kind}`), ...own].map((one) => ` ${one}`).join('')]
     }))
     return [
       { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true },

@@ -15,7 +15,7 @@ export const counting = (name: string, chosen: string) =>
   crossAccountStatement(
     name,
     `
-    INSERT INTO edges (account_id, period_ms, at, source, target, messages, answers, answer_ms, last_at)
+    INSERT INTO traffic (account_id, period_ms, at, source, target, messages, answers, answer_ms, last_at)
     SELECT place.account_id, period.ms, place.created_at - place.created_at % period.ms AS start,
       iif(sum.of_all, '', place.source) AS source, iif(sum.of_all, '', place.target) AS target, count(*),
       count(asked.seq),
@@ -28,8 +28,8 @@ export const counting = (name: string, chosen: string) =>
       WHERE newest.seq = (SELECT max(last.seq) FROM messages AS last)) - period.kept
     GROUP BY place.account_id, period.ms, start, 4, 5
     ON CONFLICT (account_id, period_ms, source, target, at) DO UPDATE SET
-      messages = edges.messages + excluded.messages, answers = edges.answers + excluded.answers,
-      answer_ms = edges.answer_ms + excluded.answer_ms, last_at = max(edges.last_at, excluded.last_at)`,
+      messages = traffic.messages + excluded.messages, answers = traffic.answers + excluded.answers,
+      answer_ms = traffic.answer_ms + excluded.answer_ms, last_at = max(traffic.last_at, excluded.last_at)`,
   )
 
 const count = counting('counts of new messages', inBatch)
@@ -37,12 +37,12 @@ const begin = statement(`UPDATE projections SET seq = -1 WHERE name = 'traffic'`
 const empty = crossAccountStatement(
   'counts to make again',
   `
-  DELETE FROM edges WHERE (account_id, period_ms, source, target, at) IN (
-    SELECT account_id, period_ms, source, target, at FROM edges LIMIT :limit)`,
+  DELETE FROM traffic WHERE (account_id, period_ms, source, target, at) IN (
+    SELECT account_id, period_ms, source, target, at FROM traffic LIMIT :limit)`,
 )
 const restart = crossAccountStatement(
   'counts to make again',
-  `UPDATE projections SET seq = 0 WHERE name = 'traffic' AND seq < 0 AND NOT EXISTS (SELECT 1 FROM edges)`,
+  `UPDATE projections SET seq = 0 WHERE name = 'traffic' AND seq < 0 AND NOT EXISTS (SELECT 1 FROM traffic)`,
 )
 
 export const traffic = (db: Db) => ({

@@ -1,11 +1,12 @@
 /** Whom the log wakes: agents with new messages, and whoever waits for an agent, a person or a task. Only ids leave these queries. */
+import { agentOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, type Db, query } from '../sql.ts'
 
 const recipients = crossAccountQuery<{ id: string }>(
   'recipients of new messages',
   `
-  SELECT DISTINCT deliveries.agent_id AS id FROM messages
-  CROSS JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+  SELECT DISTINCT ${agentOf()} AS id FROM messages
+  CROSS JOIN deliveries ON deliveries.seq = messages.seq
   WHERE messages.seq > :after AND messages.seq <= :upTo`,
 )
 const subjects = query<{ id: string }>('SELECT DISTINCT subject AS id FROM log WHERE seq > :after AND seq <= :upTo')

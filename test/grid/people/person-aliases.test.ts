@@ -77,7 +77,7 @@ test('a person is no agent that admins can change, delete, give a key, or make',
   expect(
     await rows(
       grid,
-      'SELECT id FROM credentials WHERE account_id = ? AND agent_id = (SELECT agent_id FROM seats WHERE account_id = ?)',
+      'SELECT id FROM credentials WHERE account_id = ? AND agent_id = (SELECT agent_id FROM person_aliases WHERE account_id = ?)',
       [
         grid.acme.id,
         grid.acme.id,
@@ -107,7 +107,7 @@ test.each(Object.entries(ends))('an alias ends when %s: senders of unread messag
     code: 'recipient_not_found',
   })
   expect((await listChannels(storeOf(grid, grid.alice))).channels[0].members).toEqual(['@alice', '@bob'])
-  for (const [table, column] of [['seats', 'user_id'], ['channel_members', 'joined_at']]) {
+  for (const [table, column] of [['person_aliases', 'user_id'], ['channel_members', 'joined_at']]) {
     const left = `SELECT ${column} FROM ${table} WHERE account_id = ? AND agent_id = ?`
     expect(await rows(grid, left, [grid.acme.id, ann.personAlias.agentId]), table).toEqual([])
   }

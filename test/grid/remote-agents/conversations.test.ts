@@ -159,8 +159,8 @@ test('what was erased is not asked about any more', async () => {
   await step(minute)
 
   expect(remote.calls).toHaveLength(1)
-  expect(await rows(grid, 'SELECT state, due_at, held_by FROM remote_exchanges WHERE account_id = ?', [grid.acme.id]))
-    .toEqual([{ state: 'ended', due_at: null, held_by: null }])
+  expect(await rows(grid, 'SELECT state, due_at, claimed_by FROM remote_tasks WHERE account_id = ?', [grid.acme.id]))
+    .toEqual([{ state: 'ended', due_at: null, claimed_by: null }])
 })
 
 test('an answer about another task is not taken', async () => {

@@ -43,16 +43,16 @@ test('what is unread again is due again', async () => {
 test('a send to an agent of the grid writes nothing about remote agents', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'a message' })
 
-  expect(run.filter((sql) => sql.includes('remote_senders'))).toEqual([])
+  expect(run.filter((sql) => sql.includes('remote_outboxes'))).toEqual([])
 })
 
 async function senders() {
-  const found = await rows(grid, 'SELECT sender_id FROM remote_senders WHERE account_id = ? AND due_at IS NOT NULL', [
+  const found = await rows(grid, 'SELECT sender_id FROM remote_outboxes WHERE account_id = ? AND due_at IS NOT NULL', [
     grid.acme.id,
   ])
   return found.map(({ sender_id }) => sender_id).sort()
 }
 
 async function forget() {
-  await rows(grid, 'DELETE FROM remote_senders WHERE account_id = ?', [grid.acme.id])
+  await rows(grid, 'DELETE FROM remote_outboxes WHERE account_id = ?', [grid.acme.id])
 }

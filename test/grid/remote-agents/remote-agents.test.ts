@@ -320,7 +320,7 @@ test.each([
 ])('a unit that is lost after %s leaves it once, and the line goes on', async (_, answer, text) => {
   await withRemote(answer)
   await send('What is 6 times 7?')
-  const restore = failing('INSERT INTO remote_exchanges')
+  const restore = failing('INSERT INTO remote_tasks')
   await step()
   restore()
 
@@ -335,7 +335,7 @@ test('another answer to the same message, after a unit that was lost, is neither
   let answers = 0
   await withRemote(() => messageResult(`answer ${++answers}`))
   const { message_id } = await send('What is 6 times 7?')
-  const restore = failing('INSERT INTO remote_exchanges')
+  const restore = failing('INSERT INTO remote_tasks')
   await step()
   restore()
   await step(10_000)
@@ -409,7 +409,7 @@ test('a line that another process of a shared database holds is left to it', asy
       sql: `INSERT INTO instances (id, heartbeats, created_at, present, ring) VALUES (?, 1, 0, '{}', '[]')`,
       args: [other],
     },
-    { sql: 'UPDATE remote_senders SET held_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
+    { sql: 'UPDATE remote_outboxes SET claimed_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
   ])
 
   await step()

@@ -124,11 +124,11 @@ test('a request that the end of the process breaks off is no failure, and the ne
   const stopped = await start()
   await waitFor('the request', () => remote.calls.length === 1)
   await stopped.stop()
-  const failed = 'SELECT attempts, failing_since, error FROM remote_senders WHERE account_id = ?'
+  const failed = 'SELECT attempts, failing_since, error FROM remote_outboxes WHERE account_id = ?'
   expect(await rows(grid, failed, [grid.acme.id])).toEqual([{ attempts: 0, failing_since: null, error: null }])
 
   await grid.store.write([{
-    sql: 'UPDATE remote_senders SET held_by = ? WHERE account_id = ?',
+    sql: 'UPDATE remote_outboxes SET claimed_by = ? WHERE account_id = ?',
     args: [`${'b'.repeat(36)} 1`, grid.acme.id],
   }])
   outboxes = undefined

@@ -127,7 +127,7 @@ test('a post waits as long as Slack asks, later ones wait behind it, and a post 
   slack.troubles.push({ error: 'msg_too_long' })
   await step(second)
   expect(slack.posts.map(({ text }) => text)).toEqual(['two'])
-  const parked = await rows(grid, "SELECT message_id FROM deliveries WHERE account_id = ? AND state = 'parked'", [
+  const parked = await rows(grid, "SELECT message_id FROM v_deliveries WHERE account_id = ? AND state = 'parked'", [
     grid.acme.id,
   ])
   expect(parked).toEqual([{ message_id: id }])

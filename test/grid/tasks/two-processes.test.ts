@@ -27,14 +27,14 @@ test('a stream at one process is told what happens at another, soon after it', a
   const [client, bob] = [storeOf(here, here.alice), storeOf(there, here.bob, there.acme)]
   const { id } = await askFor(client, 'a question')
   const told: string[] = []
-  const toldAt: number[] = []
+  const notifiedAt: number[] = []
   let hasBegun = false
   const ended = (async () => {
     for await (const news of watchTask(client, id, { heartbeatMs: 60_000 })) {
       hasBegun = true
       if (news === 'heartbeat' || 'first' in news) continue
       told.push(...inShort([news]))
-      toldAt.push(performance.now())
+      notifiedAt.push(performance.now())
     }
   })()
   const doneAt: number[] = []
@@ -50,6 +50,6 @@ test('a stream at one process is told what happens at another, soon after it', a
   await ended
 
   expect(told).toEqual([...Array(21).fill('working'), 'an answer', 'completed'])
-  const delays = doneAt.map((done, n) => toldAt[n] - done).sort((a, b) => a - b)
+  const delays = doneAt.map((done, n) => notifiedAt[n] - done).sort((a, b) => a - b)
   console.log(`events of another process are told after ${delays.map(Math.round).join(' ')} ms`)
 })

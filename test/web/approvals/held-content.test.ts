@@ -51,7 +51,7 @@ const madeByGrid: Record<string, string[]> = {
   ],
   deliveries: [
     ...['seq', 'account_id', 'agent_id', 'sender_account_id', 'message_id', 'state', 'chars', 'created_at', 'read_at'],
-    ...['lease_id', 'release_count', 'woken_at', 'stranger_id', 'inbox'],
+    ...['lease_id', 'release_count', 'woken_at', 'external_id', 'external_message_id', 'inbox'],
   ],
   parts: ['account_id', 'id', 'message_id', 'media_type', 'encoding', 'bytes'],
   task_events: ['seq', 'account_id', 'task_id', 'n', 'id', 'at', 'sender_account_id', 'message_id', 'reason'],
@@ -81,7 +81,8 @@ async function delivered(message: string): Promise<[place: string, value: string
       ? `id LIKE ? || '%'`
       : `${id} = ?`
     const args = table === 'artifacts' ? [grid.acme.id, message] : [message]
-    const all = await rows(grid, `SELECT * FROM ${table} WHERE account_id = ? AND ${condition}`, [
+    const from = table === 'deliveries' ? 'v_deliveries' : table
+    const all = await rows(grid, `SELECT * FROM ${from} WHERE account_id = ? AND ${condition}`, [
       grid.acme.id,
       ...args,
     ])

@@ -141,7 +141,7 @@ describe('who reads what', () => {
 const states = async () =>
   await rows(
     grid,
-    'SELECT message_id, state, lease_id, read_at, woken_at FROM deliveries WHERE account_id = ? ORDER BY seq',
+    'SELECT message_id, state, lease_id, read_at, woken_at FROM v_deliveries WHERE account_id = ? ORDER BY seq',
     [
       grid.acme.id,
     ],

@@ -17,7 +17,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const unread = async () =>
     (await rows(
       site.grid,
-      `SELECT m.seq FROM deliveries d JOIN messages m ON m.account_id = d.sender_account_id AND m.id = d.message_id
+      `SELECT m.seq FROM v_deliveries d JOIN messages m ON m.seq = d.seq
        WHERE d.account_id = ? AND d.agent_id = ? AND d.state = 'unread' ORDER BY m.seq`,
       [site.grid.acme.id, site.ann.personAlias.agentId],
     )).map(({ seq }) => Number(seq))

@@ -16,7 +16,7 @@ afterEach(() => site.close())
 async function unreadOf(agent: string): Promise<unknown[]> {
   const found = await rows(
     site.grid,
-    `SELECT m.body FROM deliveries d JOIN messages m ON m.account_id = d.sender_account_id AND m.id = d.message_id
+    `SELECT m.body FROM v_deliveries d JOIN messages m ON m.seq = d.seq
      WHERE d.account_id = ? AND d.agent_id = ? AND d.state = 'unread' ORDER BY m.seq`,
     [site.grid.acme.id, agent],
   )

@@ -4,6 +4,7 @@ import { roles } from '../../../src/auth/actor.ts'
 import { maxQuestions } from '../../../src/grid/conversations/questions.ts'
 import { placeOfSent } from '../../../src/grid/conversations/write.ts'
 import { hour } from '../../../src/lib/time.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
@@ -96,12 +97,13 @@ test('opening it reads nothing, and leaves no row in the log', async () => {
   expect(await state()).toEqual(before)
 })
 
-test('figures have the numbers of hours and of days, with the median time of answers', async () => {
+test('figures have the numbers of hours and of days, with the mean time of answers', async () => {
   const { grid, tell, browser } = world
   const { id } = await tell(grid.alice, 'bob', 'a question')
   grid.clock.now += 5 * 60_000
   await tell(grid.bob, 'alice', 'the answer', { replyToMessageId: id })
   await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
+  await followLog(grid.store)
 
   for (const [page, span] of [[home, '24 hours'], [`${home}?figures=week`, '7 days']]) {
     const { html, text } = await browser.open(page)

@@ -57,7 +57,7 @@ test('an hour, a day and a week have what was sent in them, and older counts are
   await send(grid.alice, 'bob')
   const seen = async () =>
     await Promise.all(['hour', 'day', 'week'].map(async (window) => (await tableOf(`${page}?window=${window}`)).length))
-  const counts = () => rows(grid, "SELECT 1 FROM edges WHERE account_id = ? AND source > ''", [grid.acme.id])
+  const counts = () => rows(grid, "SELECT 1 FROM traffic WHERE account_id = ? AND source > ''", [grid.acme.id])
   expect(await seen()).toEqual([1, 1, 1])
   // Until the end of the next hour.
   grid.clock.now += 89 * minute

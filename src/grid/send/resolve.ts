@@ -4,26 +4,12 @@ import { didYouMean } from '../../lib/did-you-mean.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/names.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { ReviewedMessage } from '../../store/account/new-message.ts'
-import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
+import type { Recipient, Sender } from '../messaging/outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */
 const activeMs = 10 * minute
 /** How many aliases are compared with one that is unknown. */
 const maxCompared = 1_000
-
-/**
- * Gives an answer to who waits for it, behind its delivery. What was addressed before anyone waited is no answer, so
- * only a recipient that was waiting by then is looked at. See docs/delivery.md, "Asking".
- */
-export function answerPart(
-  { change }: AccountStore,
-  { inbox, isWaiting = true }: Recipient,
-  message: ReviewedMessage,
-): SendPart {
-  const isAnswer = isWaiting && !message.isInTaskAlone
-  return { statements: isAnswer ? change.leases.takeAnswer(message, inbox) : [] }
-}
 
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
   const label = labelOf(to)

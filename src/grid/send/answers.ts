@@ -1,15 +1,26 @@
-/** A reply to a message of a task completes the task. See docs/protocol/messages.md, "Tasks". */
+/** What a message does to a task: a reply to the message of a task completes it. See docs/protocol/messages.md, "Tasks". */
 import type { AccountStore } from '../../store/account.ts'
-import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { TaskMode } from '../../store/account/task-ends.ts'
-import type { Recipient, Sender, SendPart, TaskStep } from './outgoing-message.ts'
+import type { Concern, Recipient, RepliedTo, Sender, TaskStep } from '../messaging/outgoing-message.ts'
+
+export const answers: Concern = {
+  plan({ message, step }) {
+    if (!step) return undefined
+    const { taskId } = step
+    const open = step.open?.(message.id)
+    const part = { ...(open && { preconditions: [open] }), needsMessage: true, explain: step.check }
+    // What waits for a decision is done when the message is delivered.
+    if (message.held && step.later) return part
+    return { ...part, statements: step.statements(message), stored: () => ({ taskId }) }
+  },
+}
 
 /** The step that completes the open task whose message the recipient of the task replies to. */
 export async function answeredTask(
   account: AccountStore,
   sender: Sender,
   { inbox }: Recipient,
-  repliedTo: { taskId?: string | null } | undefined,
+  repliedTo: RepliedTo | undefined,
 ): Promise<TaskStep | undefined> {
   if (!repliedTo?.taskId) return undefined
   const task = await account.read.tasks.of('recipient', sender.agentId, repliedTo.taskId)
@@ -17,11 +28,7 @@ export async function answeredTask(
   return isAnswered ? answerOf(account, sender, task) : undefined
 }
 
-export function answerOf(
-  account: AccountStore,
-  sender: Sender,
-  task: { id: string; mode: TaskMode },
-): TaskStep {
+export function answerOf(account: AccountStore, sender: Sender, task: { id: string; mode: TaskMode }): TaskStep {
   const { tasks } = account.change
   const changer = { end: 'recipient' as const, agent: sender.agentId }
   const completed = (messageId: string) => `${messageId} completed`
@@ -44,17 +51,5 @@ export function answerOf(
       }),
       ...tasks.change(changer, { task: task.id, event: completed(id), at, state: 'completed' }),
     ],
-  }
-}
-
-export function taskPart(step: TaskStep, message: ReviewedMessage): SendPart {
-  const { taskId } = step
-  const open = step.open?.(message.id)
-  const part = { ...(open && { preconditions: [open] }), needsMessage: true, refuse: step.check }
-  if (message.held && step.later) return part
-  return {
-    ...part,
-    statements: step.statements(message),
-    stored: () => ({ taskId }),
   }
 }

@@ -1,0 +1,78 @@
+/** Acks what a message answers, in the unit that stores it. See docs/delivery.md, "Leases of runners". */
+import { type Actor, callingAgent } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { isOwnId, newId } from '../../lib/id.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Concern, LeasePart } from '../messaging/outgoing-message.ts'
+
+export const acks: Concern = {
+  plan({ account, input, message: { id, at } }) {
+    const answered = input.acks
+    if (!answered) return undefined
+    const { timedLeases } = account.change
+    const leased = leasedBy(account.actor, answered)
+    const { move, close } = timedLeases.ack(leased, newId(), at)
+    return {
+      preconditions: [timedLeases.requireHeld(leased, id, at)],
+      statements: [move, close],
+      needsMessage: true,
+      explain: () => requireHeld(account, answered),
+      stored: () => leaseChanged(account),
+    }
+  },
+}
+
+/** A send is repeated that acks: what it answers is acked now, unless that was done with it. */
+export async function ackAgain(account: AccountStore, part: LeasePart): Promise<void> {
+  const { move, close } = account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), account.deps.now())
+  await account.write([move, close])
+}
+
+/** Fails with `stale_lease` or `lease_not_found` unless the lease is open and has these messages. */
+export async function requireHeld(account: AccountStore, { leaseId, messageIds }: LeasePart): Promise<void> {
+  const { agentId } = callingAgent(account.actor)
+  const { deps, read: { timedLeases } } = account
+  const at = deps.now()
+  const isHeld = messageIds
+    ? isSubset(messageIds, await timedLeases.messageIds(agentId, leaseId, at))
+    : await timedLeases.isOpen(agentId, leaseId, at)
+  if (!isHeld) {
+    throw await noLease(account, leaseId, messageIds && 'This lease has ended, or it does not have these messages.')
+  }
+}
+
+function isSubset(ids: readonly string[], of: readonly string[]): boolean {
+  const found = new Set(of)
+  return found.size > 0 && ids.every((id) => found.has(id.toLowerCase()))
+}
+
+export function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
+  return {
+    agent: callingAgent(actor).agentId,
+    lease: leaseId,
+    messages: messageIds?.map((id) => id.toLowerCase()),
+  }
+}
+
+/** A lease of the calling agent has ended: the ones that are left tell whether a runner works. */
+export async function leaseChanged(account: AccountStore): Promise<void> {
+  const { agentId } = callingAgent(account.actor)
+  const { deps, read: { timedLeases }, waiting: { presence } } = account
+  const until = await timedLeases.lastExpiry(agentId, deps.now())
+  if (until === null) presence.leaseEnded(agentId)
+  else presence.leased(agentId, until)
+}
+
+/** `stale_lease`, or `lease_not_found` for what cannot be the id of a lease. A lease of another agent looks like one that has ended. */
+export async function noLease(
+  { actor, read }: AccountStore,
+  leaseId: string,
+  message = 'This lease has ended: it expired, or it was acknowledged or released.',
+): Promise<GridError> {
+  const use = 'Use the lease_id of the answer that leased the messages.'
+  if (!isOwnId(leaseId)) return new GridError('lease_not_found', `There never was a lease with this id. ${use}`)
+  if (await read.inbox.received(callingAgent(actor).agentId, leaseId.toLowerCase())) {
+    return new GridError('lease_not_found', `This is the id of a message and not of a lease. ${use}`)
+  }
+  return new GridError('stale_lease', `${message} Its messages may be with another reader now, so nothing was done.`)
+}

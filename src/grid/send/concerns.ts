@@ -1,0 +1,31 @@
+/** The concerns of every send, in the order of its unit. Features hand in theirs. */
+import type { Concern } from '../messaging/outgoing-message.ts'
+import { accepts } from './accepts.ts'
+import { acks } from './acks.ts'
+import { answers } from './answers.ts'
+import { delivers } from './delivers.ts'
+import { files } from './files.ts'
+import { fits } from './fits.ts'
+import { inTurn } from './in-turn.ts'
+import { onTrial } from './on-trial.ts'
+import { once } from './once.ts'
+import { paysToken } from './pays-token.ts'
+
+export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Concern>): readonly Concern[] {
+  return [
+    accepts,
+    // Looks at what the statement of `accepts` did.
+    fits,
+    delivers,
+    inTurn,
+    onTrial,
+    paysToken,
+    files,
+    guarded,
+    acks,
+    answers,
+    // Changes the task that `answers` has made.
+    held,
+    once,
+  ]
+}

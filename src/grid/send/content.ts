@@ -1,0 +1,67 @@
+/** The content of a send as it is checked, hashed and stored: without invisible characters. */
+import { Buffer } from 'node:buffer'
+import { GridError } from '../../errors.ts'
+import { cleanedLine, withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { maxTextBytes, wellFormed } from '../../lib/text.ts'
+import { cleanChoices } from '../messaging/choices.ts'
+import type { A2aDetails, SendInput } from '../messaging/outgoing-message.ts'
+import { type Keyed, keyOf, requestOf } from './once.ts'
+
+export interface Content extends Keyed {
+  text: string
+  details?: A2aDetails
+  sanitized: boolean
+}
+
+/** Fails with `invalid_input` or `message_too_long`. */
+export function contentOf(input: SendInput): Content {
+  const { conversationId } = input
+  if (conversationId !== undefined && withoutInvisible(wellFormed(conversationId) ?? '') !== conversationId) {
+    throw new GridError('invalid_input', 'The conversation id has characters that are not visible, or no Unicode.')
+  }
+  const { text, isCleaned } = checkText(input.text, input.a2a ? Infinity : maxTextBytes)
+  const given = input.a2a ?? givenDetails(input)
+  const details = given && cleanedDetails(given)
+  const { key, requestHash } = keyOf(input.idempotencyKey, () => requestOf(input, text, details))
+  return { text, details, sanitized: isCleaned || details !== given, key, requestHash }
+}
+
+/** Well-formed text without invisible characters, and not empty. `isCleaned`: it had some. */
+export function checkText(text: string, maxBytes = maxTextBytes): { text: string; isCleaned: boolean } {
+  const given = wellFormed(text)
+  if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
+  if (given === '') throw new GridError('invalid_input', 'The message is empty.')
+  const checked = withoutInvisible(given)
+  if (checked === '') throw new GridError('invalid_input', 'The message has only invisible characters. Write text.')
+  const bytes = Buffer.byteLength(checked)
+  if (bytes > maxBytes) {
+    const problem = `The message has ${bytes} bytes, at most ${maxBytes} are allowed.`
+    throw new GridError('message_too_long', `${problem} Split it, or upload it as a file.`)
+  }
+  return { text: checked, isCleaned: checked !== given }
+}
+
+function givenDetails({ parts = [], choices = [] }: SendInput): A2aDetails | undefined {
+  if (parts.length + choices.length === 0) return undefined
+  // The index of messages with choices needs them first.
+  return { ...(choices.length > 0 && { choices }), ...(parts.length > 0 && { parts }) }
+}
+
+/** The same if nothing changed. */
+function cleanedDetails(given: A2aDetails): A2aDetails {
+  const details = withoutInvisibleIn(given)
+  const parts = details.parts && withCleanNames(details.parts)
+  const choices = details.choices && cleanChoices(details.choices)
+  return parts === details.parts && choices === details.choices ? details : { ...details, parts, choices }
+}
+
+/** Parts with the names of their files in one line, without what a person does not see; the same if nothing changed. */
+function withCleanNames(parts: unknown[]): unknown[] {
+  const cleaned = parts.map((part) => {
+    const { filename } = part as { filename?: unknown }
+    if (typeof filename !== 'string') return part
+    const name = cleanedLine(filename)
+    return name === filename ? part : { ...part as object, filename: name }
+  })
+  return cleaned.every((part, n) => part === parts[n]) ? parts : cleaned
+}

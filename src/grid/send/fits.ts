@@ -1,0 +1,10 @@
+/** Counts a message on the day of its account. It comes right after `accepts`, whose statement checks the quotas. */
+import type { Concern } from '../messaging/outgoing-message.ts'
+import { countMessage, refuseBeyondQuotas } from '../messaging/quota.ts'
+
+export const fits: Concern = {
+  plan: ({ account, recipient, message }) => ({
+    statements: countMessage(account, recipient, message, recipient.inboxes),
+    explain: () => refuseBeyondQuotas(account, recipient),
+  }),
+}

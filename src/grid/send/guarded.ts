@@ -1,0 +1,14 @@
+/** Guardrails look at a message, and their verdicts are stored with it. */
+import { checkGuardrails } from '../messaging/check-guardrails.ts'
+import type { Concern } from '../messaging/outgoing-message.ts'
+import { refuseBeyondQuotas } from '../messaging/quota.ts'
+
+export const guarded: Concern = {
+  async review(outgoing) {
+    if (outgoing.recipient.guards === 0) return undefined
+    // Guardrails may ask other services, so quotas are checked first.
+    await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
+    return await checkGuardrails(outgoing)
+  },
+  plan: ({ message: { guarded } }) => guarded && { statements: guarded.statements },
+}

@@ -1,0 +1,14 @@
+/** A message that a person has to approve first waits, and is not delivered. See docs/protocol/messages.md, "Held messages". */
+import { holdOf, notifyClient, waitsUntil } from '../approvals/hold.ts'
+import type { Concern } from '../messaging/outgoing-message.ts'
+
+export const held: Concern = {
+  review: (outgoing, before) => outgoing.recipient.guards === 0 ? undefined : holdOf(outgoing, before),
+  plan({ account, message, step }) {
+    if (!message.held) return undefined
+    const { id, at, taskId, isInTaskAlone, expiresAt, contextId, held } = message
+    const later = { taskId, isInTaskAlone, expiresAt, contextId, ...step?.later && { step: step.later } }
+    const told = step && !step.later ? notifyClient(account, step.taskId, waitsUntil(held.expiresAt), at) : []
+    return { statements: [...account.change.held.add({ ...held, later }, id, at), ...told] }
+  },
+}

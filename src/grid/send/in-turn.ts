@@ -1,0 +1,177 @@
+/** Turns of conversations. See docs/delivery.md, "Conversations that run away". */
+import { GridError } from '../../errors.ts'
+import { numberOf } from '../../lib/text.ts'
+import { hour } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
+import type { Conversation, MemberTurn, Turn } from '../../store/account/turns.ts'
+import type { Concern, Draft, OutgoingMessage, Send, Sender, SendPart } from '../messaging/outgoing-message.ts'
+
+/** An error names so many agents. */
+const maxNamed = 8
+
+/** Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. */
+export const inTurn: Concern = {
+  async plan(send) {
+    const { account, sender: { alias, program }, recipient: { label, inbox }, message } = send
+    if (message.type === 'human' || program !== undefined) return begin(send)
+    // What is in a task alone is in no inbox, so it is not answered without being asked for.
+    if (message.type !== 'agent' || message.isInTaskAlone) return undefined
+    const key = keyOf(alias, label)
+    const named = namedKey(inbox, message)
+    const [found] = await Promise.all([send.turns ?? account.read.turns.of(key, named), refuseBeyondHops(send)])
+    const { id, from, replyFrom, replyToMessageId, at } = message
+    const answered = replyFrom === null || replyFrom === alias ? null : replyToMessageId
+    const known = found.filter((of) => of.key === key || of.key === named)
+    const isTurn = (of: Conversation) => of.sender !== alias || (answered !== null && answered !== of.answered)
+    const paused = known.find((of) => pauses(of, alias) && isTurn(of))
+    if (paused) throw await pausedError(account, label, paused)
+
+    const turn: Turn = { id, from, alias, answered, at }
+    const begins = (key: string) => known.every((of) => of.key !== key || isTurn(of))
+    if (isChannel(label) && begins(key)) return countMembers(send, key, turn)
+    // Under its id it counts only if it is no turn of its pair or channel.
+    return count(send, key, begins(key) ? key : named !== null && begins(named) ? named : undefined, turn)
+  },
+}
+
+function begin({ account: { change: { turns } }, sender, recipient: { label }, message }: Send): SendPart {
+  const { conversationId } = message
+  const key = keyOf(sender.alias, label)
+  const statements = [turns.begin(conversationId === null ? [key] : [key, keyOfId(conversationId)])]
+  return { statements: isChannel(label) ? [...statements, turns.beginMembers(key)] : statements }
+}
+
+function countMembers({ account, message: { replyFrom } }: Send, channel: string, turn: Turn): SendPart {
+  return {
+    statements: account.change.turns.countMembers(channel, turn.answered === null ? null : replyFrom, turn),
+    stored: async ([rows]) => {
+      if (rows.length === 0) return undefined
+      const { key: pair, agents, turns, told } = rows[0]
+      const last = { key: String(pair), agents: JSON.parse(String(agents)), turns: Number(turns) }
+      // The message is stored; the next turn tries again.
+      await pauseGroup(account, channel, last, turn.at)
+        .catch((error) => account.deps.log.warn('A conversation could not be paused', { error }))
+      return Number(told) > 0 ? { turns: Number(told) } : undefined
+    },
+  }
+}
+
+function count({ account, recipient }: Send, key: string, counted: string | undefined, turn: Turn): SendPart {
+  const { turns } = account.change
+  const { label, inbox } = recipient
+  const agents = inbox ? [turn.alias, label.slice(1)].sort() : [turn.alias]
+  const here = counted === undefined ? [] : [turns.count(counted, agents, turn, inbox)]
+  // The account of the recipient has limits of its own.
+  const there = inbox?.home === undefined ? [] : [turns.countThere(key, agents, turn, { ...inbox, home: inbox.home })]
+  return {
+    statements: [...here, ...there],
+    stored: ([rows]) => {
+      const told = counted === undefined ? 0 : Number(rows[0]?.told ?? 0)
+      return told > 0 ? { turns: told } : undefined
+    },
+  }
+}
+
+/**
+ * Pause the members of a channel that answer each other, once they have reached the limit together: those whom pairs of
+ * more than a tenth of the limit connect. Posts that answer nobody spread over many pairs, and a loop over few.
+ */
+async function pauseGroup(
+  account: AccountStore,
+  channel: string,
+  last: Omit<MemberTurn, 'told'>,
+  at: number,
+): Promise<void> {
+  const { read, change } = account
+  const { perHour } = await read.turns.limits()
+  if (perHour === 0 || last.turns <= perHour / 10) return
+  const pairs = await read.turns.members(channel, at - hour, Math.floor(perHour / 10))
+  const group = new Set(last.agents)
+  let among = pairs
+  for (let size = 0; size < group.size;) {
+    size = group.size
+    among = pairs.filter(({ agents }) => agents.some((alias) => group.has(alias)))
+    for (const { agents } of among) agents.forEach((alias) => group.add(alias))
+  }
+  const turns = among.reduce((sum, { turns }) => sum + turns, 0)
+  if (turns < perHour) return
+  const since = Math.min(...among.map(({ since }) => since))
+  await account.write(change.turns.pauseMembers(channel, { agents: [...group].sort(), turns, since, last, at }))
+}
+
+/** Whether a conversation is paused for a sender. In a channel only those are paused that answered each other. */
+function pauses({ key, agents, pausedAt }: Conversation, sender: string): boolean {
+  return pausedAt !== null && (!isChannel(key) || agents.includes(sender))
+}
+
+/** Fails with `conversation_paused`, for a message that was counted as a turn when it was held. */
+export async function refusePaused(
+  { account, sender: { alias, program }, recipient: { label, inbox } }: OutgoingMessage,
+  message: Pick<NewMessage, 'type' | 'isInTaskAlone' | 'contextId' | 'conversationId'>,
+): Promise<void> {
+  if (message.type !== 'agent' || program !== undefined || message.isInTaskAlone) return
+  const known = await account.read.turns.of(keyOf(alias, label), namedKey(inbox, message))
+  const paused = known.find((of) => pauses(of, alias))
+  if (paused) throw await pausedError(account, label, paused)
+}
+
+async function refuseBeyondHops({ account, sender, recipient, message: { hops } }: Send): Promise<void> {
+  if (hops === 0) return
+  const { turns } = account.read
+  const limit = (await turns.limits()).hops
+  if (limit === 0 || hops <= limit || await turns.isExempt(sender.agentId, recipient.inbox ?? {})) return
+  throw paused(
+    'hops',
+    limit,
+    `Nothing was sent to ${recipient.label}, because more than ${limit} answers led to this message. Do not answer again. Go on with other work, or tell your user.`,
+  )
+}
+
+async function pausedError(account: AccountStore, label: string, { key, agents }: Conversation): Promise<GridError> {
+  const { perHour } = await account.read.turns.limits()
+  const named = agents.slice(0, maxNamed).map((alias) => `@${alias}`).join(', ')
+  const who = agents.length > maxNamed ? `${named} and ${agents.length - maxNamed} more` : named
+  return paused(
+    'turns',
+    perHour,
+    `Nothing was sent to ${label}. The conversation of ${who}${
+      isChannel(key) ? ` in ${key}` : ''
+    } is paused, because it had ${perHour} turns within an hour without a message of a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.`,
+  )
+}
+
+/** How many answers led to a message: one more than to that which it replies to. `metadata.hops` counts as one. */
+export function hopsOf(sender: Sender, repliedTo: Draft['repliedTo'], details: Draft['details']): number {
+  const given = numberOf(details?.metadata?.hops)
+  const before = repliedTo?.hops ?? 0
+  const isAnswer = repliedTo !== undefined && repliedTo.fromAlias !== sender.alias
+  return isAnswer || (Number.isInteger(given) && given > before) ? before + 1 : before
+}
+
+function paused(reason: string, limit: number, text: string): GridError {
+  return new GridError('conversation_paused', text, { info: { reason, limit: String(limit) } })
+}
+
+/** The key of a pair or channel. `label` is `@alias` or `#name`. */
+export function keyOf(sender: string, label: string): string {
+  return isChannel(label) ? label : [`@${sender}`, label].sort().join(' ')
+}
+
+/** Whether it is the label or key of a channel, or the key of two members of one. */
+export function isChannel(label: string): boolean {
+  return label.startsWith('#')
+}
+
+export function keyOfId(id: string): string {
+  return `id ${id}`
+}
+
+/** The key of the id that a message names. An agent of another account could guess one, so it has none. */
+function namedKey(
+  inbox: InboxAddress | undefined,
+  { contextId, conversationId }: Pick<NewMessage, 'contextId' | 'conversationId'>,
+): string | null {
+  const name = inbox?.home === undefined ? contextId ?? conversationId : null
+  return name === null ? null : keyOfId(name)
+}
