@@ -105,6 +105,12 @@ export function createSessions(store: Store, origins: string[]) {
     return session && { ...session, token }
   }
 
+  async function membershipsOf(request: Request): Promise<Membership[]> {
+    const token = secretCookieOf(request, sessionCookie)
+    if (token === undefined) return []
+    return await store.global.users.membershipsOfSession(hashForLookup(token), now(), now() - sessionIdleMs)
+  }
+
   /** The statements that end the live session of a request; none if there is no such session. */
   async function endSession(request: Request): Promise<Statement[]> {
     const session = await sessionOf(request)
@@ -139,11 +145,11 @@ export function createSessions(store: Store, origins: string[]) {
       request: Request,
       { isQuiet = request.headers.has(bySelfHeader) }: { isQuiet?: boolean } = {},
     ): Promise<Visitor | undefined> {
-      const session = await sessionOf(request)
+      // Beside each other: see docs/architecture.md, "Pages".
+      const [session, all] = await Promise.all([sessionOf(request), membershipsOf(request)])
       if (!session || session.awaitsSecondFactor) return undefined
       const { user, id: sessionId, confirmedAt, onlyAccount, identity, token } = session
       if (!isQuiet) recordLastSeen(sessionId, session.lastSeenAt)
-      const all = await store.global.users.memberships(user.id)
       const kept = all.filter(({ deletedAt }) => deletedAt === null)
       const accounts = kept.filter((account) => opensAccount(session, account))
       const closed = kept.filter((account) => !accounts.includes(account)).map(({ id }) => id)

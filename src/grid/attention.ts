@@ -3,6 +3,7 @@ import { limitsOf } from './accounts/limits.ts'
 import { allows, callingUser } from '../auth/actor.ts'
 import { invalidInput } from '../errors.ts'
 import type { Presence } from '../presence.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
 import { day, hour, nextDayAt, startOfDay, utc } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { maxCounted, maxOfKind, type Snooze } from '../store/account/attention.ts'
@@ -30,22 +31,33 @@ export interface Attention {
 }
 
 /** What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. */
-export async function attentionOf(account: AccountStore, offer: ClaimOffer | undefined): Promise<Attention> {
-  const [conditions, reader] = await Promise.all([findConditions(account), readerOf(account)])
-  const shown = conditions.map((condition): Condition => {
+export async function attentionOf(
+  account: AccountStore,
+  offer: Awaitable<ClaimOffer | undefined>,
+  conditions: Awaitable<Condition[]> = findConditions(account),
+): Promise<Attention> {
+  return await withoutSnoozed(account, forReader(account, conditions), offer)
+}
+
+/** The same without the senders that the calling user may not see. */
+async function forReader(account: AccountStore, conditions: Awaitable<Condition[]>): Promise<Condition[]> {
+  const [found, reader] = await Promise.all([conditions, readerOf(account)])
+  return found.map((condition): Condition => {
     if (condition.kind !== 'unread' || mayRead(reader, { kind: 'others' }, condition.of.since)) return condition
     const { sender: _, ...of } = condition.of
     return { ...condition, of }
   })
-  return await withoutSnoozed(account, shown, offer)
 }
 
+/** Asks for the snoozes while the others are found. */
 export async function withoutSnoozed(
   account: AccountStore,
-  conditions: readonly Condition[],
-  offer: ClaimOffer | undefined,
+  found: Awaitable<readonly Condition[]>,
+  offered: Awaitable<ClaimOffer | undefined>,
 ): Promise<Attention> {
   const { userId, role } = callingUser(account.actor)
+  const asked = account.read.snoozes.ofUser(userId, account.deps.now())
+  const [conditions, offer, kept] = await Promise.all([found, offered, asked])
   const seen = conditions.filter((condition) => {
     if (['key', 'webhook', 'follower', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
     // What waits for the users themselves is listed by conversation: see `questionsOf`.
@@ -53,14 +65,14 @@ export async function withoutSnoozed(
   })
   const all = offer ? [...seen, conditionOfOffer(offer)] : seen
   const snoozes = new Map<string, Snooze>()
-  for (const snooze of await account.read.snoozes.ofUser(userId, account.deps.now())) snoozes.set(keyOf(snooze), snooze)
-  const found: Attention = { open: [], snoozed: [] }
+  for (const snooze of kept) snoozes.set(keyOf(snooze), snooze)
+  const attention: Attention = { open: [], snoozed: [] }
   for (const condition of all) {
     const snooze = snoozes.get(keyOf(condition))
-    if (!snooze || isWorse(condition, snooze.level)) found.open.push(condition)
-    else found.snoozed.push({ condition, until: snooze.until })
+    if (!snooze || isWorse(condition, snooze.level)) attention.open.push(condition)
+    else attention.snoozed.push({ condition, until: snooze.until })
   }
-  return found
+  return attention
 }
 
 function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>): string {
@@ -308,8 +320,10 @@ function conditionOfOffer(offer: ClaimOffer): Condition {
 }
 
 async function nearlyUsedQuotas(account: AccountStore): Promise<UsedQuota[]> {
-  const { messagesPerDay, megabytesPerDay } = await limitsOf(account)
-  const { account: { messages, bytes } } = await account.read.usage.of(startOfDay(account.deps.now()), null)
+  const [{ messagesPerDay, megabytesPerDay }, { account: { messages, bytes } }] = await Promise.all([
+    limitsOf(account),
+    account.read.usage.of(startOfDay(account.deps.now()), null),
+  ])
   const quotas: UsedQuota[] = [
     { quota: 'messages', used: messages, max: messagesPerDay },
     { quota: 'megabytes', used: Math.ceil(bytes / megabyte), max: megabytesPerDay },

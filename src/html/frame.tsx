@@ -19,6 +19,12 @@ import {
 } from './paths.ts'
 import { SearchField } from './search-field.tsx'
 
+/** `isUrgent`: part of what is open ends within the hour. */
+export interface FrameNeeds {
+  open: number
+  isUrgent: boolean
+}
+
 /** The data around the content of a signed-in user's page: header, navigation and notice. */
 export interface AppFrame {
   account: { id: string; name: string; role: Role }
@@ -33,9 +39,7 @@ export interface AppFrame {
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
   /** How much needs the user, for the number in the navigation; undefined if it is not known. */
-  attention?: number
-  /** Part of it ends within the hour. */
-  isUrgent?: boolean
+  needs?: Promise<FrameNeeds | undefined>
   /** Shown above the content: the result of the last action. */
   notice?: { kind: NoticeKind; text: string }
 }
@@ -143,22 +147,27 @@ export const sectionTitles: Record<NavItem, string> = {
 /** Greater numbers are shown as `99+`. */
 const maxShownCount = 99
 
-interface SectionProps {
-  item: NavItem
+interface NavigationProps {
   frame: AppFrame
+  needs: FrameNeeds | undefined
+}
+
+interface SectionProps extends NavigationProps {
+  item: NavItem
   class?: string
 }
 
-function SectionLink({ item, frame: { account, current, attention = 0, isUrgent }, class: className }: SectionProps) {
+function SectionLink({ item, frame: { account, current }, needs, class: className }: SectionProps) {
+  const { open, isUrgent } = needs ?? { open: 0, isUrgent: false }
   return (
     <a class={className} href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
       <Icon name={item} />
       {sectionTitles[item]}
       {item === 'attention' && (
-        <span class={isUrgent ? 'count urgent' : 'count'} data-count hidden={attention === 0}>
-          {attention > 0 && (
+        <span class={isUrgent ? 'count urgent' : 'count'} data-count hidden={open === 0}>
+          {open > 0 && (
             <>
-              {attention > maxShownCount ? `${maxShownCount}+` : attention}
+              {open > maxShownCount ? `${maxShownCount}+` : open}
               <span class='unseen'>open</span>
             </>
           )}
@@ -169,14 +178,14 @@ function SectionLink({ item, frame: { account, current, attention = 0, isUrgent 
 }
 
 /** Links to the sections of the account, left of the page. Narrow windows show `BottomBar` instead. */
-export function SideNavigation({ frame }: { frame: AppFrame }) {
+export function SideNavigation({ frame, needs }: NavigationProps) {
   return (
     <nav class='side' aria-label='Sections'>
       {navGroups.map((items) => (
         <ul>
           {items.map((item) => (
             <li>
-              <SectionLink item={item} frame={frame} />
+              <SectionLink item={item} frame={frame} needs={needs} />
             </li>
           ))}
         </ul>
@@ -186,14 +195,14 @@ export function SideNavigation({ frame }: { frame: AppFrame }) {
 }
 
 /** The same links in narrow windows, at the bottom of the window, and the search. The last button opens those that find no room. */
-export function BottomBar({ frame }: { frame: AppFrame }) {
+export function BottomBar({ frame, needs }: NavigationProps) {
   const others = navItems.filter((item) => !barItems.includes(item))
   return (
     <nav class='bottom' aria-label='Sections'>
       <ul>
         {barItems.map((item) => (
           <li>
-            <SectionLink item={item} frame={frame} />
+            <SectionLink item={item} frame={frame} needs={needs} />
           </li>
         ))}
         <li>
@@ -209,7 +218,7 @@ export function BottomBar({ frame }: { frame: AppFrame }) {
               More
             </summary>
             <div class='list'>
-              {others.map((item) => <SectionLink item={item} frame={frame} class='item' />)}
+              {others.map((item) => <SectionLink item={item} frame={frame} needs={needs} class='item' />)}
             </div>
           </details>
         </li>

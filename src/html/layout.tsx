@@ -35,12 +35,13 @@ export interface BarePage extends HtmlResponseOptions {
 }
 
 /** A page of the web application: header, navigation, title and content. */
-export function appPage(
+export async function appPage(
   frame: AppFrame,
   { title, lead, actions, back, isWhole, fresh, threads = [], ...options }: AppPage,
   content: Child,
 ) {
-  return htmlResponse(
+  const needs = await frame.needs
+  return await htmlResponse(
     {
       timeZone: frame.timeZone,
       csrf: frame.csrf,
@@ -50,8 +51,8 @@ export function appPage(
     },
     <>
       <Header frame={frame} />
-      <SideNavigation frame={frame} />
-      <BottomBar frame={frame} />
+      <SideNavigation frame={frame} needs={needs} />
+      <BottomBar frame={frame} needs={needs} />
       <main class={isWhole ? 'main whole-window' : 'main'} id='content' tabindex={-1} data-live={frame.account.id}>
         {frame.notice && <Notice kind={frame.notice.kind}>{frame.notice.text}</Notice>}
         {!isWhole && (

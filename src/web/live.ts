@@ -2,6 +2,7 @@
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
+import { findConditions } from '../grid/attention.ts'
 import { questionsOf } from '../grid/conversations/questions.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
 import { watchLive } from '../grid/live/watch-live.ts'
@@ -55,6 +56,7 @@ export function liveStream(
         visits.set(id, {
           ...{ id, account },
           findOffer: () => findClaimOffer(store, visitor.user),
+          conditions: () => findConditions(account),
           questions: () => questionsOf(account),
         })
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })

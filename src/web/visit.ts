@@ -5,6 +5,7 @@ import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
+import { type Condition, findConditions } from '../grid/attention.ts'
 import { type Question, questionsOf } from '../grid/conversations/questions.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
@@ -63,8 +64,10 @@ export interface Visit extends PublicVisit {
   may(permission: Permission): boolean
   /** What waits for the answer of the user, looked up once for the page and its frame. */
   questions(): Promise<Question[]>
-  /** The frame of the page, with the notice that `?done=CODE` selects. */
-  frame(current: NavItem | 'search'): AppFrame
+  /** Everything that is wrong in the account, looked up once in the same way. */
+  conditions(): Promise<Condition[]>
+  /** The frame of the page, with the notice that `?done=CODE` selects. `open`: the page has counted what needs the user. */
+  frame(current: NavItem | 'search', open?: number): AppFrame
   /** The path of a page of this account. */
   path(...parts: string[]): string
   /** Redirects to a page of this account with a notice. */
@@ -175,9 +178,12 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    let asked: Promise<Question[]> | undefined
-    const questions = () => asked ??= questionsOf(account)
-    const needs = await attention.now({ id, account, questions, findOffer: () => findClaimOffer(store, user) })
+    const questions = once(() => questionsOf(account))
+    const conditions = once(() => findConditions(account))
+    const findOffer = () => findClaimOffer(store, user)
+    const needs = once(() => attention.now({ id, account, questions, conditions, findOffer }))
+    // Beside the reads of the page. After a form there is mostly no page.
+    if (request.method === 'GET') void needs()
     const requested = requestedBy(c, store)
     const { query, requestId } = requested
     const cookies: string[] = []
@@ -192,8 +198,9 @@ export function accountPages(
       actor,
       membership,
       questions,
+      conditions,
       lastChange: (fields) => lastChange(account, new URL(request.url).pathname, fields, timeZone),
-      frame: (current) => ({
+      frame: (current, open) => ({
         account: membership,
         accounts,
         user,
@@ -201,8 +208,7 @@ export function accountPages(
         current,
         timeZone,
         notice: noticeOf(query),
-        attention: needs?.open,
-        isUrgent: needs?.isUrgent,
+        needs: needs().then((needs) => needs && { ...needs, open: open ?? needs.open }),
       }),
       timeZone,
       may: (permission) => allows(actor.role, permission),
@@ -243,6 +249,12 @@ export function accountPages(
         }))
     },
   }
+}
+
+/** The same promise for every call. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined
+  return () => asked ??= ask()
 }
 
 /** What a visit knows of its request, whoever sent it. */

@@ -78,7 +78,7 @@ test.each([
   ['the newest threads', /FROM \( ?SELECT threads\.id FROM threads WHERE/, 'USING INDEX threads_newest'],
   [
     'a page of a thread',
-    /^SELECT \* FROM \( SELECT thread_messages\.seq FROM thread_messages .* UNION ALL/,
+    /^WITH near AS MATERIALIZED \( SELECT \* FROM \( SELECT thread_messages\.seq/,
     'USING PRIMARY KEY (thread_id=? AND seq>? AND seq<?)',
   ],
   ['a list of agents', /^(?!.*IN \(SELECT value).*AS oldest_unread_at/, 'agents_of_account (account_id=?'],

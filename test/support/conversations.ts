@@ -16,7 +16,7 @@ export async function say(
 ): Promise<{ id: string; seq: number }> {
   const { id } = await sendMessage(from, { to, text, ...more })
   await followLog(grid.store)
-  const [seq] = await from.read.threadMessages.seqsOf([id])
+  const [{ seq }] = await from.read.threadMessages.byIds([id])
   return { id, seq }
 }
 

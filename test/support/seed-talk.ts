@@ -82,9 +82,7 @@ export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: str
   await followLog(store)
   await readMessages(watch, {})
 
-  const { threadMessages } = acme.store.read
-  const [seqs] = await Promise.all([threadMessages.seqsOf([answer.id, handed.id, toOwner.id])])
-  const placed = await threadMessages.bySeqs(seqs)
+  const placed = await acme.store.read.threadMessages.byIds([answer.id, handed.id, toOwner.id])
   const of = (id: string) => placed.find((message) => message.id === id)!
   return {
     conversation: String(of(answer.id).threadId),

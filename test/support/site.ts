@@ -63,6 +63,8 @@ const pages: SitePage[] = [
   { name: 'sign-in-link-sent', route: '/sign-in-link', path: () => '/sign-in-link?done=link-sent', as: 'nobody' },
   { name: 'sign-in-by-link', route: '/sign-in-link/:token', path: (site) => site.links.signIn, as: 'nobody' },
   { name: 'link-expired', route: '/sign-in-link/:token', path: () => '/sign-in-link/old', as: 'nobody', status: 400 },
+  { name: 'sso', route: '/sso', path: () => '/sso', as: 'nobody' },
+  { name: 'sso-unlinked', route: '/sso/unlinked', path: () => '/sso/unlinked' },
   { name: 'second-factor', route: '/second-factor', path: () => '/second-factor', as: 'half' },
   { name: 'confirm', route: '/confirm', path: () => '/confirm' },
   { name: 'confirm-by-password', route: '/confirm', path: () => '/confirm', as: 'viewer' },

@@ -56,7 +56,8 @@ async function after(ms: number) {
   return service.taken.splice(0).map(({ shown }) => shown)
 }
 const titlesAfter = async (ms: number) => (await after(ms)).map(({ title }) => title)
-const threadOf = async (account: AccountStore, channel: string) => (await account.read.threads.ofChannel(channel))!
+const threadOf = async (account: AccountStore, channel: string) =>
+  (await account.read.threads.ofChannel(channel, ''))!.id
 
 test('a person is told who named them and where, without the text, once an hour', async () => {
   await say(grid, alice, '#general', 'a secret for @Ann-Lee')

@@ -1,4 +1,5 @@
 /** The list of conversations, as the calling user may see it. See docs/security.md, "People who read". */
+import { callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import {
   isReadBySwitch,
@@ -9,7 +10,7 @@ import {
   readerOf,
   recordReading,
 } from './may-read.ts'
-import { findMessages, receiptsOf } from './messages.ts'
+import { findMessages, newestOf, receiptsOf } from './messages.ts'
 import { type OpenMessage, readable } from './open.ts'
 import { listThreads, type Thread } from './threads.ts'
 
@@ -30,38 +31,68 @@ export interface ConversationList {
   unread: number
 }
 
-/** The conversations of a reader, those with `search` in the name of an agent or channel. */
-export async function listConversations(
+interface ListOptions {
+  show: Show
+  /** A part of the name of an agent or channel. */
+  search?: string
+  before?: number
+  requestId: string | null
+}
+
+/** The conversations of a reader. */
+export async function listConversations(account: AccountStore, options: ListOptions): Promise<ConversationList> {
+  return await (await beginList(account, options)).list
+}
+
+/** The same as soon as the first one is known, while the rest is looked up. A member may not see the first one in the list. */
+export async function beginList(
   account: AccountStore,
-  { show: chosen, search, before, requestId }: {
+  { show: chosen, search, before, requestId }: ListOptions,
+): Promise<{ reader: Reader; first: Thread | undefined; list: Promise<ConversationList> }> {
+  const { userId, role } = callingUser(account.actor)
+  const show = role === 'member' && chosen === 'all' ? 'you' : chosen
+  const [reader, page] = await Promise.all([
+    readerOf(account),
+    listThreads(account, {
+      userId,
+      before,
+      name: search?.replace(/^[@#]/, '').toLowerCase(),
+      isOfUser: show === 'you' || (role === 'member' && show === 'channels'),
+      channels: show === 'channels',
+      waiting: show === 'waiting',
+    }),
+  ])
+  const isEmpty = (show === 'you' || reader.role === 'member') && !reader.personAlias
+  const { threads, next } = isEmpty ? { threads: [] } : page
+  return { reader, first: threads[0], list: listOf(account, reader, { threads, next, show, requestId }) }
+}
+
+async function listOf(
+  account: AccountStore,
+  reader: Reader,
+  { threads: found, next, show, requestId }: {
+    threads: Thread[]
+    next: number | undefined
     show: Show
-    search?: string
-    before?: number
     requestId: string | null
   },
 ): Promise<ConversationList> {
-  const reader = await readerOf(account)
-  const readsOwn = reader.role === 'member'
-  const show = readsOwn && chosen === 'all' ? 'you' : chosen
-  const { personAlias, userId } = reader
-  const unread = personAlias ? await account.read.inbox.unread(personAlias.agentId) : 0
-  if ((show === 'you' || readsOwn) && !personAlias) return { reader, threads: [], unread }
-  const page = await listThreads(account, {
-    userId,
-    before,
-    name: search?.replace(/^[@#]/, '').toLowerCase(),
-    ...((show === 'you' || (readsOwn && show === 'channels')) && { agentId: personAlias!.agentId }),
-    channels: show === 'channels',
-    waiting: show === 'waiting',
+  const { personAlias, role } = reader
+  const places = placesOfNewest(account, reader, found)
+  const shown = places.then((places) => {
+    const isReadable = (thread: Thread) => mayRead(reader, places.get(thread.id)!, thread.lastAt)
+    const threads = found.map((thread) => isReadable(thread) ? thread : { ...thread, preview: null })
+    const hasOthers = threads.some(({ id, preview, lastAt }) => {
+      return preview !== null && isReadBySwitch(reader, places.get(id)!, lastAt)
+    })
+    return { threads: role === 'member' ? threads.filter(isReadable) : threads, hasOthers }
   })
-  const places = await placesOfNewest(account, reader, page.threads)
-  const isReadable = (thread: Thread) => mayRead(reader, places.get(thread.id)!, thread.lastAt)
-  const threads = page.threads.map((thread) => isReadable(thread) ? thread : { ...thread, preview: null })
-  const hasOthers = threads.some(({ id, preview, lastAt }) => {
-    return preview !== null && isReadBySwitch(reader, places.get(id)!, lastAt)
-  })
-  if (hasOthers) await recordReading(account, { list: show }, requestId)
-  return { reader, threads: readsOwn ? threads.filter(isReadable) : threads, unread, next: page.next }
+  const [{ threads }, unread] = await Promise.all([
+    shown,
+    personAlias ? account.read.inbox.unread(personAlias.agentId) : 0,
+    recordReading(account, { list: show }, requestId, shown.then(({ hasOthers }) => hasOthers)),
+  ])
+  return { reader, threads, unread, next }
 }
 
 /** The place of the newest message of each thread. With a conversation id, the message itself tells. */
@@ -92,26 +123,23 @@ export interface AgentTalk {
   talks: Thread[]
 }
 
-/** The newest messages from or to an agent, and with whom it talks. It does not count as a look at them. */
+/** The newest messages from or to the agent with an alias, and with whom it talks. It does not count as a look at them. */
 export async function talkOfAgent(
   account: AccountStore,
-  agent: { id: string; alias: string },
+  alias: string,
   { requestId }: { requestId: string | null },
 ): Promise<AgentTalk> {
-  const reader = await readerOf(account)
-  const { threads } = await listThreads(account, { agentId: agent.id, userId: reader.userId })
+  const { userId } = callingUser(account.actor)
+  const [reader, { threads }] = await Promise.all([readerOf(account), listThreads(account, { alias, userId })])
   // The newest messages are in the newest threads.
   const newest = new Map(threads.slice(0, maxMessages).map((thread) => [thread.id, thread]))
-  const seqs = await Promise.all([...newest.keys()].map((id) => {
-    return account.read.threadMessages.around(id, Number.MAX_SAFE_INTEGER, 0, maxMessages, 0)
-  }))
-  const found = await findMessages(account, seqs.flat().sort((a, b) => b - a).slice(0, maxMessages))
-  const opened = await Promise.all([...newest.values()].map(async (thread) => {
+  const found = await newestOf(account, [...newest.keys()], maxMessages)
+  const opened = Promise.all([...newest.values()].map(async (thread) => {
     const messages = found.filter(({ threadId }) => threadId === thread.id)
     return (await readable(account, reader, thread, messages, null)).map((message) => ({ ...message, thread }))
-  }))
-  const messages = opened.flat().sort((a, b) => a.seq - b.seq)
-  if (messages.some(({ isMine }) => !isMine)) await recordReading(account, { agent: agent.alias }, requestId)
+  })).then((each) => each.flat().sort((a, b) => a.seq - b.seq))
+  const hasOthers = opened.then((messages) => messages.some(({ isMine }) => !isMine))
+  const [messages] = await Promise.all([opened, recordReading(account, { agent: alias }, requestId, hasOthers)])
   return {
     reader,
     messages,

@@ -12,6 +12,7 @@
  */
 import { allows, callingUser, type Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import type { Awaitable } from '../../lib/awaitable.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { ReadableTimes } from '../../store/account/search.ts'
@@ -125,13 +126,22 @@ type Reading =
 
 const maxNamed = 8
 
-/** Record the reading before it is shown, once for each session, thread and hour. If it fails, show nothing. */
-export async function recordReading(account: AccountStore, reading: Reading, requestId: string | null): Promise<void> {
+/**
+ * Record the reading before it is shown, once for each session, thread and hour. If it fails, show nothing. Whether it was
+ * recorded is looked up while it is found out whether it is one, `isReading`.
+ */
+export async function recordReading(
+  account: AccountStore,
+  reading: Reading,
+  requestId: string | null,
+  isReading: Awaitable<boolean> = true,
+): Promise<void> {
   const { sessionId } = callingUser(account.actor)
   const at = account.deps.now()
   const { tool, ...named } = describe(reading)
   const row = { session: sessionId, tool, subject: named.subject, since: at - at % hour }
-  if (await account.read.activity.hasReading(row)) return
+  const [isRecorded, isOne] = await Promise.all([account.read.activity.hasReading(row), isReading])
+  if (isRecorded || !isOne) return
   try {
     await account.record(
       activityRow(account.actor, { tool, arguments: named, requestId }, 'ok', at),

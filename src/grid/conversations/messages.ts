@@ -1,6 +1,7 @@
 /** Pages of a thread, what became of each message, and chains of replies. Nothing here decides who may read. */
 import { Buffer } from 'node:buffer'
 import { readingUser } from '../../auth/actor.ts'
+import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
@@ -64,23 +65,62 @@ export async function readThread(
   position: ThreadPosition,
   since = 0,
 ): Promise<ThreadPage> {
-  const { threadMessages } = account.read
-  const from = since > 0 ? await threadMessages.firstSince(id, since) : 0
-  const place = await placeOf(account, id, position)
-  if (from === null) return { messages: [], hasOlder: false, hasNewer: false }
+  const { answered: _, ...page } = await readPage(account, id, position, firstSince(account, id, since))
+  return page
+}
+
+/** The number of the first message of a thread since a time; null if it has none. */
+export async function firstSince(account: AccountStore, id: number, since: number): Promise<number | null> {
+  return since > 0 ? await account.read.threadMessages.firstSince(id, since) : 0
+}
+
+/**
+ * A page of a thread, from a message on, and the messages of the thread that the page answers. The page is looked up while
+ * `first` is; null is an empty one.
+ */
+export async function readPage(
+  account: AccountStore,
+  id: number,
+  position: ThreadPosition,
+  first: Awaitable<number | null>,
+): Promise<ThreadPage & { answered: ThreadMessage[] }> {
+  const nothing = { messages: [], hasOlder: false, hasNewer: false, answered: [] }
+  const [place, from] = await Promise.all([around(account, id, position), first])
+  if (from === null) return nothing
   const { anchor, older, newer } = place
-  // One more in each direction says whether there is more.
-  const seqs = (await threadMessages.around(id, anchor, from, older + 1, newer + 1)).sort((a, b) => a - b)
-  const [before, after] = [seqs.filter((seq) => seq < anchor), seqs.filter((seq) => seq >= anchor)]
+  const isAhead = newer > 0 && from > anchor
+  const found = isAhead ? await messagesAround(account, id, place, from) : place.found
+  // One more in each direction says whether there is more. What is further away is answered.
+  const near = found.filter(({ seq }) => seq >= from)
+  const [before, after] = [
+    near.filter(({ seq }) => seq < anchor).slice(-older - 1),
+    near.filter(({ seq }) => seq >= anchor),
+  ]
   // Nothing was said since that time: the last messages are nearest.
-  if ('at' in position && after.length === 0) return await readThread(account, id, { newest: true }, since)
-  const messages = await bySeqs(account, [...older > 0 ? before.slice(-older) : [], ...after.slice(0, newer)])
+  if ('at' in position && after.length === 0) return await readPage(account, id, { newest: true }, from)
+  const messages = [...older > 0 ? before.slice(-older) : [], ...after.slice(0, newer)]
   const kept = withinBytes(messages, anchor)
   return {
     messages: kept.map(shown),
     hasOlder: before.length > older || (kept.length > 0 && kept[0] !== messages[0]),
     hasNewer: after.length > newer || (kept.length > 0 && kept.at(-1) !== messages.at(-1)),
+    answered: found.filter((message) => !kept.includes(message)).map(shown),
   }
+}
+
+async function around(account: AccountStore, id: number, position: ThreadPosition) {
+  const place = await placeOf(account, id, position)
+  return { ...place, found: await messagesAround(account, id, place, 0) }
+}
+
+async function messagesAround(
+  account: AccountStore,
+  id: number,
+  { anchor, older, newer }: { anchor: number; older: number; newer: number },
+  from: number,
+): Promise<PlacedMessage[]> {
+  const user = readingUser(account.actor)
+  return await account.read.threadMessages.around(id, { anchor, from, older: older + 1, newer: newer + 1, user })
 }
 
 /** The messages of a page around its anchor, as many as its bytes allow, and at least one. */
@@ -112,15 +152,19 @@ export async function findMessage(
   account: AccountStore,
   message: { seq: number } | { id: string },
 ): Promise<ThreadMessage | undefined> {
-  const { threadMessages } = account.read
-  const [seq] = 'seq' in message ? [message.seq] : await threadMessages.seqsOf([message.id])
-  if (seq === undefined) return undefined
-  const [found] = await bySeqs(account, [seq])
+  const [found] = 'seq' in message
+    ? await bySeqs(account, [message.seq])
+    : await account.read.threadMessages.byIds([message.id], readingUser(account.actor))
   return found && shown(found)
 }
 
 export async function findMessages(account: AccountStore, seqs: number[]): Promise<ThreadMessage[]> {
   return (await bySeqs(account, seqs)).map(shown)
+}
+
+/** The newest messages in some threads, oldest first. */
+export async function newestOf(account: AccountStore, threads: number[], limit: number): Promise<ThreadMessage[]> {
+  return (await account.read.threadMessages.newestOf(threads, limit, readingUser(account.actor))).map(shown)
 }
 
 function bySeqs(account: AccountStore, seqs: number[]): Promise<PlacedMessage[]> {
@@ -151,11 +195,10 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
   return found
 }
 
-/** All messages with this root, as a tree; at most 1,001. Replies to removed messages are replies to the root. */
-export async function readChain(account: AccountStore, rootSeq: number, since = 0): Promise<ChainMessage | undefined> {
-  const { threadMessages } = account.read
-  const seqs = await threadMessages.chain(rootSeq, maxChain)
-  const messages = (await bySeqs(account, [rootSeq, ...seqs])).filter(({ createdAt }) => createdAt >= since)
+/** The chain of a message as a tree, from its root on; at most 1,001. Replies to removed messages are replies to the root. */
+export async function readChain(account: AccountStore, seq: number, since = 0): Promise<ChainMessage | undefined> {
+  const found = await account.read.threadMessages.chain(seq, maxChain, readingUser(account.actor))
+  const messages = found.filter(({ createdAt }) => createdAt >= since)
   const [root, ...others] = messages.map((message): ChainMessage => ({ ...shown(message), replies: [] }))
   if (!root) return undefined
   const byId = new Map([[root.id, root]])

@@ -11,7 +11,7 @@ export interface NetworkNode {
   /** Of a channel; empty for a group. */
   id: string
   group: string
-  /** It belongs to other accounts. */
+  /** It belongs to other accounts, or to the agents that are not counted. */
   isOutside: boolean
   /** An agent was seen in the time of the picture; a channel was written to. */
   isSeen: boolean
@@ -27,6 +27,8 @@ interface Source {
   groups: { name: string; agents: string }[]
   sent: { source: string; target: string; messages: number }[]
   since: number
+  /** Not all agents are among the ends. */
+  isCut: boolean
   by: typeof networkGroupings[number]
   open?: string
 }
@@ -37,6 +39,7 @@ const maxGroups = 39
 const maxForeign = 16
 const otherGroups = 'Other groups'
 const otherAccounts = 'Other accounts'
+const otherAgents = 'Other agents'
 
 /**
  * The nodes, and the node of each end by its key. Places depend on names and groups alone, so that they stay the same. Of
@@ -77,6 +80,9 @@ export function foldNodes(source: Source): { nodes: NetworkNode[]; byKey: Map<st
   for (const { id, name, group, lastSeenAt } of own) {
     add(id, name, group, name.startsWith('#') ? traffic.has(id) : (lastSeenAt ?? 0) >= source.since)
   }
+  // Also agents that are deleted.
+  const others = source.isCut ? [...traffic.keys()].filter((key) => !key.startsWith('@') && !byKey.has(key)) : []
+  for (const id of others) add(id, id, otherAgents, false, true)
   for (const name of foreign) add(name, name, otherAccounts, true, true)
   return { nodes, byKey }
 }

@@ -1,7 +1,7 @@
 /** Who sends how much to whom in an account, and no text. See docs/operating.md, "Network". */
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { mayRead, placeOf, readerOf } from './may-read.ts'
+import { mayRead, placeOf, type Reader, readerOf } from './may-read.ts'
 import { foldNodes, type networkGroupings, type NetworkNode } from './network-nodes.ts'
 
 export { networkGroupings, type NetworkNode } from './network-nodes.ts'
@@ -40,10 +40,14 @@ export interface Network {
   edges: NetworkEdge[]
   hidden: number
   since: number
+  /** There are more than `maxAgents`. */
+  isCut: boolean
 }
 
 /** Of the strongest, and as many more that fail. */
 const maxEdges = 200
+/** Of more agents, those that were seen last are counted, with what they sent. */
+export const maxAgents = 500
 
 /** Who sent how much to whom, as every member of the account may see it. */
 export async function networkOf(account: AccountStore, query: NetworkQuery): Promise<Network> {
@@ -51,14 +55,21 @@ export async function networkOf(account: AccountStore, query: NetworkQuery): Pro
   const now = account.deps.now()
   const hours = query.window === 'hour' ? 1 : 23
   const since = query.window === 'week' ? startOfDay(now) - 6 * day : now - now % hour - hours * hour
-  const [ends, groups, sent, parked, refused] = await Promise.all([
-    traffic.ends(),
-    traffic.groups(query.by),
-    traffic.sent(query.window === 'week' ? day : hour, since),
+  const [all, parked, refused, reader] = await Promise.all([
+    traffic.ends(maxAgents + 1),
     traffic.parked(since),
     traffic.refused(since),
+    readerOf(account),
   ])
-  const { nodes, byKey } = foldNodes({ ends, groups, sent, since, ...query })
+  const agents = all.filter(({ name }) => name.startsWith('@'))
+  const isCut = agents.length > maxAgents
+  const ends = isCut ? all.filter((end) => end !== agents[maxAgents]) : all
+  const ids = agents.slice(0, maxAgents).map(({ id }) => id)
+  const [groups, sent] = await Promise.all([
+    traffic.groups(query.by, ids),
+    traffic.sent(ids, query.window === 'week' ? day : hour, since),
+  ])
+  const { nodes, byKey } = foldNodes({ ends, groups, sent, since, isCut, ...query })
   const found = new Map<string, NetworkEdge>()
   const edgeOf = (source: string, target: string) => {
     const [from, to] = [byKey.get(source), byKey.get(target)]
@@ -79,17 +90,17 @@ export async function networkOf(account: AccountStore, query: NetworkQuery): Pro
     at.edge[at.from === at.edge.a ? 'there' : 'back'] += messages
     at.edge.lastAt = Math.max(at.edge.lastAt ?? 0, lastAt)
   }
-  const ids = new Map(ends.map(({ id, name }) => [name, id]))
-  const keyOf = (end: string) => ids.get(end) ?? end
+  const keys = new Map(ends.map(({ id, name }) => [name, id]))
+  const keyOf = (end: string) => keys.get(end) ?? end
   for (const { source, target, messages } of [...parked, ...refused]) {
     const at = edgeOf(keyOf(source), keyOf(target))
     if (at) at.edge.failed += messages
   }
-  const all = [...found.values()].sort((one, two) => volumeOf(two) - volumeOf(one))
-  const failing = all.slice(maxEdges).filter(({ failed }) => failed > 0).slice(0, maxEdges)
-  const shown = [...all.slice(0, maxEdges), ...failing]
-  await findConversations(account, shown)
-  return { nodes, edges: shown, hidden: all.length - shown.length, since }
+  const edges = [...found.values()].sort((one, two) => volumeOf(two) - volumeOf(one))
+  const failing = edges.slice(maxEdges).filter(({ failed }) => failed > 0).slice(0, maxEdges)
+  const shown = [...edges.slice(0, maxEdges), ...failing]
+  await findConversations(account, reader, shown)
+  return { nodes, edges: shown, hidden: edges.length - shown.length, since, isCut }
 }
 
 export function volumeOf({ there, back }: Pick<NetworkEdge, 'there' | 'back'>): number {
@@ -97,8 +108,7 @@ export function volumeOf({ there, back }: Pick<NetworkEdge, 'there' | 'back'>): 
 }
 
 /** Find the conversations of single pairs and channels, and whether the calling user may read them. */
-async function findConversations(account: AccountStore, edges: NetworkEdge[]): Promise<void> {
-  const reader = await readerOf(account)
+async function findConversations(account: AccountStore, reader: Reader, edges: NetworkEdge[]): Promise<void> {
   const single = edges.filter(({ a, b }) => a.kind !== 'group' && b.kind !== 'group').map((edge) => {
     const channelId = [edge.a, edge.b].find(({ kind }) => kind === 'channel')?.id ?? null
     return {

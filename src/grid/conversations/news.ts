@@ -1,5 +1,6 @@
 /** What the page Home shows: conversations with news, and figures. It reads no texts between others. */
 import { day, hour, startOfDay } from '../../lib/time.ts'
+import { callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { maxNew } from '../../store/account/figures.ts'
 import { type Reader, readerOf } from './may-read.ts'
@@ -21,8 +22,8 @@ export interface News {
  * they never opened count for a day. It is no look at them. `isCut`: there may be older ones.
  */
 export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
-  const reader = await readerOf(account)
-  const { threads, next } = await listThreads(account, { userId: reader.userId })
+  const { userId } = callingUser(account.actor)
+  const [reader, { threads, next }] = await Promise.all([readerOf(account), listThreads(account, { userId })])
   const dayAgo = account.deps.now() - day
   const changed = threads.filter(({ seenSeq, lastSeq, lastAt }) => seenSeq === 0 ? lastAt >= dayAgo : seenSeq < lastSeq)
   const counts = await account.read.figures.news(changed.map(({ id, seenSeq }) => {

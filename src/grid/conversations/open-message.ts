@@ -8,6 +8,7 @@ import { type PartHandle, storedPart } from '../messaging/parts.ts'
 import { contentOf, type PartContent, partIn } from '../messaging/read-part.ts'
 import { besidesText, inlineDetails } from '../messaging/shown-parts.ts'
 import { retractMessage } from '../messaging/retract-message.ts'
+import { remoteEvents } from '../remote-agents/progress.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
 import { isReadBySwitch, mayRead, placeOfMessage, type Reader, readerOf } from './may-read.ts'
 import { type ChainMessage, findMessage, readChain, receiptsOf, type ThreadMessage } from './messages.ts'
@@ -22,28 +23,57 @@ export interface OpenedMessage {
 }
 
 const receiptsPage = 50
+const maxVerdicts = 100
 
-/** One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins. */
+/**
+ * One message, named by its `seq` or its id, with what guardrails and remote agents did to it. `after`: where the page of
+ * recipients of a post begins.
+ */
 export async function openMessage(
   account: AccountStore,
   ref: string,
+  options: { requestId: string | null; after?: string },
+) {
+  const [reader, found] = await Promise.all([readerOf(account), messageNamed(account, ref)])
+  if (!found) throw unknownMessage()
+  const [opened, remote, verdicts] = await Promise.all([
+    openFound(account, reader, found, options),
+    remoteEvents(account, found.id),
+    account.read.verdicts.ofMessage(found.id, maxVerdicts),
+  ])
+  return { ...opened, remote, verdicts }
+}
+
+async function openFound(
+  account: AccountStore,
+  reader: Reader,
+  found: ThreadMessage,
   { requestId, after }: { requestId: string | null; after?: string },
 ): Promise<OpenedMessage> {
-  const reader = await readerOf(account)
-  const found = await messageNamed(account, ref)
-  const thread = found && await findThread(account, found.threadId)
-  if (!found || !thread) throw unknownMessage()
-  const [message] = await readable(account, reader, thread, [found], null)
+  const opened = await readFound(account, reader, found, after)
+  await recordIfOthers(account, opened.thread, [opened.message], requestId)
+  return opened
+}
+
+/** Fails with `not_allowed` if the reader may not read it. The reading is not recorded yet. */
+async function readFound(
+  account: AccountStore,
+  reader: Reader,
+  found: ThreadMessage,
+  after = '',
+): Promise<OpenedMessage> {
+  const threadOfIt = findThread(account, found.threadId).then((thread) => {
+    if (!thread) throw unknownMessage()
+    return thread
+  })
+  const [thread, [message], receipts] = await Promise.all([
+    threadOfIt,
+    readable(account, reader, threadOfIt, [found], null),
+    account.read.threadMessages.ofPost(found.seq, after, receiptsPage),
+  ])
   if (!message) throw new GridError('not_allowed', whoMayRead(reader, thread.kind))
-  await recordIfOthers(account, thread, [message], requestId)
-  const { recipient } = message.receipts ?? { recipient: undefined }
-  if (recipient) return { reader, thread, message, receipts: [recipient] }
-  return {
-    reader,
-    thread,
-    message,
-    receipts: await account.read.threadMessages.ofPost(message.seq, after ?? '', receiptsPage),
-  }
+  const recipient = message.receipts?.recipient
+  return { reader, thread, message, receipts: recipient ? [recipient] : receipts }
 }
 
 /** A part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does. */
@@ -53,7 +83,9 @@ export async function openPart(
   key: string,
   requestId: string | null,
 ): Promise<PartContent> {
-  const { message } = await openMessage(account, ref, { requestId })
+  const [reader, found] = await Promise.all([readerOf(account), messageNamed(account, ref)])
+  if (!found) throw unknownMessage()
+  const { message } = await openFound(account, reader, found, { requestId })
   const { id, isReceived, fromAgentId, receipts, changedFor } = message
   if (changedFor !== null) return await findListedPart(account, { id, agentId: changedFor, isSent: false }, key)
   const agentId = isReceived ? receipts?.recipient?.agentId ?? '' : fromAgentId
@@ -77,7 +109,12 @@ export function canRetract(
 
 async function messageNamed(account: AccountStore, ref: string): Promise<ThreadMessage | undefined> {
   if (isId(ref)) return await findMessage(account, { id: ref })
-  return /^[1-9]\d{0,14}$/.test(ref) ? await findMessage(account, { seq: Number(ref) }) : undefined
+  const seq = seqIn(ref)
+  return seq === undefined ? undefined : await findMessage(account, { seq })
+}
+
+function seqIn(ref: string): number | undefined {
+  return /^[1-9]\d{0,14}$/.test(ref) ? Number(ref) : undefined
 }
 
 function unknownMessage(): GridError {
@@ -106,23 +143,40 @@ export async function openChain(
   ref: string,
   { requestId, offset = 0 }: { requestId: string | null; offset?: number },
 ): Promise<OpenedChain> {
-  const { reader, message } = await openMessage(account, ref, { requestId })
-  const root = await readChain(account, message.rootSeq)
-  if (!root) throw unknownMessage()
-  const all = inOrder(root)
-  const page = all.slice(offset, offset + chainPageSize)
-  const threads = await threadsOf(account, page)
-  const receipts = await receiptsOf(account, page.map(({ seq }) => seq))
-  const ofOthers = new Set<Thread>()
+  const seq = seqIn(ref)
+  const [reader, found, root] = await Promise.all([
+    readerOf(account),
+    messageNamed(account, ref),
+    seq === undefined ? undefined : readChain(account, seq),
+  ])
+  if (!found) throw unknownMessage()
+  // Shown only if the message itself may be read.
+  const [{ first, total, page, threads, receipts }, opened] = await Promise.all([
+    pageOfChain(account, root ?? await readChain(account, found.seq), offset),
+    readFound(account, reader, found),
+  ])
+  const ofOthers = new Map<number, Thread>()
+  if (!opened.message.isMine) ofOthers.set(opened.thread.id, opened.thread)
   const messages = page.map((one): OpenChainMessage => {
     const thread = threads.get(one.threadId)
     const place = thread && placeOfMessage(reader, one, thread, receipts.get(one.seq))
     if (!place || !mayRead(reader, place, one.createdAt)) return { ...one, isReadable: false, body: '', a2a: null }
-    if (isReadBySwitch(reader, place, one.createdAt)) ofOthers.add(thread)
+    if (isReadBySwitch(reader, place, one.createdAt)) ofOthers.set(thread.id, thread)
     return { ...one, isReadable: true }
   })
-  for (const thread of ofOthers) await recordReadingOf(account, thread, requestId)
-  return { reader, root: root.seq, messages, total: all.length }
+  await Promise.all([...ofOthers.values()].map((thread) => recordReadingOf(account, thread, requestId)))
+  return { reader, root: first, messages, total }
+}
+
+async function pageOfChain(account: AccountStore, root: ChainMessage | undefined, offset: number) {
+  if (!root) throw unknownMessage()
+  const all = inOrder(root)
+  const page = all.slice(offset, offset + chainPageSize)
+  const [threads, receipts] = await Promise.all([
+    threadsOf(account, page),
+    receiptsOf(account, page.map(({ seq }) => seq)),
+  ])
+  return { first: root.seq, total: all.length, page, threads, receipts }
 }
 
 function inOrder(root: ChainMessage): (ThreadMessage & { depth: number })[] {

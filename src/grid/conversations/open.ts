@@ -1,5 +1,7 @@
 /** Conversations without what the caller may not read. See docs/security.md, "People who read". */
+import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import type { Awaitable } from '../../lib/awaitable.ts'
 import { digestOf } from '../../lib/digest.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskStep } from '../../store/account/seen-tasks.ts'
@@ -18,8 +20,8 @@ import {
   recordReading,
 } from './may-read.ts'
 import {
-  findMessages,
-  readThread,
+  firstSince,
+  readPage,
   type Receipts,
   receiptsOf,
   type ThreadMessage,
@@ -56,41 +58,69 @@ export interface OpenConversation {
   newer?: number
   /** Messages of this page that are left out: they are between others. */
   hidden: number
+  /** Up to which message the user has seen it now. */
+  seen: number
   /** The first message that the reader has not read, or has not seen if none is to them; null if there is none. */
   firstNew: number | null
 }
 
-/** A page of a conversation. With the newest messages in it, the user has seen it, unless it `isGlance`. */
+/** A conversation and who reads it. */
+export interface Place {
+  reader: Reader
+  thread: Thread
+}
+
+/** Fails with `conversation_not_found`. */
+export async function placeOfConversation(account: AccountStore, id: number): Promise<Place> {
+  const { userId } = callingUser(account.actor)
+  const [reader, thread] = await Promise.all([readerOf(account), findThread(account, id, userId)])
+  if (!thread) throw unknownConversation()
+  return { reader, thread }
+}
+
+interface Opening {
+  requestId: string | null
+  isGlance?: boolean
+  /** If it is being looked up already. */
+  place?: Awaitable<Place>
+}
+
+/**
+ * A page of a conversation. With the newest messages in it, the user has seen it, unless it `isGlance`. What it has is
+ * looked up beside who may read it, and shown only then.
+ */
 export async function openConversation(
   account: AccountStore,
   id: number,
   position: ThreadPosition,
-  { requestId, isGlance = false }: { requestId: string | null; isGlance?: boolean },
+  { requestId, isGlance = false, place = placeOfConversation(account, id) }: Opening,
 ): Promise<OpenConversation> {
-  const reader = await readerOf(account)
-  const thread = await findThread(account, id, reader.userId)
-  if (!thread) throw unknownConversation()
-  const [hasPersonAlias, unread] = await Promise.all([
-    takesPart(account, reader, thread),
-    reader.personAlias ? account.read.threads.unreadOfAgent(reader.personAlias.agentId) : [],
+  const access = accessTo(account, id, place)
+  const [{ reader, thread, since }, page] = await Promise.all([
+    access,
+    readPage(account, id, position, access.then(({ first }) => first)),
   ])
-  const since = hasPersonAlias ? 0 : readableFrom(reader, placeOfThread(reader, thread))
-  const firstUnread = unread.find(({ threadId }) => threadId === id)?.firstSeq ?? null
+  const firstUnread = reader.personAlias ? thread.firstUnread : null
   const firstNew = firstUnread ??
     (thread.seenSeq > 0 && thread.seenSeq < thread.lastSeq ? thread.seenSeq + 1 : null)
-  const nothing = { messages: [], hasOlder: false, hasNewer: false }
-  const page = since === undefined ? nothing : await readThread(account, id, position, since)
-  const messages = await readable(account, reader, thread, page.messages, firstUnread)
-  const quoted = await quotedBy(account, reader, thread, messages)
-  await recordIfOthers(account, thread, [...messages, ...quoted.values()], requestId)
-  if (!isGlance && since !== undefined) await markSeen(account, reader, thread, page)
+  const shown = Promise.all([
+    readable(account, reader, thread, page.messages, firstUnread),
+    readable(account, reader, thread, page.answered, null),
+  ]).then(([messages, answered]) => ({ messages, quoted: quotedBy(messages, answered) }))
+  const [{ messages, quoted }, refused] = await Promise.all([
+    shown,
+    since === undefined ? [] : refusedSends(account, reader, thread, page, since),
+    recordIfOthers(account, thread, shown.then(({ messages, quoted }) => [...messages, ...quoted.values()]), requestId),
+  ])
+  const seen = isGlance || since === undefined ? thread.seenSeq : await markSeen(account, reader, thread, page)
   return {
     reader,
     thread,
     since,
     messages,
-    refused: since === undefined ? [] : await refusedSends(account, reader, thread, page, since),
+    refused,
     quoted,
+    seen,
     firstNew,
     ...(page.hasOlder && { older: page.messages[0].seq }),
     ...(page.hasNewer && { newer: page.messages.at(-1)!.seq }),
@@ -142,22 +172,38 @@ async function refusedSends(
   })
 }
 
-async function takesPart(account: AccountStore, reader: Reader, thread: Thread): Promise<boolean> {
-  if (!reader.personAlias || thread.kind === 'channel') return false
-  if (thread.kind === 'pair') return placeOfThread(reader, thread).kind === 'mine'
-  return await account.read.threads.hasAgent(thread.id, reader.personAlias.agentId)
+/** Since when the reader may read a thread, as `OpenConversation` has it, and the first message since then. */
+async function accessTo(
+  account: AccountStore,
+  id: number,
+  place: Awaitable<Place>,
+): Promise<Place & { since: number | undefined; first: number | null }> {
+  const { userId } = callingUser(account.actor)
+  const [hasUser, of] = await Promise.all([account.read.threads.hasUser(id, userId), readableSince(account, place)])
+  const { reader, thread } = of
+  // In a conversation with an id, single messages may be the reader's own.
+  const isPart = reader.personAlias !== undefined && thread.kind === 'conversation' && hasUser
+  return isPart ? { reader, thread, since: 0, first: 0 } : of
 }
 
+async function readableSince(account: AccountStore, place: Awaitable<Place>) {
+  const { reader, thread } = await place
+  const since = readableFrom(reader, placeOfThread(reader, thread))
+  return { reader, thread, since, first: since === undefined ? null : await firstSince(account, thread.id, since) }
+}
+
+/** Those of some messages that the reader may read, with what became of them. */
 export async function readable(
   account: AccountStore,
   reader: Reader,
-  thread: Thread,
+  of: Awaitable<Pick<Thread, 'channel'>>,
   messages: ThreadMessage[],
   firstUnread: number | null,
 ): Promise<OpenMessage[]> {
   if (messages.length === 0) return []
   const flagged = messages.filter(({ flagged }) => flagged).map(({ seq }) => seq)
-  const [receipts, tasks, choices, unchecked] = await Promise.all([
+  const [thread, receipts, tasks, choices, unchecked] = await Promise.all([
+    of,
     receiptsOf(account, messages.map(({ seq }) => seq)),
     account.read.seenTasks.ofMessages(messages.map(({ seq }) => seq)),
     choicesIn(account, messages),
@@ -192,46 +238,39 @@ export async function readable(
 export async function recordIfOthers(
   account: AccountStore,
   thread: Thread,
-  messages: OpenMessage[],
+  messages: Awaitable<OpenMessage[]>,
   requestId: string | null,
 ): Promise<void> {
-  if (messages.every(({ isMine }) => isMine)) return
-  await recordReadingOf(account, thread, requestId)
+  const hasOthers = Promise.resolve(messages).then((messages) => messages.some(({ isMine }) => !isMine))
+  await recordReadingOf(account, thread, requestId, hasOthers)
 }
 
+/** See `recordReading`. */
 export async function recordReadingOf(
   account: AccountStore,
   { id, channel, agents }: Thread,
   requestId: string | null,
+  isReading: Awaitable<boolean> = true,
 ): Promise<void> {
   const thread = String(id)
   const named = channel ? { channel: channel.name } : { agents: agents.map(({ alias }) => alias) }
-  await recordReading(account, { thread, ...named }, requestId)
+  await recordReading(account, { thread, ...named }, requestId, isReading)
 }
 
 /** Only forwards: looking at older messages does not make newer ones unseen. */
-async function markSeen(account: AccountStore, { userId }: Reader, thread: Thread, page: ThreadPage): Promise<void> {
+async function markSeen(account: AccountStore, { userId }: Reader, thread: Thread, page: ThreadPage): Promise<number> {
   const last = page.messages.at(-1)?.seq ?? 0
-  if (page.hasNewer || last <= thread.seenSeq) return
+  if (page.hasNewer || last <= thread.seenSeq) return thread.seenSeq
   await setSeen(account, userId, thread.id, last)
+  return last
 }
 
-async function quotedBy(
-  account: AccountStore,
-  reader: Reader,
-  thread: Thread,
-  messages: OpenMessage[],
-): Promise<Map<string, OpenMessage>> {
+/** A message of another conversation has its own readers, and is not quoted. */
+function quotedBy(messages: OpenMessage[], answered: OpenMessage[]): Map<string, OpenMessage> {
   const wanted = new Set(messages.flatMap(({ replyToMessageId: id }, n) => {
     return id !== null && messages[n - 1]?.id !== id ? [id] : []
   }))
-  const here = messages.filter(({ id }) => wanted.has(id))
-  for (const { id } of here) wanted.delete(id)
-  const seqs = wanted.size === 0 ? [] : await account.read.threadMessages.seqsOf([...wanted])
-  const found = seqs.length === 0 ? [] : await findMessages(account, seqs)
-  // A message of another conversation has its own readers.
-  const others = found.filter(({ threadId }) => threadId === thread.id)
-  const quoted = [...here, ...await readable(account, reader, thread, others, null)]
+  const quoted = [...messages, ...answered].filter(({ id }) => wanted.has(id))
   return new Map(quoted.map((message) => [message.id, message]))
 }
 

@@ -43,7 +43,8 @@ export function parseSearch(query: URLSearchParams): SearchQuery {
   }
 }
 
-const maxClockSkewMs = 5 * minute
+/** How far the clocks of processes may differ. */
+export const maxClockSkewMs = 5 * minute
 
 /** The part of the log with the messages between two times, and the times. */
 export async function rangeOf(
@@ -60,6 +61,6 @@ export async function rangeOf(
 }
 
 /** A position of the log before all messages since a time, also those that clocks put near it. */
-export async function positionSince(account: AccountStore, at: number): Promise<number> {
+async function positionSince(account: AccountStore, at: number): Promise<number> {
   return at <= 0 ? 0 : await account.read.search.positionAt(at - maxClockSkewMs)
 }

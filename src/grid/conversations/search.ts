@@ -1,10 +1,11 @@
 /** Messages that the calling user may read, by their words. See docs/security.md, "People who read". */
+import { callingUser } from '../../auth/actor.ts'
 import { excerptOf, type ExcerptPiece, queryWords } from '../../lib/search-words.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { FoundPlace, SearchTerms } from '../../store/account/search.ts'
 import { isReadBySwitch, mayRead, placeOf, readableTimes, type Reader, readerOf, recordReading } from './may-read.ts'
 import { findMessages, type ThreadMessage } from './messages.ts'
-import { positionSince, rangeOf, type SearchQuery } from './search-query.ts'
+import { maxClockSkewMs, rangeOf, type SearchQuery } from './search-query.ts'
 
 /** A message that was found, with a piece of its text. */
 export interface Hit extends ThreadMessage {
@@ -42,42 +43,56 @@ export async function searchConversations(
     requestId: string | null
   },
 ): Promise<SearchResult> {
-  const reader = await readerOf(account)
   const words = queryWords(query.words)
   const isAsked = words.length > 0 || Object.entries(query).some(([name, value]) => {
     return name !== 'words' && (Array.isArray(value) ? value.length > 0 : Boolean(value))
   })
+  const [reader, log, first, missing] = await Promise.all([
+    readerOf(account),
+    ...isAsked
+      ? [
+        rangeOf(account, days, position),
+        account.read.search.positionOfReader(callingUser(account.actor).userId, maxClockSkewMs),
+        account.read.search.missing(),
+      ] as const
+      : [],
+  ])
   const isReader = reader.personAlias !== undefined || readableTimes(reader).others !== null
   const nothing = { hits: [], total: 0, hasMore: false, isFilling: false, isAsked, isReader }
   if (!isAsked || !isReader || (query.isUnread && !reader.personAlias) || (query.to && query.in)) return nothing
   const to = query.in ? `#${query.in}` : query.to ? `@${query.to}` : undefined
   const terms: SearchTerms = { words, from: query.from || undefined, to, has: query.has }
-  const range = { ...await rangeOf(account, days, position), limit: maxCounted + 1 }
-  const found = (await findPlaces(account, reader, terms, range, query.isUnread))
+  const range = { ...log, limit: maxCounted + 1 }
+  const found = (await findPlaces(account, reader, terms, range, first, query.isUnread))
     .filter((place) => mayRead(reader, placeIn(reader, place), place.at))
   const places = found.slice(0, maxCounted)
   const shown = places.slice(0, pageSize)
-  const hits = await findMessages(account, shown.map(({ seq }) => seq))
-  if (shown.some((place) => isReadBySwitch(reader, placeIn(reader, place), place.at))) {
-    await recordReading(account, { list: 'search' }, requestId)
-  }
+  const isOfOthers = shown.some((place) => isReadBySwitch(reader, placeIn(reader, place), place.at))
+  const [hits] = await Promise.all([
+    findMessages(account, shown.map(({ seq }) => seq)),
+    recordReading(account, { list: 'search' }, requestId, isOfOthers),
+  ])
   return {
     hits: hits.toReversed().map((message) => ({ ...message, excerpt: excerptOf(message.body, words) })),
     total: places.length,
     hasMore: found.length > maxCounted,
-    isFilling: await account.read.search.missing() > maxMissing,
+    isFilling: missing > maxMissing,
     next: places.length > pageSize ? shown.at(-1)!.seq : undefined,
     isAsked,
     isReader,
   }
 }
 
-/** The newest places that a reader may read: what is to or from their alias, and the rest since they can read it. */
+/**
+ * The newest places that a reader may read: what is to or from their alias, and the rest since they can read it, which is
+ * after the message `first`.
+ */
 async function findPlaces(
   account: AccountStore,
   reader: Reader,
   terms: SearchTerms,
   range: Awaited<ReturnType<typeof rangeOf>> & { limit: number },
+  first: number,
   isUnread: boolean,
 ): Promise<FoundPlace[]> {
   const { places } = account.read.search
@@ -85,14 +100,13 @@ async function findPlaces(
   const { personAlias, channels, others } = times
   const mine = { ...terms, within: { agents: [personAlias!], channels: [] } }
   if (isUnread) return await places(mine, times, range, personAlias!)
-  // Older messages are not looked at: there may be many that the reader cannot read.
-  const since = Math.min(...Object.values(channels), others ?? Infinity)
   const rest = { ...terms, within: others === null ? { agents: [], channels: Object.keys(channels) } : undefined }
   const found = await Promise.all([
     personAlias === null ? [] : places(mine, times, range),
-    since === Infinity
+    others === null && Object.keys(channels).length === 0
       ? []
-      : places(rest, times, { ...range, after: Math.max(range.after, await positionSince(account, since)) }),
+      // Older messages are not looked at: there may be many that the reader cannot read.
+      : places(rest, times, { ...range, after: Math.max(range.after, first) }),
   ])
   return [...new Map(found.flat().map((place) => [place.seq, place])).values()].sort((a, b) => b.seq - a.seq)
     .slice(0, range.limit)

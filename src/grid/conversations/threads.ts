@@ -8,6 +8,10 @@ export type ThreadKind = 'channel' | 'conversation' | 'pair'
 interface ThreadFilter {
   /** Threads of this agent: those it wrote or was written to in, and the channels it is a member of. */
   agentId?: string
+  /** The same for the live agent with this alias. */
+  alias?: string
+  /** The same for the person alias of the user. */
+  isOfUser?: boolean
   channels?: boolean
   /** Only threads in which the newest message to one of the agents is unread; with `agentId`, to that agent. */
   waiting?: boolean
@@ -41,6 +45,8 @@ export interface Thread {
   seenSeq: number
   /** Unread messages of the person alias of the user in it, up to 100; 0 without a person alias. */
   unread: number
+  /** The first of these; null if there is none. */
+  firstUnread: number | null
 }
 
 interface ThreadList extends ThreadFilter {
@@ -57,10 +63,11 @@ interface ThreadListPage {
 const pageSize = 20
 
 export async function listThreads(account: AccountStore, list: ThreadList): Promise<ThreadListPage> {
-  const { agentId, waiting, channels, name = '', userId, since = 0, before = Number.MAX_SAFE_INTEGER } = list
+  const { agentId, alias, isOfUser, waiting, channels, name = '', userId } = list
+  const { since = 0, before = Number.MAX_SAFE_INTEGER } = list
   const [found, unread] = await Promise.all([
     account.read.threads.list(
-      { agentId, isWaiting: waiting },
+      { agentId, alias, isOfUser, isWaiting: waiting },
       { user: userId ?? '', name, before, since, isChannel: channels ?? false, limit: pageSize + 1 },
     ),
     unreadOf(account, userId),
@@ -77,6 +84,19 @@ export async function findThread(account: AccountStore, id: number, userId?: str
   return found && shown(found, unread)
 }
 
+/** The thread of a channel; undefined if nothing was posted to it. */
+export async function threadOfChannel(
+  account: AccountStore,
+  channelId: string,
+  userId: string,
+): Promise<Thread | undefined> {
+  const [found, unread] = await Promise.all([
+    account.read.threads.ofChannel(channelId, userId),
+    unreadOf(account, userId),
+  ])
+  return found && shown(found, unread)
+}
+
 export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
@@ -86,11 +106,12 @@ export async function setSeen(account: AccountStore, userId: string, threadId: n
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }
 
-async function unreadOf(account: AccountStore, userId: string | undefined): Promise<Map<number, number>> {
+type UnreadThreads = Map<number, { unread: number; firstSeq: number }>
+
+async function unreadOf(account: AccountStore, userId: string | undefined): Promise<UnreadThreads> {
   if (userId === undefined) return new Map()
-  return new Map(
-    (await account.read.threads.unreadOfPersonAlias(userId)).map(({ threadId, unread }) => [threadId, unread]),
-  )
+  const found = await account.read.threads.unreadOfPersonAlias(userId)
+  return new Map(found.map(({ threadId, ...unread }) => [threadId, unread]))
 }
 
 interface StoredPreview {
@@ -101,7 +122,7 @@ interface StoredPreview {
   text: string
 }
 
-function shown(thread: StoredThread, unread: Map<number, number>): Thread {
+function shown(thread: StoredThread, unread: UnreadThreads): Thread {
   const { id, kind, key, lastSeq, lastAt, messages, seenSeq } = thread
   const preview: StoredPreview | null = thread.preview === null ? null : JSON.parse(thread.preview)
   return {
@@ -115,7 +136,8 @@ function shown(thread: StoredThread, unread: Map<number, number>): Thread {
     messages,
     preview: preview && { fromAlias: preview.fromAlias, type: preview.type, text: preview.text },
     seenSeq,
-    unread: unread.get(id) ?? 0,
+    unread: unread.get(id)?.unread ?? 0,
+    firstUnread: unread.get(id)?.firstSeq ?? null,
   }
 }
 

@@ -1,6 +1,6 @@
 /** Writing as a person. See docs/security.md, "People who write". */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GridError } from '../../errors.ts'
+import { type ErrorCode, GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PersonAlias } from '../../store/account/person-aliases.ts'
@@ -54,9 +54,10 @@ export async function replyToMessage(
 /** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
 async function addressOfAnswer(account: AccountStore, { agentId }: PersonAlias, messageId: string): Promise<string> {
   const { personAliases } = account.read
-  const end = isId(messageId)
-    ? await personAliases.writer(agentId, messageId) ?? await personAliases.recipient(agentId, messageId)
-    : undefined
+  const [writer, recipient] = isId(messageId)
+    ? await Promise.all([personAliases.writer(agentId, messageId), personAliases.recipient(agentId, messageId)])
+    : []
+  const end = writer ?? recipient
   if (!end) throw new GridError('message_not_found', 'You can only answer messages that you sent or received.')
   const { name, aliasNow, isElsewhere } = end
   if (isElsewhere) return name
@@ -106,19 +107,19 @@ export interface AnsweredMessage {
   to: string
 }
 
+const cannotAnswer: ErrorCode[] = ['alias_required', 'message_not_found', 'recipient_not_found']
+
 /** The message of a conversation that the calling user can answer; undefined if it is neither to nor from them. */
 export async function findAnswered(
   account: AccountStore,
   threadId: number,
   seq: number,
 ): Promise<AnsweredMessage | undefined> {
-  const message = await messageIn(account, threadId, seq)
-  if (!message) return undefined
   try {
-    return { message, to: await addressOfAnswer(account, await callingPersonAlias(account), message.id) }
+    const [message, personAlias] = await Promise.all([messageIn(account, threadId, seq), callingPersonAlias(account)])
+    return message && { message, to: await addressOfAnswer(account, personAlias, message.id) }
   } catch (error) {
-    const cannot = error instanceof GridError && ['message_not_found', 'recipient_not_found'].includes(error.code)
-    if (cannot) return undefined
+    if (error instanceof GridError && cannotAnswer.includes(error.code)) return undefined
     throw error
   }
 }

@@ -2,6 +2,7 @@
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
+import type { Awaitable } from '../../lib/awaitable.ts'
 import type { CountedConversation, PlacedConversation } from '../../store/account/turns.ts'
 import { activityRow } from '../activity.ts'
 import { findProgram } from '../agents/find-agent.ts'
@@ -37,11 +38,12 @@ export interface PausedConversation extends PlacedConversation {
 /** The pause that stops what is said in a thread, with the limit that it reached; undefined if there is none. */
 export async function pauseOf(
   { read: { turns } }: AccountStore,
-  { id, kind, agents }: Pick<Thread, 'id' | 'kind' | 'agents'>,
+  thread: Awaitable<Pick<Thread, 'id' | 'kind' | 'agents'>>,
 ): Promise<{ pause: PausedConversation; perHour: number } | undefined> {
+  const [paused, { id, kind, agents }] = await Promise.all([turns.paused(), thread])
   // Two agents have the same turns in all of their threads, of which a pause names the newest.
   const key = kind === 'pair' && agents.length === 2 ? keyOf(agents[0].alias, `@${agents[1].alias}`) : undefined
-  const pause = (await turns.paused()).find((of) => of.threadId === id || of.key === key)
+  const pause = paused.find((of) => of.threadId === id || of.key === key)
   return pause && { pause, perHour: (await turns.limits()).perHour }
 }
 

@@ -49,16 +49,17 @@ function markSeen(account: AccountStore, { agentId, lastSeenAt }: PersonAlias): 
 }
 
 /** A free alias for the calling user, made of their name or email address. An empty text if none of a few is free. */
-export async function suggestAlias(account: AccountStore): Promise<string> {
-  const member = await account.read.team.member(callingUser(account.actor).userId)
-  const [first, ...others] = wordsOf(member?.name || member?.email.split('@')[0] || '')
+export async function suggestAlias(
+  account: AccountStore,
+  { name, email }: { name: string; email: string },
+): Promise<string> {
+  const [first, ...others] = wordsOf(name || email.split('@')[0])
   if (first === undefined) return ''
   const full = shortened([first, ...others].join('-'))
   const numbered = Array.from({ length: maxSuggestions }, (_, n) => shortened(`${full}-${n + 2}`))
-  for (const alias of [first, full, ...numbered]) {
-    if (await isFree(account, alias)) return alias
-  }
-  return ''
+  const aliases = [first, full, ...numbered]
+  const free = await Promise.all(aliases.map((alias) => isFree(account, alias)))
+  return aliases.find((_, n) => free[n]) ?? ''
 }
 
 /** The words of a name in the letters of an alias: `Zoë van Dam` gives `zoe`, `van` and `dam`. */

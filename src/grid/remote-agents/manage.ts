@@ -64,10 +64,12 @@ export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
 
 /** Undefined for an agent that is not remote. */
 export async function remoteState(account: AccountStore, agentId: string): Promise<RemoteState | undefined> {
-  const row = await account.read.remoteAgents.byId(agentId)
+  const [row, unread] = await Promise.all([
+    account.read.remoteAgents.byId(agentId),
+    account.read.inbox.unread(agentId),
+  ])
   if (!row) return undefined
   const { remoteUrl: url, card, dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs } = row
   const line = { dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs }
-  const unread = await account.read.inbox.unread(agentId)
   return { url, ...(card !== null && { card: JSON.parse(card) }), unread, ...line }
 }

@@ -26,9 +26,11 @@ export async function listSeenTasks(
   { filter, page, requestId }: { filter: TaskFilterName | undefined; page: number; requestId: string | null },
 ): Promise<{ tasks: ListedTask[]; hasMore: boolean }> {
   const pageSize = 50
-  const reader = await readerOf(account)
   const states = filter ? taskFilters[filter] : null
-  const found = await account.read.seenTasks.list(states, pageSize + 1, (page - 1) * pageSize)
+  const [reader, found] = await Promise.all([
+    readerOf(account),
+    account.read.seenTasks.list(states, pageSize + 1, (page - 1) * pageSize),
+  ])
   let isOfOthers = false
   const tasks = found.slice(0, pageSize).map((task) => {
     const { clientAgentId, recipientAgentId, createdAt } = task

@@ -29,7 +29,7 @@ export interface AgentPlace {
 
 const firstPlace: AgentPlace = { place: Number.MIN_SAFE_INTEGER, alias: '' }
 
-/** An agent of a list. `skills` is JSON; `total` is the number of agents on all pages, but 0 for all by alias. */
+/** An agent of a list. `skills` is JSON; `total` is the number of agents on all pages of a search. */
 interface ListedAgent extends Agent {
   skills: string
   unread: number
@@ -60,39 +60,47 @@ const select = (hits: string) =>
     WHERE agents.account_id = :account AND agents.id = hits.id
     ORDER BY hits.place, agents.alias`)
 // Each agent is looked at once, for its place and for the total.
-const list = (place: string, condition = '1') =>
+const placed = (place: string, total: string, condition: string, kept = 'NOT MATERIALIZED') =>
   select(`
-    SELECT id, place, total FROM (
-      SELECT agents.id, agents.alias, ${place} AS place, count(*) OVER () AS total
-      FROM ${liveOnes} AND ${condition})
-    WHERE (place, alias) > (:place, :after)
+    WITH placed AS ${kept} (
+      SELECT agents.id, agents.alias, ${place} AS place, ${total} AS total FROM agents
+      LEFT JOIN agent_numbers AS numbers ON numbers.account_id = agents.account_id AND numbers.agent_id = agents.id
+      WHERE agents.account_id = :account AND agents.deleted_at IS NULL AND ${condition})
+    SELECT id, place, total FROM placed WHERE (place, alias) > (:place, :after)
     ORDER BY place, alias LIMIT :limit`)
+// The planner would rather read all agents by their ids, deleted ones too.
+const byAlias = `agents.alias > ''`
+const list = (place: string, kept?: 'MATERIALIZED') => placed(place, '0', byAlias, kept)
+const search = (place: string, condition: string) => placed(place, 'count(*) OVER ()', condition)
 const places: Record<AgentOrder, string> = {
   alias: '0',
-  oldest: `coalesce((SELECT min(deliveries.seq) ${fromUnread}), ${Number.MAX_SAFE_INTEGER})`,
-  unread: `-${unread}`,
+  // Most agents have nothing unread, and their inboxes are not looked at.
+  oldest: `coalesce(iif(numbers.unread > 0, (SELECT min(deliveries.seq) FROM deliveries
+    WHERE deliveries.inbox = numbers.n AND deliveries.state = 'unread'), NULL), ${Number.MAX_SAFE_INTEGER})`,
+  unread: '-coalesce(numbers.unread, 0)',
   seen: '-coalesce(agents.last_seen_at, 0)',
 }
 const lists = {
   alias: select(`SELECT agents.id, 0 AS place, 0 AS total FROM ${liveOnes} AND agents.alias > :after
     ORDER BY agents.alias LIMIT :limit`),
-  oldest: list(places.oldest),
+  // Otherwise an inbox is looked at three times.
+  oldest: list(places.oldest, 'MATERIALIZED'),
   unread: list(places.unread),
   seen: list(places.seen),
 }
 const searches = {
-  alias: list(places.alias, matches),
-  oldest: list(places.oldest, matches),
-  unread: list(places.unread, matches),
-  seen: list(places.seen, matches),
+  alias: search(places.alias, `${byAlias} AND ${matches}`),
+  oldest: search(places.oldest, `${byAlias} AND ${matches}`),
+  unread: search(places.unread, `${byAlias} AND ${matches}`),
+  seen: search(places.seen, `${byAlias} AND ${matches}`),
 }
 /** Among the agents that the index found. */
 const isAmong = `agents.id IN (SELECT value FROM json_each(:ids))`
 const searchesAmong = {
-  alias: list(places.alias, `${isAmong} AND ${matches}`),
-  oldest: list(places.oldest, `${isAmong} AND ${matches}`),
-  unread: list(places.unread, `${isAmong} AND ${matches}`),
-  seen: list(places.seen, `${isAmong} AND ${matches}`),
+  alias: search(places.alias, `${isAmong} AND ${matches}`),
+  oldest: search(places.oldest, `${isAmong} AND ${matches}`),
+  unread: search(places.unread, `${isAmong} AND ${matches}`),
+  seen: search(places.seen, `${isAmong} AND ${matches}`),
 }
 const named = (condition: string, alias = 'agents.alias') =>
   query<Pick<Agent, 'alias' | 'type'>>(

@@ -168,17 +168,26 @@ const ofAgent = query<FoundMessage>(`
 
 // Messages are stored in the order of their times, apart from clocks that differ. So a time is found by steps of half the
 // length.
-const upTo = crossAccountQuery<{ seq: number }>(
-  'position of a time in the log',
-  `
+const positionAt = (at: string) => `
   SELECT min(up_to) AS seq FROM (
     WITH RECURSIVE search(up_to, step) AS (
       SELECT 0, 1 << 40
       UNION ALL
       SELECT up_to + iif((SELECT m.created_at FROM messages AS m WHERE m.seq <= up_to + step
-        ORDER BY m.seq DESC LIMIT 1) < :at, step, 0), step / 2
+        ORDER BY m.seq DESC LIMIT 1) < ${at}, step, 0), step / 2
       FROM search WHERE step > 0
-    ) SELECT up_to FROM search WHERE step = 0) AS found`,
+    ) SELECT up_to FROM search WHERE step = 0) AS found`
+const upTo = crossAccountQuery<{ seq: number }>('position of a time in the log', positionAt(':at'))
+// From the switch on, or since the alias of the user joined its first channel.
+const upToReader = crossAccountQuery<{ seq: number }>(
+  'position of a reader in the log',
+  `WITH first AS MATERIALIZED (
+    SELECT min(since) AS since FROM (
+      SELECT people_read_since AS since FROM accounts WHERE id = :account
+      UNION ALL SELECT min(channel_members.joined_at) FROM person_aliases
+      JOIN channel_members ON channel_members.account_id = person_aliases.account_id AND channel_members.agent_id = person_aliases.agent_id
+      WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user) AS each)
+  ${positionAt('(SELECT coalesce(first.since, 0) - :skew FROM first)')}`,
 )
 
 // Held messages have no place in the log yet, and no number of it.
@@ -221,6 +230,9 @@ export const search = {
     /** How many messages of the log, of all accounts, are not in the index yet. */
     missing: async (): Promise<number> => (await account.one(missing))?.messages ?? 0,
     /** The number of the last message before a time, or more if none follows. */
+    /** The number of the last message before all that a user may read but is not to or from them. */
+    positionOfReader: async (user: string, skew: number): Promise<number> =>
+      (await account.one(upToReader, { user, skew }))!.seq,
     positionAt: async (at: number): Promise<number> => (await account.one(upTo, { at }))!.seq,
   }),
   changes: () => ({}),

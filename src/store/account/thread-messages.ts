@@ -83,7 +83,8 @@ export const joinChanged = (message: string) =>
   }`
 const isPlaced = `thread_messages.account_id = :account AND thread_messages.seq = listed.value`
 // In another account only one agent of ours can be the recipient: a channel has the agents of one account.
-const bySeqs = query<PlacedMessage>(`
+/** The messages whose numbers `listed` has as `value`. */
+const placed = (listed: string) => `
   SELECT ${
   columns(
     'coalesce(changed.body, messages.body)',
@@ -108,18 +109,37 @@ const bySeqs = query<PlacedMessage>(`
   WHERE ${isPlaced} AND messages.seq = thread_messages.seq AND messages.account_id <> thread_messages.account_id
     AND deliveries.seq = messages.seq
     AND deliveries.account_id = thread_messages.account_id
-  ORDER BY 1`)
+  ORDER BY 1`
+const bySeqs = query<PlacedMessage>(placed(listed))
+const chosen = (numbers: string) => query<PlacedMessage>(`WITH listed AS MATERIALIZED (${numbers}) ${placed('listed')}`)
 
 const half = (isHalf: string, order: string, limit: string) => `
   SELECT * FROM (
-    SELECT thread_messages.seq FROM thread_messages
+    SELECT thread_messages.seq AS value FROM thread_messages
     WHERE thread_messages.account_id = :account AND thread_messages.thread_id = :thread
       AND thread_messages.seq >= :from AND ${isHalf}
     ORDER BY ${order} LIMIT ${limit})`
-const around = query<{ seq: number }>(
-  half('thread_messages.seq < :anchor', 'thread_messages.seq DESC', ':older') + ' UNION ALL ' +
-    half('thread_messages.seq >= :anchor', 'thread_messages.seq', ':newer'),
-)
+const near = half('thread_messages.seq < :anchor', 'thread_messages.seq DESC', ':older') + ' UNION ALL ' +
+  half('thread_messages.seq >= :anchor', 'thread_messages.seq', ':newer')
+// What is answered is stored in the account, or was delivered to it.
+const answered = (source: 'messages' | 'deliveries') => `
+  SELECT place.seq AS value FROM page CROSS JOIN ${source} CROSS JOIN thread_messages AS place
+  WHERE page.reply_to_message_id IS NOT NULL AND place.account_id = :account AND place.seq = ${source}.seq
+    AND place.thread_id = :thread AND place.seq NOT IN (SELECT value FROM near)`
+const aroundAnchor = query<PlacedMessage>(`
+  WITH near AS MATERIALIZED (${near}),
+  page AS MATERIALIZED (${placed('near AS listed')}),
+  answered AS MATERIALIZED (
+    ${answered('messages')} AND messages.account_id = :account AND messages.id = page.reply_to_message_id
+    UNION ${answered('deliveries')}
+      AND deliveries.account_id = :account AND deliveries.external_message_id = page.reply_to_message_id)
+  SELECT * FROM page UNION ALL SELECT * FROM (${placed('answered AS listed')}) ORDER BY 1`)
+const newestOfThreads = chosen(`
+  SELECT place.seq AS value FROM json_each(:threads) AS thread CROSS JOIN thread_messages AS place
+  WHERE place.account_id = :account AND place.thread_id = thread.value AND place.seq IN (
+    SELECT newest.seq FROM thread_messages AS newest
+    WHERE newest.account_id = :account AND newest.thread_id = thread.value ORDER BY newest.seq DESC LIMIT :limit)
+  ORDER BY place.seq DESC LIMIT :limit`)
 
 // Messages are stored in the order of their times, apart from clocks that differ. So the first since a time is found
 // by steps of half the length: 33 of them in a thread of any length.
@@ -137,14 +157,19 @@ const firstSince = query<{ seq: number | null }>(`
 
 // The condition is as the index has it. With `+`, because the planner would rather walk through all messages in their
 // order.
-const chain = query<{ seq: number }>(`
-  SELECT seq FROM thread_messages WHERE account_id = :account AND root_seq = :root AND root_seq <> seq
-  ORDER BY +seq LIMIT :limit`)
+const chain = chosen(`
+  WITH member AS MATERIALIZED (SELECT root_seq FROM thread_messages WHERE account_id = :account AND seq = :seq)
+  SELECT root_seq AS value FROM member UNION ALL SELECT * FROM (
+    SELECT thread_messages.seq FROM member CROSS JOIN thread_messages
+    WHERE thread_messages.account_id = :account AND thread_messages.root_seq = member.root_seq
+      AND thread_messages.root_seq <> thread_messages.seq
+    ORDER BY +thread_messages.seq LIMIT :limit)`)
 const isNamed = 'IN (SELECT value FROM json_each(:messages))'
-const seqsOf = query<{ seq: number }>(`
-  SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id ${isNamed}
+const seqsOf = `
+  SELECT messages.seq AS value FROM messages WHERE messages.account_id = :account AND messages.id ${isNamed}
   UNION ALL
-  SELECT seq FROM deliveries WHERE account_id = :account AND external_message_id ${isNamed}`)
+  SELECT seq FROM deliveries WHERE account_id = :account AND external_message_id ${isNamed}`
+const byIds = chosen(seqsOf)
 
 // What happens in an inbox of another account is not shown, only whether and when its agent read and replied.
 const isOurs = 'deliveries.account_id = :account'
@@ -219,17 +244,22 @@ export const threadMessages = {
     newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
     /** Messages that have a place in the account, in the order of the log, as a user reads them; null for programs. */
     bySeqs: (seqs: number[], user: string | null = null) => account.all(bySeqs, { seqs: JSON.stringify(seqs), user }),
-    /** The numbers of messages of a thread around `anchor`, none before `from`, in no order. */
-    around: async (thread: number, anchor: number, from: number, older: number, newer: number): Promise<number[]> =>
-      (await account.all(around, { thread, anchor, from, older, newer })).map(({ seq }) => seq),
+    /** The messages of a thread around `anchor`, none before `from`, and those of the thread that they answer. */
+    around: (
+      thread: number,
+      { user, ...around }: { anchor: number; from: number; older: number; newer: number; user: string | null },
+    ) => account.all(aroundAnchor, { thread, user, ...around }),
+    /** The newest messages in some threads. */
+    newestOf: (threads: number[], limit: number, user: string | null) =>
+      account.all(newestOfThreads, { threads: JSON.stringify(threads), limit, user }),
     /** The number of the first message of a thread since a time, or one behind the last; null for an empty thread. */
     firstSince: async (thread: number, at: number): Promise<number | null> =>
       (await account.one(firstSince, { thread, at }))?.seq ?? null,
-    chain: async (root: number, limit: number): Promise<number[]> =>
-      (await account.all(chain, { root, limit })).map(({ seq }) => seq),
-    /** The numbers of messages by their ids, placed or not, in no order. */
-    seqsOf: async (messages: string[]): Promise<number[]> =>
-      (await account.all(seqsOf, { messages: JSON.stringify(messages) })).map(({ seq }) => seq),
+    /** The chain of a message. */
+    chain: (seq: number, limit: number, user: string | null) => account.all(chain, { seq, limit, user }),
+    /** The same by their ids. */
+    byIds: (messages: string[], user: string | null = null) =>
+      account.all(byIds, { messages: JSON.stringify(messages), user }),
     direct: (seqs: number[]) => account.all(direct, { seqs: JSON.stringify(seqs) }),
     posts: (seqs: number[]) => account.all(posts, { seqs: JSON.stringify(seqs) }),
     ofPost: (seq: number, after: string, limit: number) => account.all(ofPost, { seq, after, limit }),

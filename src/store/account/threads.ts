@@ -21,8 +21,11 @@ export interface StoredThread {
   seenSeq: number
 }
 
+/** `alias` is that of a live agent; `isOfUser`: the threads of the person alias of the user. */
 interface ThreadSelection {
   agentId?: string
+  alias?: string
+  isOfUser?: boolean
   isWaiting?: boolean
 }
 
@@ -72,13 +75,17 @@ const list = (chosen?: string) =>
     WHERE threads.account_id = :account AND threads.id = page.id
     ORDER BY threads.last_seq DESC`)
 
-const ofAgent = `
+const personOf =
+  '(SELECT person_aliases.agent_id FROM person_aliases WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user)'
+const agentByAlias = `(SELECT agents.id FROM agents
+  WHERE agents.account_id = :account AND agents.alias = :alias AND agents.deleted_at IS NULL)`
+const ofAgent = (agent: string) => `
   SELECT thread_agents.thread_id FROM thread_agents
-  WHERE thread_agents.account_id = :account AND thread_agents.agent_id = :agent
+  WHERE thread_agents.account_id = :account AND thread_agents.agent_id = ${agent}
   UNION SELECT threads.id AS thread_id FROM channel_members
   JOIN threads ON threads.account_id = channel_members.account_id AND threads.kind = 'channel'
     AND threads.key = channel_members.channel_id
-  WHERE channel_members.account_id = :account AND channel_members.agent_id = :agent`
+  WHERE channel_members.account_id = :account AND channel_members.agent_id = ${agent}`
 // An inbox is read in its order. So a thread waits for an agent if the newest delivery to the agent in it does, and that
 // one is not older than the oldest that is unread.
 const waiting = (condition: string) => `
@@ -102,16 +109,19 @@ const waiting = (condition: string) => `
   WHERE channel_members.account_id = :account AND deliveries.state = 'unread'`
 const lists = {
   all: list(),
-  ofAgent: list(ofAgent),
+  ofAgent: list(ofAgent(':agent')),
+  ofAlias: list(ofAgent(agentByAlias)),
+  ofUser: list(ofAgent(personOf)),
   waiting: list(waiting('1')),
   waitingForAgent: list(waiting('agent_numbers.agent_id = :agent')),
 }
 const byId = query<StoredThread>(`
   SELECT ${columns} FROM threads ${joinChannel} WHERE threads.account_id = :account AND threads.id = :thread`)
-const ofChannel = query<{ id: number }>(`
-  SELECT id FROM threads WHERE account_id = :account AND kind = 'channel' AND key = :channel`)
-const agentIn = query<{ one: number }>(
-  `SELECT 1 AS one FROM (${ofAgent}) AS part WHERE part.thread_id = :thread LIMIT 1`,
+const ofChannel = query<StoredThread>(`
+  SELECT ${columns} FROM threads ${joinChannel}
+  WHERE threads.account_id = :account AND threads.kind = 'channel' AND threads.key = :channel`)
+const userIn = query<{ one: number }>(
+  `SELECT 1 AS one FROM (${ofAgent(personOf)}) AS part WHERE part.thread_id = :thread LIMIT 1`,
 )
 
 // The oldest unread messages of an inbox, each with its thread.
@@ -133,11 +143,8 @@ const unreadInThread = query<{ id: string; seq: number }>(`
   CROSS JOIN messages WHERE messages.seq = place.seq
   ORDER BY messages.seq`)
 const unreadOfPersonAlias = unreadOf(
-  inboxOf(
-    '(SELECT person_aliases.agent_id FROM person_aliases WHERE person_aliases.account_id = :account AND person_aliases.user_id = :user)',
-  ),
+  inboxOf(personOf),
 )
-const unreadOfAgent = unreadOf(inboxOf())
 
 const add = statement(`
   INSERT INTO thread_seen (account_id, user_id, thread_id, seq)
@@ -151,7 +158,7 @@ const ofUser = [
 export const threads = {
   reads: (account: AccountDb) => ({
     list: (
-      { agentId, isWaiting }: ThreadSelection,
+      { agentId, alias, isOfUser, isWaiting }: ThreadSelection,
       { user, name, before, since, isChannel, limit }: {
         user: string
         /** Only threads with an agent or of a channel whose name contains it; empty for all. */
@@ -163,15 +170,18 @@ export const threads = {
       },
     ): Promise<StoredThread[]> => {
       const values = { user, name, before, since, isChannel, limit }
+      if (isOfUser) return account.all(lists.ofUser, values)
+      if (alias !== undefined) return account.all(lists.ofAlias, { ...values, alias })
       if (agentId === undefined) return account.all(isWaiting ? lists.waiting : lists.all, values)
       return account.all(isWaiting ? lists.waitingForAgent : lists.ofAgent, { ...values, agent: agentId })
     },
     byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
-    ofChannel: async (channel: string): Promise<number | undefined> => (await account.one(ofChannel, { channel }))?.id,
-    hasAgent: async (thread: number, agent: string) => (await account.one(agentIn, { thread, agent })) !== undefined,
-    /** The threads with unread messages of the person alias of a user, or of an agent: how many, and the first. At most 1,000. */
+    ofChannel: (channel: string, user: string): Promise<StoredThread | undefined> =>
+      account.one(ofChannel, { channel, user }),
+    /** Whether the person alias of a user takes part. */
+    hasUser: async (thread: number, user: string) => (await account.one(userIn, { thread, user })) !== undefined,
+    /** The threads with unread messages of the person alias of a user: how many, and the first. At most 1,000. */
     unreadOfPersonAlias: (user: string) => account.all(unreadOfPersonAlias, { user }),
-    unreadOfAgent: (agent: string) => account.all(unreadOfAgent, { agent }),
     /** Those of the 1,000 oldest unread messages of an agent that are in a thread, oldest first. */
     unreadInThread: (thread: number, agent: string) => account.all(unreadInThread, { thread, agent }),
   }),

@@ -48,19 +48,21 @@ export interface ListedSession {
 }
 
 // The absolute expiry is stored; the idle expiry follows from the last use.
-const isLive = `sessions.ended_at IS NULL AND sessions.expires_at > :now AND sessions.last_seen_at > :idleSince`
+/** Of the row of a session, by `:now` and `:idleSince`. */
+export const isLiveSession =
+  `sessions.ended_at IS NULL AND sessions.expires_at > :now AND sessions.last_seen_at > :idleSince`
 const byToken = query<SessionOfToken>(
   `
   SELECT sessions.id, sessions.last_seen_at, sessions.awaits_second_factor, sessions.confirmed_at,
     sessions.only_account, sessions.sso_issuer, sessions.sso_subject, users.id AS user_id, users.email, users.name, users.email_verified_at, users.shortcuts,
     ${hasSecondFactor('users.id')} AS has_second_factor
   FROM sessions JOIN users ON users.id = sessions.user_id
-  WHERE sessions.token_hash = :hash AND ${isLive}`,
+  WHERE sessions.token_hash = :hash AND ${isLiveSession}`,
   { awaitsSecondFactor: boolean, shortcuts: boolean, hasSecondFactor: boolean },
 )
 const ofUser = query<ListedSession>(`
   SELECT id, created_at, last_seen_at, expires_at, user_agent, address FROM sessions
-  WHERE user_id = :user AND ${isLive} AND awaits_second_factor = 0
+  WHERE user_id = :user AND ${isLiveSession} AND awaits_second_factor = 0
   ORDER BY last_seen_at DESC`)
 const fromAddress = query(`
   SELECT sessions.id FROM sessions JOIN users ON users.id = sessions.user_id

@@ -1,4 +1,4 @@
-import type { memberships } from '../../../db/schema.ts'
+import type { memberships as table } from '../../../db/schema.ts'
 import {
   boolean,
   crossAccountQuery,
@@ -10,8 +10,9 @@ import {
   type Statement,
   statement,
 } from '../sql.ts'
+import { isLiveSession } from './sessions.ts'
 
-type Role = typeof memberships.$inferSelect.role
+type Role = typeof table.$inferSelect.role
 
 export interface User {
   id: string
@@ -44,17 +45,20 @@ const firstLockedOut = query<{ email: string }>(`
   SELECT email FROM users
   WHERE NOT EXISTS (SELECT 1 FROM users WHERE password_hash IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM passkeys)
   ORDER BY created_at, id LIMIT 1`)
-const ofUser = crossAccountQuery<Membership>(
-  'memberships of a user',
-  `
+const memberships = (user: string) => `
   SELECT accounts.id, accounts.name, memberships.role, memberships.created_at AS since, accounts.requires_second_factor,
     coalesce(sso_providers.is_required, 0) AS requires_provider,
     accounts.deleted_at
   FROM memberships JOIN accounts ON accounts.id = memberships.account_id
   LEFT JOIN sso_providers ON sso_providers.account_id = memberships.account_id
-  WHERE memberships.user_id = :user
-  ORDER BY memberships.created_at, accounts.id`,
-  { requiresSecondFactor: boolean, requiresProvider: boolean },
+  WHERE memberships.user_id = ${user}
+  ORDER BY memberships.created_at, accounts.id`
+const membershipDecoders = { requiresSecondFactor: boolean, requiresProvider: boolean }
+const ofUser = crossAccountQuery<Membership>('memberships of a user', memberships(':user'), membershipDecoders)
+const ofSession = crossAccountQuery<Membership>(
+  'memberships of a session',
+  memberships(`(SELECT sessions.user_id FROM sessions WHERE sessions.token_hash = :hash AND ${isLiveSession})`),
+  membershipDecoders,
 )
 
 const add = statement(`
@@ -83,6 +87,8 @@ export const users = (db: Db) => ({
   /** The first user of the grid, if no user has a password or a passkey. */
   firstLockedOut: () => db.one(firstLockedOut),
   memberships: (user: string) => db.all(ofUser, { user }),
+  /** The memberships of the user of a live session, as `sessions.byToken` finds it. */
+  membershipsOfSession: (hash: string, now: number, idleSince: number) => db.all(ofSession, { hash, now, idleSince }),
   /** A constraint error if another user has the email address. */
   add: (
     { name = '', verifiedAt = null, registeredByShownLink = false, ...user }: {

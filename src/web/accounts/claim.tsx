@@ -53,8 +53,10 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
 
   async function showOffer(visit: PublicVisit): Promise<Response> {
     const visitor = wholly(visit)
-    const claim = await openOfferedClaim(store, visitor, visit.param('id'))
-    const offer = await findClaimOffer(store, visitor.user)
+    const [claim, offer] = await Promise.all([
+      openOfferedClaim(store, visitor, visit.param('id')),
+      findClaimOffer(store, visitor.user),
+    ])
     const left = (offer?.agents ?? 0) - claim.agents.length
     return await decide(visit, claim, `/claims/${encodeURIComponent(visit.param('id'))}`, left)
   }
@@ -63,11 +65,12 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
   async function decide(visit: PublicVisit, claim: OpenClaim, action: string, left = 0): Promise<Response> {
     const visitor = signedIn(visit)
     const owned = visitor.accounts.filter(({ role }) => role === 'owner')
-    let target: string | undefined
-    for (const { id } of owned.slice(0, maxLooked)) {
-      const { read } = sessions.openAccount(visitor, id, { withoutSecondFactor: true })
-      if (target === undefined && await read.agents.hasPrograms()) target = id
-    }
+    const hasAgents = await Promise.all(
+      owned.slice(0, maxLooked).map(({ id }) => {
+        return sessions.openAccount(visitor, id, { withoutSecondFactor: true }).read.agents.hasPrograms()
+      }),
+    )
+    const target = owned.find((_, n) => hasAgents[n])?.id
     return await decisionPage(visit, claim, { now: now(), action, left, owned, target })
   }
 

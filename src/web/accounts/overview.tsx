@@ -28,15 +28,24 @@ const shownGuardrails = 5
 export function overviewPages({ get }: Pages<Visit>, { store }: PageDeps): void {
   get(
     '/overview',
-    async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user), store.backups),
+    async (visit) => await overview(visit, findClaimOffer(store, visit.visitor.user), store.backups),
   )
 }
 
-async function overview(visit: Visit, offer: ClaimOffer | undefined, backups: PageDeps['store']['backups']) {
+async function overview(
+  visit: Visit,
+  offered: Promise<ClaimOffer | undefined>,
+  backups: PageDeps['store']['backups'],
+) {
   const { account, frame, path, may } = visit
-  const figures = await loadFigures(account)
+  const [offer, hasPrograms, limits, figures] = await Promise.all([
+    offered,
+    account.read.agents.hasPrograms(),
+    limitsOf(account),
+    loadFigures(account),
+  ])
   const newAgent = may('manage') && <NewButton href={path('new-agent')} noun='agent' />
-  if (!await account.read.agents.hasPrograms()) {
+  if (!hasPrograms) {
     return appPage(
       frame('overview'),
       { title: 'Overview' },
@@ -81,7 +90,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined, backups: Pa
           now={account.deps.now()}
         />
         <div class='stack'>
-          <Usage used={figures.used.account} limits={await limitsOf(account)} />
+          <Usage used={figures.used.account} limits={limits} />
           <Guarded counts={figures.guarded} path={path} />
         </div>
       </div>

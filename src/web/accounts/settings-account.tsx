@@ -28,30 +28,37 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
   const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'account')
   const show = async (visit: Visit, createdKey?: CreatedKey) => {
     const { keys, profile, team, turns } = visit.account.read
-    const adminKeys = visit.may('manage')
-      ? { keys: await keys.adminKeys(), members: await team.members() }
-      : { keys: [], members: [] }
-    const grants = visit.may('manage') ? await listGrants(visit.account) : undefined
+    const [manages, owns] = [visit.may('manage'), visit.may('own')]
+    const [adminKeys, members, grants, limits, since, isVisible, ssoCard, exportCard] = await Promise.all([
+      manages ? keys.adminKeys() : [],
+      manages ? team.members() : [],
+      manages ? listGrants(visit.account) : undefined,
+      turns.limits(),
+      profile.peopleReadSince(),
+      profile.showsContents(),
+      owns && SsoCard({ visit }),
+      owns && ExportCard({ visit, store }),
+    ])
     return await settingsPage(
       visit,
       'account',
       <>
         <NameCard visit={visit} />
         <SecondFactorCard visit={visit} />
-        {visit.may('own') && await SsoCard({ visit })}
-        <TurnLimitsCard visit={visit} limits={await turns.limits()} />
-        <PeopleReadCard visit={visit} since={await profile.peopleReadSince()} />
-        <ContentsCard visit={visit} isVisible={await profile.showsContents()} />
+        {ssoCard}
+        <TurnLimitsCard visit={visit} limits={limits} />
+        <PeopleReadCard visit={visit} since={since} />
+        <ContentsCard visit={visit} isVisible={isVisible} />
         <AdminAccess
           visit={visit}
-          adminKeys={adminKeys}
+          adminKeys={{ keys: adminKeys, members }}
           createdKey={createdKey}
           baseUrl={config.appUrl}
           now={now()}
         />
         {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
-        {visit.may('own') && await ExportCard({ visit, store })}
-        {visit.may('own') && <DeleteAccountCard visit={visit} />}
+        {exportCard}
+        {owns && <DeleteAccountCard visit={visit} />}
       </>,
     )
   }

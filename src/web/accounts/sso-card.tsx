@@ -57,8 +57,7 @@ export function ssoActions({ post }: Pages<Visit>, show: (visit: Visit) => Promi
 
 export async function SsoCard({ visit }: { visit: Visit }) {
   const { sso } = visit.account.read
-  const provider = await sso.get()
-  const signIns = await sso.signIns(maxSignIns)
+  const [provider, signIns] = await Promise.all([sso.get(), sso.signIns(maxSignIns)])
   const action = (...parts: string[]) => settingsPath(visit, 'account', 'sso', ...parts)
   return (
     <Card

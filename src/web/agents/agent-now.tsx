@@ -33,25 +33,9 @@ const maxChannels = 20
 
 /** The page of one agent. Fails with `agent_not_found`. */
 export async function showAgent(visit: Visit): Promise<Response> {
-  const agent = await agentOf(visit)
-  const { account, requestId } = visit
-  const { inbox, agents, agentSettings, channels, parked, personAliases, usage } = account.read
-  const [talk, answerTimes, unread, full, oldest, parkedCount, trial, signup, joined, holder, access, remote] =
-    await Promise
-      .all([
-        talkOfAgent(account, agent, { requestId }),
-        answerTimesOf(account, agent.id),
-        inbox.unread(agent.id),
-        usage.full(agent.id, quotasOf(account, { agentId: agent.id })),
-        inbox.oldestUnread(agent.id),
-        parked.count(agent.id),
-        agents.trial(agent.id),
-        agentSettings.byId(agent.id),
-        channels.joined(agent.id, maxChannels),
-        agent.type === 'human' ? personAliases.holder(agent.id) : undefined,
-        agent.type === 'human' ? undefined : accessOf(visit, agent),
-        agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
-      ])
+  const { account, param, requestId } = visit
+  const [talk, found] = await Promise.all([talkOfAgent(account, param('alias'), { requestId }), agentNow(visit)])
+  const [agent, answerTimes, unread, full, oldest, parkedCount, trial, signup, joined, holder, access, remote] = found
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
   const presence = presenceOf(account, agent)
@@ -114,6 +98,26 @@ export async function showAgent(visit: Visit): Promise<Response> {
       </WithFacts>
     ),
   })
+}
+
+async function agentNow(visit: Visit) {
+  const { account } = visit
+  const { inbox, agents, agentSettings, channels, parked, personAliases, usage } = account.read
+  const agent = await agentOf(visit)
+  return await Promise.all([
+    agent,
+    answerTimesOf(account, agent.id),
+    inbox.unread(agent.id),
+    usage.full(agent.id, quotasOf(account, { agentId: agent.id })),
+    inbox.oldestUnread(agent.id),
+    parked.count(agent.id),
+    agents.trial(agent.id),
+    agentSettings.byId(agent.id),
+    channels.joined(agent.id, maxChannels),
+    agent.type === 'human' ? personAliases.holder(agent.id) : undefined,
+    agent.type === 'human' ? undefined : accessOf(visit, agent),
+    agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
+  ])
 }
 
 function NearlyFull(full: FullInbox) {

@@ -53,10 +53,13 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   const given = ({ form }: Visit) => ({ kind: form.get('kind') ?? '', subject: form.get('subject') ?? '' })
 
   get('/attention', async (visit) => {
-    const found = await attentionOf(visit.account, await offerTo(visit))
+    const [found, questions, held] = await Promise.all([
+      attentionOf(visit.account, offerTo(visit), visit.conditions()),
+      visit.questions(),
+      heldMessages(visit.account),
+    ])
     attention.found({ id: visit.membership.id, account: visit.account }, found.open)
-    const said = await lastMessages(visit, found.open)
-    return page(visit, found, await visit.questions(), await heldMessages(visit.account), said, store.backups)
+    return page(visit, found, questions, held, await lastMessages(visit, found.open), store.backups)
   })
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''
@@ -91,7 +94,7 @@ function page(
   const shown = chosen?.rows ?? open
   const present = counted.filter(({ rows }) => rows.length > 0)
   return appPage(
-    { ...frame('attention'), attention: open.length + questions.length + held.length },
+    frame('attention', open.length + questions.length + held.length),
     { title: 'Attention', lead: 'What needs a person now.', fresh: ['attention', 'minute'] },
     <>
       {present.length > 1 && (

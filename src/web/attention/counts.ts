@@ -3,7 +3,7 @@ import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld } from '../../grid/approvals/held.ts'
-import { type Condition, findConditions, withoutSnoozed } from '../../grid/attention.ts'
+import { type Condition, withoutSnoozed } from '../../grid/attention.ts'
 import type { Question } from '../../grid/conversations/questions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
 import { LruMap } from '../../lib/lru-map.ts'
@@ -14,11 +14,13 @@ import type { AccountStore } from '../../store/account.ts'
 const keptMs = 10 * second
 const maxKept = 1_000
 
-/** An account as its visitor opened it: its id, what the visitor can claim, and what waits for their answer. */
+/** An account as its visitor opened it: its id, what the visitor can claim, and what waits for them. */
 export interface CountedVisit {
   id: string
   account: AccountStore
   findOffer(): Promise<ClaimOffer | undefined>
+  /** Everything that is wrong in the account. */
+  conditions(): Promise<Condition[]>
   questions(): Promise<Question[]>
 }
 
@@ -39,15 +41,14 @@ export class AttentionCounts {
 
   /** What the visitor has open. Undefined if that cannot be found out: a page does without it. */
   async now(visit: CountedVisit): Promise<NeedsNow | undefined> {
-    const { id, account, findOffer, questions } = visit
+    const { id, account, findOffer, conditions, questions } = visit
     try {
       const counted = this.#recent(this.#counts, keyOf(visit), async () => {
-        const conditions = this.#recent(this.#conditions, id, () => findConditions(account))
-        const [found, offer] = await Promise.all([conditions, findOffer()])
-        return needsOf((await withoutSnoozed(account, found, offer)).open)
+        const found = this.#recent(this.#conditions, id, conditions)
+        return needsOf((await withoutSnoozed(account, found, findOffer())).open)
       })
-      // Not kept: an answer shows at once.
-      return withQuestions(await counted, await questions(), await countHeld(account))
+      // Questions and held messages are not kept: an answer shows at once.
+      return withQuestions(...await Promise.all([counted, questions(), countHeld(account)]))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })
       return undefined

@@ -2,14 +2,14 @@
 /** @jsxImportSource hono/jsx */
 /** What was posted to a channel. See docs/security.md, "People who read". */
 import type { Channel } from '../../grid/channels/channels.ts'
-import { openConversation } from '../../grid/conversations/open.ts'
+import { readerOf } from '../../grid/conversations/may-read.ts'
+import { threadOfChannel } from '../../grid/conversations/threads.ts'
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Badge, Card, EmptyState, WithFacts } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { answerHref, composerOf, firstPost } from '../conversations/composer.tsx'
-import { positionIn } from '../conversations/conversations.tsx'
-import { pausedIn } from '../conversations/paused.tsx'
+import { openPane, positionIn } from '../conversations/conversations.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
@@ -19,15 +19,14 @@ const maxNamed = 12
 
 /** The page of a channel: its posts and facts. Fails with `channel_not_found`. */
 export async function showPosts(visit: Visit): Promise<Response> {
-  const { account, requestId, path } = visit
-  const channel = await channelOf(visit)
-  const position = positionIn(visit)
-  const thread = await account.read.threads.ofChannel(channel.id)
-  const [members, open] = await Promise.all([
-    account.read.channels.members(channel.id, maxNamed),
-    thread === undefined ? undefined : openConversation(account, thread, position, { requestId }),
+  const { account, param, path } = visit
+  const id = param('channel')
+  const [{ channel, reader, pane }, members, follow] = await Promise.all([
+    channelAndPosts(visit),
+    account.read.channels.members(id, maxNamed),
+    followButton(visit, id),
   ])
-  const composer = open ? await composerOf(visit, open) : await firstPost(visit, channel)
+  const composer = pane ? composerOf(visit, pane.open, pane.composing) : firstPost(visit, reader, channel)
   const here = path('channels', channel.id)
   return await channelPage(
     visit,
@@ -41,20 +40,20 @@ export async function showPosts(visit: Visit): Promise<Response> {
         </div>
       }
     >
-      {open
+      {pane
         ? (
           <div class='card flush posts' id='posts'>
-            <FaceSymbols names={[...timelineNames(open)].map((name) => name.replace('@', ''))} />
+            <FaceSymbols names={[...timelineNames(pane.open)].map((name) => name.replace('@', ''))} />
             <TimelinePane
               visit={visit}
-              open={open}
+              open={pane.open}
               link={(place) =>
                 `${here}?${new URLSearchParams(Object.entries(place).map(([name, value]) => [name, String(value)]))}`}
-              paused={await pausedIn(visit, open)}
-              isFromTop={!('newest' in position || 'before' in position)}
+              paused={pane.paused}
+              isFromTop={!('newest' in pane.position || 'before' in pane.position)}
               title={<h2>Posts</h2>}
               composer={composer}
-              replyHref={answerHref(open, { show: 'all' })}
+              replyHref={answerHref(pane.open, { show: 'all' })}
             />
           </div>
         )
@@ -69,12 +68,23 @@ export async function showPosts(visit: Visit): Promise<Response> {
           </div>
         )}
     </WithFacts>,
-    await followButton(visit, channel),
+    follow,
   )
 }
 
+async function channelAndPosts(visit: Visit) {
+  const { account, actor, param } = visit
+  const [channel, reader, thread] = await Promise.all([
+    channelOf(visit),
+    readerOf(account),
+    threadOfChannel(account, param('channel'), actor.userId),
+  ])
+  const place = thread && Promise.resolve({ reader, thread })
+  return { channel, reader, pane: place && await openPane(visit, thread.id, positionIn(visit), { place }) }
+}
+
 /** Turns on that the visitor is told of all posts, or off. Only members of the channel can. */
-async function followButton({ account, may, path }: Visit, { id }: Channel) {
+async function followButton({ account, may, path }: Visit, id: string) {
   const personAlias = may('use') ? await findPersonAlias(account) : undefined
   const membership = personAlias && await account.read.channels.membership(id, personAlias.agentId)
   if (!membership) return undefined

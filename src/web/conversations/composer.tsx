@@ -3,9 +3,10 @@
 /** Where a person writes in a conversation, and says what they have read of it. */
 import type { Child } from 'hono/jsx'
 import { presenceOf } from '../../grid/agents/find-agent.ts'
-import { readerOf } from '../../grid/conversations/may-read.ts'
+import type { Reader } from '../../grid/conversations/may-read.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
-import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
+import type { Question } from '../../grid/conversations/questions.ts'
+import type { OpenConversation, OpenMessage, Place } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import {
   addresseeIn,
@@ -44,20 +45,47 @@ export function answerHref(
     canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#text` : undefined
 }
 
+/** What the composer of a conversation needs besides the conversation. */
+export interface Composing {
+  question: Question | undefined
+  next: Awaited<ReturnType<typeof nextUnread>>
+  answered: AnsweredMessage | undefined
+  /** Who is at the recipient. */
+  there: Child
+}
+
+/** Looked up beside the conversation. Undefined for those who may not write. */
+export async function composingIn(visit: Visit, id: number, place: Promise<Place>): Promise<Composing | undefined> {
+  if (!visit.may('use')) return undefined
+  const answering = answeredIn(visit, id)
+  const [questions, next, answered, there] = await Promise.all([
+    visit.questions(),
+    nextUnread(visit.account, id),
+    answering,
+    presenceNow(visit, answering, place),
+  ])
+  return { question: questions.find(({ threadId }) => threadId === id), next, answered, there }
+}
+
 /**
  * What stands below the messages of a conversation: the composer, or why there is none, and the buttons that mark its
  * messages, unless it is at a glance. Nothing for those who may not write.
  */
-export async function composerOf(visit: Visit, open: OpenConversation, isGlance = false): Promise<Child> {
+export function composerOf(
+  visit: Visit,
+  open: OpenConversation,
+  composing: Composing | undefined,
+  isGlance = false,
+): Child {
   const { reader, thread, since } = open
-  if (!visit.may('use') || since === undefined) return null
+  if (!composing || since === undefined) return null
   const { rest: refused } = formErrors(visit, visit.path('conversations', String(thread.id), 'choose'), [])
   return (
     <div class='composer' id='composer'>
-      {reader.personAlias && await waitsIn(visit, thread.id)}
+      {reader.personAlias && <WaitsHere visit={visit} question={composing.question} />}
       {refused && <Refusal visit={visit}>{refused}</Refusal>}
-      {reader.personAlias && !isGlance && await Marks({ visit, open })}
-      {reader.personAlias ? await writingIn(visit, open) : (
+      {reader.personAlias && !isGlance && <Marks visit={visit} open={open} next={composing.next} />}
+      {reader.personAlias ? writingIn(visit, open, composing) : (
         <p class='soft small'>
           You have no alias in this account yet.{' '}
           <a href={writePath(visit.membership.id, writableIn(thread)[0])}>Write</a> to choose one.
@@ -67,17 +95,13 @@ export async function composerOf(visit: Visit, open: OpenConversation, isGlance 
   )
 }
 
-async function waitsIn(visit: Visit, threadId: number): Promise<Child> {
-  const questions = await visit.questions()
-  return <WaitsHere visit={visit} question={questions.find((question) => question.threadId === threadId)} />
-}
-
-async function writingIn(visit: Visit, { reader, thread, messages }: OpenConversation): Promise<Child> {
-  const answered = await answeredIn(visit, thread.id)
-  const addressee = addresseeIn(reader, thread)
-  const to = answered?.to ?? addressee?.to
+function writingIn(
+  visit: Visit,
+  { reader, thread, messages }: OpenConversation,
+  { answered, there }: Composing,
+): Child {
+  const to = recipientOf({ reader, thread }, answered)
   if (to !== undefined) {
-    const there = await presenceNow(visit, to)
     return <Writing visit={visit} thread={thread.id} to={to} answered={answered} there={there} />
   }
   if (thread.channel) {
@@ -120,9 +144,18 @@ function writableIn({ channel, agents, ...thread }: Thread): string[] {
   return namesOf({ ...thread, channel, agents: agents.filter(({ isDeleted }) => !isDeleted) })
 }
 
+function recipientOf({ reader, thread }: Place, answered: AnsweredMessage | undefined): string | undefined {
+  return answered?.to ?? addresseeIn(reader, thread)?.to
+}
+
 /** The recipient's presence or when it was last seen; nothing for channels and agents of other accounts. */
-async function presenceNow({ account }: Visit, to: string): Promise<Child> {
-  const agent = to.startsWith('@') ? await account.read.agents.byAlias(to.slice(1)) : undefined
+async function presenceNow(
+  { account }: Visit,
+  answered: Promise<AnsweredMessage | undefined>,
+  place: Promise<Place>,
+): Promise<Child> {
+  const to = recipientOf(await place, await answered)
+  const agent = to?.startsWith('@') ? await account.read.agents.byAlias(to.slice(1)) : undefined
   if (!agent) return null
   return presenceWords(presenceOf(account, agent), agent.lastSeenAt, account.deps.now())
 }
@@ -177,8 +210,11 @@ function Writing(
 }
 
 /** The composer of a channel without posts, for those whose alias is in it. A refused post is shown by the page Write. */
-export async function firstPost(visit: Visit, { id, name }: { id: string; name: string }): Promise<Child> {
-  const { personAlias, channels } = await readerOf(visit.account)
+export function firstPost(
+  visit: Visit,
+  { personAlias, channels }: Reader,
+  { id, name }: { id: string; name: string },
+): Child {
   if (!personAlias || !channels.has(id)) return null
   const { actor, membership } = visit
   return (
@@ -256,14 +292,13 @@ export function messageKey({ form, inputError }: Pick<Visit, 'form' | 'inputErro
 }
 
 /** Buttons that mark the messages of the page as read, or as unread again, and the way to the next unread one. */
-async function Marks({ visit, open }: { visit: Visit; open: OpenConversation }): Promise<Child> {
+function Marks({ visit, open, next }: { visit: Visit; open: OpenConversation; next: Composing['next'] }) {
   const { thread, messages, reader } = open
   const page = visit.path('conversations', String(thread.id))
   const last = messages.at(-1)?.seq ?? 0
   const isUnread = messages.some((message) => message.isUnread)
   const received = messages.findLast(({ isMine, fromAgentId }) => isMine && fromAgentId !== reader.personAlias?.agentId)
   const kept = listFields(listPlace(visit.query))
-  const next = await nextUnread(visit.account, thread.id)
   return (
     <div class='marks'>
       <form method='post' action={`${page}/read`} data-reads hidden={!isUnread}>

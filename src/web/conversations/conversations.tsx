@@ -1,10 +1,19 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** The list of conversations, and each of them next to it. See docs/security.md, "People who read". */
+import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
-import { type ConversationList, listConversations } from '../../grid/conversations/list.ts'
+import { beginList, type ConversationList, listConversations } from '../../grid/conversations/list.ts'
+import type { Reader } from '../../grid/conversations/may-read.ts'
 import type { ThreadPosition } from '../../grid/conversations/messages.ts'
-import { type OpenConversation, openConversation, whoMayRead } from '../../grid/conversations/open.ts'
+import {
+  type OpenConversation,
+  openConversation,
+  type Place,
+  placeOfConversation,
+  whoMayRead,
+} from '../../grid/conversations/open.ts'
+import type { Thread } from '../../grid/conversations/threads.ts'
 import { Name } from '../../html/bidi.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
@@ -12,7 +21,7 @@ import { htmlFragment } from '../../html/html-response.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { instantOf } from '../../lib/time.ts'
 import type { AccountPages, Visit } from '../visit.ts'
-import { answerHref, composerOf } from './composer.tsx'
+import { answerHref, composerOf, type Composing, composingIn } from './composer.tsx'
 import { firstAgentPage } from '../home/first-agent.tsx'
 import { exportConversation } from './export.ts'
 import { ListPane, type ListPlace, listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
@@ -38,29 +47,65 @@ export function conversationPages(pages: AccountPages): void {
 async function showList(visit: Visit) {
   const { account, requestId, query } = visit
   const place = listPlace(query)
-  const list = await listConversations(account, { ...place, requestId })
-  const [newest] = list.threads
-  if (!newest && !await account.read.agents.hasPrograms()) return await firstAgentPage(visit)
-  const position = { newest: true } as const
-  const open = newest && await openConversation(account, newest.id, position, { requestId, isGlance: true })
-  return await bothPanes(visit, place, list, { open, position, isList: true })
+  const [{ list, pane }, hasPrograms] = await Promise.all([listAndFirst(), account.read.agents.hasPrograms()])
+  if (list.threads.length === 0 && !hasPrograms) return await firstAgentPage(visit)
+  return await bothPanes(visit, place, list, pane, true)
+
+  async function listAndFirst() {
+    const glance = (thread: Thread, reader: Reader) =>
+      openPane(visit, thread.id, { newest: true }, { isGlance: true, place: Promise.resolve({ reader, thread }) })
+    const { reader, first, list: listed } = await beginList(account, { ...place, requestId })
+    const [list, pane] = await Promise.all([listed, first && glance(first, reader)])
+    const [shown] = list.threads
+    const isShown = shown?.id === pane?.open.thread.id
+    return { list, pane: isShown ? pane : shown && await glance(shown, reader) }
+  }
 }
 
 async function showThread(visit: Visit) {
   const { account, requestId, query } = visit
   const place = listPlace(query)
-  const position = positionIn(visit)
-  const open = await openConversation(account, threadIn(visit), position, { requestId })
-  const list = await listConversations(account, { ...place, requestId })
-  return await bothPanes(visit, place, list, { open, position, isList: false })
+  const id = threadIn(visit)
+  const [pane, { threads, ...list }] = await Promise.all([
+    openPane(visit, id, positionIn(visit), { place: placeOfConversation(account, id) }),
+    listConversations(account, { ...place, requestId }),
+  ])
+  // The list was looked up before the conversation was seen.
+  const seen = threads.map((thread) => thread.id === id ? { ...thread, seenSeq: pane.open.seen } : thread)
+  return await bothPanes(visit, place, { ...list, threads: seen }, pane, false)
+}
+
+/** A conversation with what stands around its messages. */
+interface Pane {
+  open: OpenConversation
+  position: ThreadPosition
+  paused: Child
+  composing: Composing | undefined
+}
+
+export async function openPane(
+  visit: Visit,
+  id: number,
+  position: ThreadPosition,
+  { place, isGlance }: { place: Promise<Place>; isGlance?: boolean },
+): Promise<Pane> {
+  const { account, requestId } = visit
+  const [open, paused, composing] = await Promise.all([
+    openConversation(account, id, position, { requestId, isGlance, place }),
+    pausedIn(visit, place),
+    composingIn(visit, id, place),
+  ])
+  return { open, position, paused, composing }
 }
 
 async function bothPanes(
   visit: Visit,
   place: ListPlace,
   list: ConversationList,
-  { open, position, isList }: { open: OpenConversation | undefined; position: ThreadPosition; isList: boolean },
+  pane: Pane | undefined,
+  isList: boolean,
 ) {
+  const open = pane?.open
   const names = [...list.threads.flatMap(namesOf), ...(open ? timelineNames(open) : [])]
   const thread = open && visit.path('conversations', String(open.thread.id))
   return await appPage(
@@ -75,16 +120,16 @@ async function bothPanes(
         current={open?.thread.id}
         title={isList ? <h1>Conversations</h1> : <h2>Conversations</h2>}
       />
-      {open && (
+      {pane && open && (
         <TimelinePane
           visit={visit}
           open={open}
           link={(more) => `${thread}${listQuery(place, more)}`}
           back={`${visit.path('conversations')}${listQuery(place)}`}
-          paused={await pausedIn(visit, open)}
-          isFromTop={!('newest' in position || 'before' in position)}
+          paused={pane.paused}
+          isFromTop={!('newest' in pane.position || 'before' in pane.position)}
           title={isList ? <h2>{titleWith(open)}</h2> : <h1>{titleWith(open)}</h1>}
-          composer={await composerOf(visit, open, isList)}
+          composer={composerOf(visit, open, pane.composing, isList)}
           replyHref={answerHref(open, place, isList ? thread : '')}
         />
       )}

@@ -7,7 +7,6 @@ import {
   chainPageSize,
   openChain,
   type OpenChainMessage,
-  type OpenedMessage,
   openMessage,
   openPart,
   retractOwnMessage,
@@ -16,7 +15,7 @@ import { endOfPiece } from '../../grid/messaging/read-part.ts'
 import { downloadBody } from '../../answers/downloads.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import { downloadHeaders } from '../../lib/http/download.ts'
-import { type RemoteEvent, remoteEvents } from '../../grid/remote-agents/progress.ts'
+import type { RemoteEvent } from '../../grid/remote-agents/progress.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, LocalTime, Notice } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
@@ -32,7 +31,6 @@ import type { AccountPages, Visit } from '../visit.ts'
 import { shownMessage, shownReceiptOf, titleOf } from './shown.ts'
 
 const receiptsPerPage = 50
-const maxVerdicts = 100
 
 export function messagePages({ get, may }: AccountPages): void {
   get('/messages/:message', showMessage)
@@ -52,12 +50,10 @@ export function messagePages({ get, may }: AccountPages): void {
 async function showMessage(visit: Visit) {
   const { account, path, param, query, requestId } = visit
   const opened = await openMessage(account, param('message'), { requestId, after: query.get('after') ?? undefined })
-  const { message, thread } = opened
+  const { message, thread, verdicts } = opened
   const { seq } = message
   const now = account.deps.now()
   const shown = shownMessage(message, path, now, true)
-  const remote = await remoteEvents(account, message.id)
-  const verdicts = await account.read.verdicts.ofMessage(message.id, maxVerdicts)
   const facts: [string, Child][] = [
     ['Sent', <LocalTime at={message.createdAt} />],
     ['Conversation', <Name text={message.conversationId ?? titleOf(thread)} />],
@@ -94,7 +90,7 @@ async function showMessage(visit: Visit) {
         </div>
       </Card>
       <div class='grid halves'>
-        <Fates visit={visit} opened={opened} remote={remote} now={now} />
+        <Fates visit={visit} opened={opened} now={now} />
         <Card title='Details'>
           <Facts
             items={facts}
@@ -125,13 +121,10 @@ function Verdict({ isOwn, guardrail, action, kinds }: StoredVerdict) {
   )
 }
 
-function Fates({ visit, opened, remote, now }: {
-  visit: Visit
-  opened: OpenedMessage
-  remote: Awaited<ReturnType<typeof remoteEvents>>
-  now: number
-}) {
-  const { message, receipts, reader } = opened
+function Fates(
+  { visit, opened, now }: { visit: Visit; opened: Awaited<ReturnType<typeof openMessage>>; now: number },
+) {
+  const { message, receipts, reader, remote } = opened
   const href = visit.path('messages', String(message.seq))
   const retract = `${href}/retract`
   const { rest: refused } = formErrors(visit, retract, [])

@@ -3,7 +3,7 @@
 /** Conversations that ran away. See docs/delivery.md, "Conversations that run away". */
 import type { Child } from 'hono/jsx'
 import type { Condition } from '../../grid/attention.ts'
-import { type OpenConversation, openConversation, type OpenMessage } from '../../grid/conversations/open.ts'
+import { openConversation, type OpenMessage, type Place } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import { pauseOf } from '../../grid/messaging/turns.ts'
 import { Name } from '../../html/bidi.tsx'
@@ -22,11 +22,12 @@ const maxText = 160
 const maxRead = 10
 
 /** Above the messages of a paused conversation: why it is paused, and how it goes on. */
-export async function pausedIn(visit: Visit, { thread }: OpenConversation): Promise<Child> {
+export async function pausedIn(visit: Visit, place: Promise<Place>): Promise<Child> {
+  const thread = place.then(({ thread }) => thread)
   const found = await pauseOf(visit.account, thread)
   return (
     <div id='paused' data-fresh='attention thread'>
-      {found && <PausedBanner visit={visit} thread={thread} {...found} />}
+      {found && <PausedBanner visit={visit} thread={await thread} {...found} />}
     </div>
   )
 }
@@ -74,12 +75,11 @@ export async function lastMessages(
   conditions: readonly Condition[],
 ): Promise<Map<number, OpenMessage[]>> {
   const threads = conditions.flatMap((one) => one.kind === 'paused' ? one.of.threadId ?? [] : []).slice(0, maxRead)
-  const found = new Map<number, OpenMessage[]>()
-  for (const id of threads) {
-    const newest = { newest: true, most: maxShown } as const
-    found.set(id, (await openConversation(account, id, newest, { requestId, isGlance: true })).messages)
-  }
-  return found
+  const newest = { newest: true, most: maxShown } as const
+  const found = await Promise.all(threads.map(async (id): Promise<[number, OpenMessage[]]> => {
+    return [id, (await openConversation(account, id, newest, { requestId, isGlance: true })).messages]
+  }))
+  return new Map(found)
 }
 
 /** Messages in one line each. */

@@ -131,6 +131,12 @@ async function messageIn(form: URLSearchParams) {
 
 async function showWrite(visit: Visit): Promise<Response> {
   const personAlias = visit.may('use') ? await findPersonAlias(visit.account) : undefined
+  const [suggestion, offered] = visit.may('use')
+    ? await Promise.all([
+      personAlias ? '' : suggestAlias(visit.account, visit.visitor.user),
+      namesToWriteTo(visit, personAlias),
+    ])
+    : ['', []]
   return await appPage(
     visit.frame('conversations'),
     {
@@ -143,8 +149,8 @@ async function showWrite(visit: Visit): Promise<Response> {
         <WriteCard
           visit={visit}
           personAlias={personAlias}
-          suggestion={personAlias ? '' : await suggestAlias(visit.account)}
-          offered={await namesToWriteTo(visit, personAlias)}
+          suggestion={suggestion}
+          offered={offered}
         />
       )
       : (

@@ -36,8 +36,18 @@ export function homePages({ get }: Pages<Visit>, deps: PageDeps): void {
 
 async function show(visit: Visit, { store, attention }: PageDeps) {
   const { account, frame, query } = visit
-  const offer = await findClaimOffer(store, visit.visitor.user)
-  if (!await account.read.agents.hasPrograms()) {
+  const unit = query.get('figures') === 'week' ? 'day' : 'hour'
+  const offered = findClaimOffer(store, visit.visitor.user)
+  const [offer, hasPrograms, { open }, questions, held, { reader, news, isCut }, periods] = await Promise.all([
+    offered,
+    account.read.agents.hasPrograms(),
+    attentionOf(account, offered, visit.conditions()),
+    visit.questions(),
+    heldMessages(account),
+    newsOf(account),
+    figuresOf(account, unit),
+  ])
+  if (!hasPrograms) {
     return await appPage(
       frame('home'),
       { title: 'Home' },
@@ -47,19 +57,11 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
       </>,
     )
   }
-  const unit = query.get('figures') === 'week' ? 'day' : 'hour'
-  const [{ open }, questions, held, { reader, news, isCut }, periods] = await Promise.all([
-    attentionOf(account, offer),
-    visit.questions(),
-    heldMessages(account),
-    newsOf(account),
-    figuresOf(account, unit),
-  ])
   attention.found({ id: visit.membership.id, account }, open)
   // What waits for the visitor is not told twice.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
   return await appPage(
-    { ...frame('home'), attention: open.length + questions.length + held.length },
+    frame('home', open.length + questions.length + held.length),
     { title: 'Home', fresh: ['attention', 'thread', 'count', 'minute'] },
     <>
       <FailedBackup visit={visit} backups={store.backups} />

@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Who sends messages to whom: a picture and the same as a table. Numbers only, so all roles see it. */
 import {
+  maxAgents,
   type Network,
   type NetworkEdge,
   networkGroupings,
@@ -42,7 +43,7 @@ interface Shown {
 async function show(visit: Visit) {
   const query = networkQuery(visit.query)
   const network = await networkOf(visit.account, query)
-  const { nodes, edges, hidden, since } = network
+  const { nodes, edges, hidden, since, isCut } = network
   const link = (change: Partial<NetworkQuery>) => networkHref(visit, { ...query, ...change })
   // What needs a look comes first.
   const rows = [...edges.filter(({ failed }) => failed > 0), ...edges.filter(({ failed }) => failed === 0)]
@@ -83,6 +84,11 @@ async function show(visit: Visit) {
         <Disclosure title={pluralize(more.length, 'more pair')}>
           <EdgeTable id='network-more' visit={visit} query={query} edges={more} />
         </Disclosure>
+      )}
+      {isCut && (
+        <p class='pane-note'>
+          It counts what the {shown(maxAgents)} agents have sent that were seen last, and agents of other accounts.
+        </p>
       )}
       {hidden > 0 && <p class='pane-note'>{pluralize(hidden, 'weaker pair')} without failures not shown.</p>}
     </Card>,

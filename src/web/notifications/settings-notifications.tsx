@@ -30,16 +30,17 @@ export function notificationPages({ get, post, may }: AccountPages, deps: PageDe
   const { store } = deps
   const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'notifications')
   const show = async (visit: Visit) => {
-    const personAlias = await findPersonAlias(visit.account)
+    const [personAlias, browsers, publicKey, digest] = await Promise.all([
+      findPersonAlias(visit.account),
+      listBrowsers(visit.account),
+      store.keyRing.canSeal ? publicPushKey(store) : undefined,
+      findDigest(visit.account),
+    ])
     const content = personAlias
       ? (
         <>
-          <BrowsersCard
-            visit={visit}
-            browsers={await listBrowsers(visit.account)}
-            publicKey={store.keyRing.canSeal ? await publicPushKey(store) : undefined}
-          />
-          <DigestCard visit={visit} digest={await findDigest(visit.account)} />
+          <BrowsersCard visit={visit} browsers={browsers} publicKey={publicKey} />
+          <DigestCard visit={visit} digest={digest} />
         </>
       )
       : <NoAlias visit={visit} />

@@ -22,14 +22,15 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
   const { get, post } = pages
   const { store, sessions } = deps
   const show = async (visit: Visit) => {
-    const user = await store.global.users.byId(visit.actor.userId)
-    const personAlias = await findPersonAlias(visit.account)
-    return await page(visit, deps, {
-      hasPassword: user?.passwordHash !== null,
-      personAlias,
-      services: personAlias ? await visit.account.read.guardrails.servicesFor(personAlias.agentId) : [],
-      suggestion: visit.may('use') ? await suggestAlias(visit.account) : '',
-    })
+    const [user, personAlias] = await Promise.all([
+      store.global.users.byId(visit.actor.userId),
+      findPersonAlias(visit.account),
+    ])
+    const [services, suggestion] = await Promise.all([
+      personAlias ? visit.account.read.guardrails.servicesFor(personAlias.agentId) : [],
+      personAlias || !visit.may('use') ? '' : suggestAlias(visit.account, visit.visitor.user),
+    ])
+    return await page(visit, deps, { hasPassword: user?.passwordHash !== null, personAlias, services, suggestion })
   }
   const path = (visit: Visit) => settingsPath(visit, 'profile')
   const sent = (notice: NoticeCode) => store.deps.email.isConfigured ? notice : 'link-logged'

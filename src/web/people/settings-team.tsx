@@ -21,11 +21,15 @@ import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
 
 export function teamPages({ get, post, may }: AccountPages, { store }: PageDeps): void {
   const show = async (visit: Visit, shown?: ShownInvitation) => {
-    const { team } = visit.account.read
-    const members = await team.members()
-    const invitations = visit.may('manage') ? await team.invitations() : []
-    const issuers = visit.may('manage') ? await visit.account.read.keys.issuers() : []
-    const formerKeys = visit.may('manage') ? await visit.account.read.keys.ofFormerMembers() : []
+    const { agents, keys, team } = visit.account.read
+    const manages = visit.may('manage')
+    const [members, hasAgents, invitations, issuers, formerKeys] = await Promise.all([
+      team.members(),
+      agents.hasPrograms(),
+      manages ? team.invitations() : [],
+      manages ? keys.issuers() : [],
+      manages ? keys.ofFormerMembers() : [],
+    ])
     return await settingsPage(
       visit,
       'team',
@@ -39,7 +43,7 @@ export function teamPages({ get, post, may }: AccountPages, { store }: PageDeps)
         />
         {formerKeys.length > 0 && <FormerKeysCard visit={visit} keys={formerKeys} />}
         <InvitationsCard visit={visit} invitations={invitations} />
-        <LeaveCard visit={visit} members={members} hasAgents={await visit.account.read.agents.hasPrograms()} />
+        <LeaveCard visit={visit} members={members} hasAgents={hasAgents} />
       </>,
     )
   }

@@ -107,7 +107,7 @@ function passkeyPages({ get, post }: Pages<PublicVisit>, { store, sessions }: Pa
           <SubmitButton isWhole>Use a passkey</SubmitButton>
         </PasskeyForm>
         <p class='small'>
-          <a href='/sign-in'>Sign in another way</a>
+          <a class='alone' href='/sign-in'>Sign in another way</a>
         </p>
       </>,
     )

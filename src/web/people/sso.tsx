@@ -117,7 +117,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
         {visit.visitor && <p class='soft'>You are signed in as {visit.visitor.user.email}.</p>}
         <ButtonLink kind='main-action' href={url} isWhole>Go on to {name}</ButtonLink>
         <p class='small'>
-          <a href='/sign-in'>Sign in another way</a>
+          <a class='alone' href='/sign-in'>Sign in another way</a>
         </p>
       </>,
     )
@@ -165,7 +165,7 @@ function emailPage(visit: PublicVisit, next: string): Promise<Response> {
         <SubmitButton isWhole>Continue</SubmitButton>
       </PageForm>
       <p class='small'>
-        <a href='/sign-in'>Sign in another way</a>
+        <a class='alone' href='/sign-in'>Sign in another way</a>
       </p>
     </>,
   )

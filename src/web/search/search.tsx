@@ -33,8 +33,10 @@ async function show(visit: Visit) {
   const query = parseSearch(given)
   const days = { after: instant(timeZone, query.after), before: instant(timeZone, query.before) }
   const position = seqIn(given, 'older')
-  const result = await searchConversations(account, query, { days, position, requestId })
-  const names = position === undefined ? await namesFor(visit, query.words) : []
+  const [result, names] = await Promise.all([
+    searchConversations(account, query, { days, position, requestId }),
+    position === undefined ? namesFor(visit, query.words) : [],
+  ])
   return await appPage(
     visit.frame('search'),
     { title: 'Search' },

@@ -28,8 +28,7 @@ beforeEach(async () => {
 
 const placeOf = async (id: string) => {
   await followLog(grid.store)
-  const [seq] = await grid.acme.store.read.threadMessages.seqsOf([id])
-  return (await grid.acme.store.read.threadMessages.bySeqs([seq]))[0]
+  return (await grid.acme.store.read.threadMessages.byIds([id]))[0]
 }
 const opened = (account: AccountStore, thread: number) =>
   openConversation(account, thread, { newest: true }, { requestId: null })

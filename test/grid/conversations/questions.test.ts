@@ -55,7 +55,7 @@ onEachDatabase((open) => {
   const ask = async (text: string, more = {}) => {
     const { id } = await sendMessage(alice, { to: 'ann-lee', text, choices, ...more })
     await followLog(grid.store)
-    const [seq] = await alice.read.threadMessages.seqsOf([id])
+    const [{ seq }] = await alice.read.threadMessages.byIds([id])
     return { id, seq }
   }
 

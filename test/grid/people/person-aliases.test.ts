@@ -148,8 +148,8 @@ test.each([
   ['admin', ['admin-2', 'admin-3', 'admin-4']],
 ])('%s is offered a free alias made of the name', async (name, expected) => {
   for (const alias of expected) {
-    const { account } = await member(grid, { name })
-    expect(await suggestAlias(account)).toBe(alias)
+    const { account, person } = await member(grid, { name })
+    expect(await suggestAlias(account, { ...person, name })).toBe(alias)
     await chooseAlias(account, { alias })
   }
 })

@@ -45,7 +45,7 @@ test.each([
   const sent = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'see', parts })
   await followLog(grid.store)
   const { threadMessages } = grid.acme.store.read
-  const [{ threadId }] = await threadMessages.bySeqs(await threadMessages.seqsOf([sent.text.message_id]))
+  const [{ threadId }] = await threadMessages.byIds([sent.text.message_id])
   const path = `/accounts/${grid.acme.id}/conversations/${threadId}/export`
   const owner = await signedInMember(grid, grid.acme, 'owner')
   const json = await owner.request(`${path}?as=json`)

@@ -1,6 +1,7 @@
 /** The page Network: who sends to whom, in numbers. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { maxAgents } from '../../../src/grid/conversations/network.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour, minute } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
@@ -122,17 +123,42 @@ test('an agent of another account has its alias and no page, and each account co
   expect(await tableOf(`/accounts/${grid.evil.id}/network`, ed)).toEqual(['@desk and @alice 2 1 / 1 0 just now'])
 })
 
+/** Agents that were seen a moment after the beginning of all times. */
+async function add(from: number, to: number): Promise<void> {
+  await rows(
+    grid,
+    `INSERT INTO agents
+        (account_id, id, alias, type, visibility, access_policy, description, created_at, last_seen_at)
+      WITH RECURSIVE numbers(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?)
+      SELECT ?, 'id-' || n, 'agent-' || n, 'mcp', 'private', 'auto_approve', '', 1, 1 FROM numbers`,
+    [from, to, grid.acme.id],
+  )
+}
+
+test('of more agents than are counted, those that were seen last are, with what they sent', async () => {
+  const carol = await grid.acme.agent('carol')
+  await send(grid.alice, 'bob')
+  await send(carol, 'bob')
+  await send(grid.alice, 'carol')
+  const { acme, alice, bob } = grid
+  const seen = 'UPDATE agents SET last_seen_at = 2 WHERE account_id = ? AND id IN (?, ?)'
+  await rows(grid, seen, [acme.id, alice.id, bob.id])
+  await add(0, maxAgents - 3)
+  expect((await tableOf(`${page}?open=In%20no%20channel`)).sort()).toEqual([
+    '@alice and @bob 1 1 / 0 0 just now',
+    '@alice and @carol 1 1 / 0 0 just now',
+    '@bob and @carol 1 0 / 1 0 just now',
+  ])
+
+  await add(maxAgents - 3, maxAgents - 2)
+  expect((await tableOf(`${page}?open=In%20no%20channel`)).sort()).toEqual([
+    '@alice and @bob 1 1 / 0 0 just now',
+    '@alice and Other agents 1 1 / 0 0 just now',
+  ])
+  expect((await owner.open(page)).text).toContain('It counts what the 500 agents have sent that were seen last')
+})
+
 test('many agents are a matrix, and very many are groups that open', async () => {
-  const add = async (from: number, to: number) => {
-    for (let n = from; n < to; n++) {
-      await rows(
-        grid,
-        `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, description, created_at)
-          VALUES (?, ?, ?, 'mcp', 'private', 'auto_approve', '', 1)`,
-        [grid.acme.id, `id-${n}`, `agent-${n}`],
-      )
-    }
-  }
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await send(grid.alice, 'bob')
   expect((await owner.open(page)).html).toContain('class="network ring"')

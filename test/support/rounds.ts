@@ -1,0 +1,33 @@
+/** Counts how often a call would wait for a remote database, with a local file and without a clock. */
+import type { Client, InStatement } from '@libsql/client'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { connect } from '../../src/store/driver/remote-client.ts'
+import { plain } from '../../src/store/driver/prepared-statement.ts'
+import { RemoteQueries } from '../../src/store/driver/remote-queries.ts'
+import type { StoreOptions } from '../../src/store/store.ts'
+
+/** The texts of the queries of each round. */
+type Rounds = string[][]
+
+const counted = new AsyncLocalStorage<RemoteQueries>()
+let execute: Client['execute']
+
+/** `connect` of a grid whose queries `roundsOf` counts. */
+export const countingConnect: StoreOptions['connect'] = (settings) => {
+  const client = connect(settings)
+  const direct = client.execute.bind(client)
+  execute = direct
+  client.execute = (statement: InStatement) => counted.getStore()?.execute(plain(statement)) ?? direct(statement)
+  return client
+}
+
+/** What the call asks, as a remote database would be asked. What runs beside it, such as the loop, does not count. */
+export async function roundsOf<Result>(call: () => Promise<Result>): Promise<{ rounds: Rounds; result: Result }> {
+  const rounds: Rounds = []
+  const queries = new RemoteQueries(async (statements) => {
+    rounds.push(statements.map(({ sql }) => sql))
+    return await Promise.all(statements.map((each) => execute(each).catch((error: Error) => error)))
+  })
+  const result = await counted.run(queries, call)
+  return { rounds, result }
+}
