@@ -62,12 +62,17 @@ export const rotateKeysCommand: ProcessCommand = {
   },
 }
 
-const titles: Record<string, string> = {
+/** What operators call the tables with sealed tokens. */
+export const titles: Record<string, string> = {
   guardrails: 'Guardrails',
   agents: 'Remote agents',
   totps: 'Authenticator apps',
   push_keys: 'Key for push services',
   signing_keys: 'Keys for signatures',
+  slack_channels: 'Bots of Slack channels',
+  sso_providers: 'Single sign-on',
+  task_push_configs: 'Push notifications of tasks',
+  webhooks: 'Webhooks',
 }
 
 function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: number; in_ring: boolean }, newest: string) {

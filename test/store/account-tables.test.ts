@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { getTableName } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { accountTables } from '../../db/account-tables.ts'
+import { sealedTables } from '../../db/derived-tables.ts'
 import * as schema from '../../db/schema.ts'
+import { titles } from '../../src/cli/keys.ts'
 import '../../src/store/global.ts'
 import { allQueries } from '../../src/store/sql.ts'
 import { testGrid } from '../support/grid.ts'
@@ -58,4 +60,8 @@ test('no source lists tables: db/account-tables.ts says what concerns each', () 
   const lists = files.filter((path) => list.test(readFileSync(join('src', path), 'utf8').replace(allowed, '')))
 
   expect(lists).toEqual([])
+})
+
+test('rotate-keys has words for each table with sealed tokens', () => {
+  expect(Object.keys(titles)).toEqual(expect.arrayContaining([...sealedTables]))
 })
