@@ -7,7 +7,10 @@ import { FileClient } from './file-client.ts'
 import { localPath } from './local-file.ts'
 import { plain } from './prepared-statement.ts'
 import { openPost, type Post, RemoteStream } from './remote-stream.ts'
-import { RemoteQueries } from './remote-queries.ts'
+import { RemoteQueries, type Send } from './remote-queries.ts'
+
+/** How many requests with queries may run at once. The server opens a stream for each that is used. */
+const queryStreams = 3
 
 /** `post` sends requests. Its default is for commands that move a whole database. */
 type RemoteSettings = Config & { post?: Post }
@@ -18,15 +21,16 @@ export function connectRemote({ post = openPost({ ms: 120_000 }), ...settings }:
   const { hranaHttpUrl, authToken = settings.authToken } = parseLibsqlUrl(settings.url)
   if (hranaHttpUrl === undefined) return driver
 
-  const [forQueries, forCommits] = [1, 2].map(() => new RemoteStream(hranaHttpUrl, authToken, post))
-  const queries = new RemoteQueries((statements) => forQueries.query(statements))
+  const [forCommits, ...forQueries] = Array.from({ length: 1 + queryStreams }, () => {
+    return new RemoteStream(hranaHttpUrl, authToken, post)
+  })
+  const queries = new RemoteQueries(...forQueries.map((stream): Send => (statements) => stream.query(statements)))
   const close = driver.close.bind(driver)
   return Object.assign(driver, {
     execute: (statement: InStatement) => queries.execute(plain(statement)),
     batch: (statements: InStatement[]) => forCommits.commit(statements.map(plain)),
     close() {
-      forQueries.close()
-      forCommits.close()
+      for (const stream of [forCommits, ...forQueries]) stream.close()
       close()
     },
   })

@@ -5,7 +5,7 @@
  * Each query sees every commit that was acknowledged before its call.
  */
 import type { InValue, ResultSet, Value } from '@libsql/client'
-import { setImmediate } from 'node:timers'
+import { setImmediate, setTimeout } from 'node:timers'
 import { LruMap } from '../../lib/lru-map.ts'
 import { type PlainStatement, resultSet, rowClassOf } from './prepared-statement.ts'
 
@@ -20,37 +20,56 @@ interface Step extends PlainStatement {
   columns?: string[]
 }
 
-type Send = (statements: PlainStatement[]) => Promise<(ResultSet | Error)[]>
+/** Sends statements in one request. */
+export type Send = (statements: PlainStatement[]) => Promise<(ResultSet | Error)[]>
 
 const maxTogether = 64
 /** The grid has some hundred statements; more would be texts made at run time. */
 const maxKnown = 500
 
+/** So long a query waits for a request that runs, to share the next one. Then it takes another stream. */
+const patienceMs = 3
+
 export class RemoteQueries {
-  readonly #send: Send
+  /** The streams without a request. */
+  readonly #idle: Send[]
+  readonly #streams: number
   /** The names of the columns that a query returns, from a result of it. */
   readonly #columns = new LruMap<string, string[]>(maxKnown)
   #waiting: WaitingQuery[] = []
-  #isRunning = false
+  #isScheduled = false
 
-  constructor(send: Send) {
-    this.#send = send
+  /** Each stream takes one request at a time. */
+  constructor(...streams: Send[]) {
+    this.#idle = streams
+    this.#streams = streams.length
   }
 
-  /** Results arrive in the order of the calls. */
   execute(statement: PlainStatement): Promise<ResultSet> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...statement, resolve, reject })
-      if (this.#isRunning) return
-      this.#isRunning = true
-      setImmediate(() => void this.#run())
+      this.#schedule()
     })
   }
 
-  async #run(): Promise<void> {
+  #schedule(): void {
+    if (this.#isScheduled || this.#idle.length === 0) return
+    this.#isScheduled = true
+    const run = () => {
+      this.#isScheduled = false
+      const send = this.#waiting.length > 0 ? this.#idle.pop() : undefined
+      if (send) void this.#run(send)
+    }
+    if (this.#idle.length === this.#streams) setImmediate(run)
+    else setTimeout(run, patienceMs)
+  }
+
+  async #run(send: Send): Promise<void> {
     while (this.#waiting.length > 0) {
       const queries = this.#waiting.splice(0, maxTogether)
-      const results = await this.#results(queries, true).catch((error: Error) => queries.map(() => error))
+      // What comes from now on may find this request slow.
+      if (this.#waiting.length > 0) this.#schedule()
+      const results = await this.#results(send, queries, true).catch((error: Error) => queries.map(() => error))
       for (const [i, result] of results.entries()) {
         if (result instanceof Error) queries[i].reject(result)
         else queries[i].resolve(result)
@@ -58,16 +77,16 @@ export class RemoteQueries {
       // A turn of the event loop, not a delay: callers that continue with another query share the next request.
       await new Promise((resolve) => setImmediate(resolve))
     }
-    this.#isRunning = false
+    this.#idle.push(send)
   }
 
-  async #results(queries: PlainStatement[], inSets: boolean): Promise<(ResultSet | Error)[]> {
+  async #results(send: Send, queries: PlainStatement[], inSets: boolean): Promise<(ResultSet | Error)[]> {
     const steps = withSameText(queries).flatMap((places): Step[] => {
       const columns = this.#columns.get(queries[places[0]].sql)
       const set = inSets && columns && setOf(places.map((i) => queries[i]), columns.length)
       return set ? [{ ...set, places, columns }] : places.map((i) => ({ ...queries[i], places: [i] }))
     })
-    const answers = await this.#send(steps)
+    const answers = await send(steps)
     const results: (ResultSet | Error)[] = []
     const failed: number[] = []
     for (const [n, { sql, places, columns }] of steps.entries()) {
@@ -78,7 +97,7 @@ export class RemoteQueries {
       if (!columns && !(answers[n] instanceof Error)) this.#columns.set(sql, answers[n].columns)
     }
     if (failed.length === 0) return results
-    for (const [k, result] of (await this.#results(failed.map((i) => queries[i]), false)).entries()) {
+    for (const [k, result] of (await this.#results(send, failed.map((i) => queries[i]), false)).entries()) {
       results[failed[k]] = result
     }
     return results

@@ -49,6 +49,18 @@ test('concurrent queries are one request, and those that arrive meanwhile are th
   expect(requests).toHaveLength(2)
 })
 
+test('a query does not wait for a request that takes long', async () => {
+  let release = () => {}
+  opened = new Promise((resolve) => release = resolve)
+  const slow = echo(1)
+  while (requests.length === 0) await turn()
+  opened = Promise.resolve()
+
+  expect(await echo(2)).toBe(2)
+  release()
+  expect(await slow).toBe(1)
+})
+
 test('each of many random queries has the result that it has alone', async () => {
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
