@@ -56,8 +56,12 @@ interface BatchResult {
 
 type Answer<Result> = { type: 'ok'; response: { result: Result } } | { type: 'error'; error: HranaError }
 
-/** The server stores 50 SQL texts for a stream. */
+/** The server stores 50 SQL texts for a stream. Shorter ones than these are sent each time. */
 const maxStoredTexts = 50
+const minStoredLength = 200
+
+/** The id of a text that the stream has; undefined if the text is to be sent. */
+type IdOf = (sql: string) => number | undefined
 
 export class RemoteStream {
   readonly #post: Post
@@ -65,6 +69,8 @@ export class RemoteStream {
   #url: string
   /** Names the stream in the next request. Null: that request opens one. */
   #baton: string | null = null
+  /** The ids of the texts that the stream has. */
+  #texts = new Map<string, number>()
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -76,7 +82,9 @@ export class RemoteStream {
 
   /** Run each of these statements for itself, as one request. Fails if there is no response. */
   async query(statements: PlainStatement[]): Promise<(ResultSet | Error)[]> {
-    const answers = await this.#send<HranaResult>(statements.map((each) => ({ type: 'execute', stmt: encoded(each) })))
+    const answers = await this.#send<HranaResult>((idOf) =>
+      statements.map((each) => ({ type: 'execute', stmt: encoded(each, idOf) }))
+    )
     return answers.map((answer) => {
       if (answer.type === 'error') return libsqlError(answer.error)
       try {
@@ -89,22 +97,17 @@ export class RemoteStream {
 
   /** Commit statements as one request and one transaction. Fails with the error of the first statement that fails. */
   async commit(statements: PlainStatement[]): Promise<ResultSet[]> {
-    const texts = repeatedTexts(statements)
-    const ids = new Map(texts.map((sql, id) => [sql, id]))
     const end = statements.length + 1
     const ok = (step: number) => ({ type: 'ok', step })
-    const steps = [
-      { stmt: { sql: 'BEGIN IMMEDIATE' } },
-      ...statements.map((statement, i) => ({ condition: ok(i), stmt: encoded(statement, ids) })),
-      { condition: ok(end - 1), stmt: { sql: 'COMMIT' } },
-      { condition: { type: 'not', cond: ok(end) }, stmt: { sql: 'ROLLBACK' } },
-    ]
-    const answers = await this.#send<BatchResult>([
-      ...texts.map((sql, sql_id) => ({ type: 'store_sql', sql_id, sql })),
-      { type: 'batch', batch: { steps } },
-      ...texts.map((_, sql_id) => ({ type: 'close_sql', sql_id })),
-    ])
-    const answer = answers[texts.length]
+    const [answer] = await this.#send<BatchResult>((idOf) => {
+      const steps = [
+        { stmt: { sql: 'BEGIN IMMEDIATE' } },
+        ...statements.map((statement, i) => ({ condition: ok(i), stmt: encoded(statement, idOf) })),
+        { condition: ok(end - 1), stmt: { sql: 'COMMIT' } },
+        { condition: { type: 'not', cond: ok(end) }, stmt: { sql: 'ROLLBACK' } },
+      ]
+      return [{ type: 'batch', batch: { steps } }]
+    })
     if (answer.type === 'error') {
       this.#leave()
       throw libsqlError(answer.error)
@@ -126,16 +129,18 @@ export class RemoteStream {
   }
 
   /** One request after the other: the answer of each names the stream anew. */
-  #send<Result>(requests: unknown[]): Promise<Answer<Result>[]> {
+  #send<Result>(requests: (idOf: IdOf) => unknown[]): Promise<Answer<Result>[]> {
     const answers = this.#last.then(async () => {
       if (this.#isClosed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
       const baton = this.#baton
       // Without an answer nothing is known of the stream.
       this.#baton = null
-      let response = await this.#request(baton, requests)
+      let stored = this.#store(baton, requests)
+      let response = await this.#request(baton, stored.requests)
       // The server has restarted or has ended the stream, after 10 s without a request: it has executed nothing.
       if (baton !== null && response.status >= 400 && response.status < 500) {
-        response = await this.#request(null, requests)
+        stored = this.#store(null, requests)
+        response = await this.#request(null, stored.requests)
       }
       if (response.status !== 200) {
         throw new LibsqlError(`Server returned HTTP status ${response.status}: ${response.text}`, 'SERVER_ERROR')
@@ -143,10 +148,23 @@ export class RemoteStream {
       const answer = JSON.parse(response.text)
       this.#baton = answer.baton
       this.#url = answer.base_url ?? this.#url
-      return answer.results
+      return answer.results.slice(stored.texts)
     })
     this.#last = answers.catch(() => {})
     return answers
+  }
+
+  /** The requests, behind those that store their texts, and how many these are. A new stream has no texts. */
+  #store(baton: string | null, requests: (idOf: IdOf) => unknown[]): { requests: unknown[]; texts: number } {
+    if (baton === null) this.#texts = new Map()
+    const texts = this.#texts
+    const before = texts.size
+    const made = requests((sql) => {
+      if (sql.length >= minStoredLength && !texts.has(sql) && texts.size < maxStoredTexts) texts.set(sql, texts.size)
+      return texts.get(sql)
+    })
+    const fresh = [...texts].slice(before).map(([sql, sql_id]) => ({ type: 'store_sql', sql_id, sql }))
+    return { requests: [...fresh, ...made], texts: fresh.length }
   }
 
   #request(baton: string | null, requests: unknown[]): ReturnType<Post> {
@@ -161,15 +179,8 @@ export class RemoteStream {
   }
 }
 
-/** A text that occurs more than once in a request is sent once. */
-function repeatedTexts(statements: PlainStatement[]): string[] {
-  const [seen, repeated] = [new Set<string>(), new Set<string>()]
-  for (const { sql } of statements) (seen.has(sql) ? repeated : seen).add(sql)
-  return [...repeated].slice(0, maxStoredTexts)
-}
-
-function encoded({ sql, args }: PlainStatement, ids?: Map<string, number>) {
-  const sql_id = ids?.get(sql)
+function encoded({ sql, args }: PlainStatement, idOf: IdOf) {
+  const sql_id = idOf(sql)
   return { ...(sql_id === undefined ? { sql } : { sql_id }), args: args.map(encodedValue), want_rows: true }
 }
 
