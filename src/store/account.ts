@@ -41,6 +41,10 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
+  /** The statements of an optional feature, bound to this account. */
+  readonly feature: AccountTables['feature']
+  /** What features add to the units of verbs. */
+  readonly units: readonly UnitHooks[]
   write(statements: Statement[]): Promise<UnitRows>
   /** Fails with `storage_full` while the disk has no space for anything new, or for a file of so many bytes. */
   requireSpace(fileBytes?: number): void
@@ -61,6 +65,12 @@ export interface AccountStore<Caller extends Actor = Actor> {
   ofSender(held: { home: string }): AccountStore
   /** The tasks that began in `home`: an earlier account of the calling agent, as the idempotency key of a send says. */
   tasksOf(home: string): Reads['tasks']
+}
+
+/** Statements that a feature adds to units of the core. */
+export interface UnitHooks {
+  /** To the unit that deletes a channel. */
+  channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
 }
 
 /** The guardrails of one account, for the check of a message. */
@@ -199,18 +209,19 @@ export interface StoreContext extends RecordingContext {
   readonly live: LiveFeed
   readonly presences: Presences
   readonly loop: Loop
+  readonly units: readonly UnitHooks[]
 }
 
 export function accountOpener(
   context: StoreContext,
 ): <Caller extends Actor>(accountId: string, actor: Caller) => AccountStore<Caller> {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live, loop } = context
-  const { presences } = context
+  const { presences, units } = context
 
   return openAccount
 
   function openAccount<Caller extends Actor>(accountId: string, actor: Caller): AccountStore<Caller> {
-    const { read, change } = tablesOf(accountId)
+    const { read, change, feature } = tablesOf(accountId)
     const trace = new AccountTrace(accountId, actor.type === 'agent' ? actor.agentId : undefined, deps.now)
     const write = (statements: Statement[]) => trace.time('commitMs', () => queue.write(accountId, statements))
 
@@ -224,6 +235,8 @@ export function accountOpener(
       waiting: new AccountWaiting(waiting, accountId, live, presences),
       read,
       change,
+      feature,
+      units,
       write,
       changed: () => {},
       requireSpace: (fileBytes) => queue.requireSpace(fileBytes),

@@ -1,5 +1,6 @@
 /** Sends to servers outside what is due. See docs/delivery.md, "Remote agents". */
 import { setMaxListeners } from 'node:events'
+import { features } from '../features.ts'
 import type { OutboxAttempt } from '../grid/remote-agents/attempt.ts'
 import { deliverEvents } from '../grid/webhooks/deliver-events.ts'
 import { deliverNext, followRemoteTask } from '../grid/remote-agents/deliver.ts'
@@ -34,6 +35,8 @@ interface Origin extends Load {
   pausedUntil: number
 }
 
+const transports = features.flatMap(({ transport }) => transport ?? [])
+
 /** How the requests of each kind are made. Without the function of a kind, its outboxes wait. */
 export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 
@@ -51,7 +54,12 @@ export class Outboxes {
     this.#store = store
     // Each request listens for the end. Beyond 10 listeners Node warns.
     setMaxListeners(0, this.#stopping.signal)
-    this.#attempts = { inbox: deliverNext, task: followRemoteTask, webhook: deliverEvents, ...attempts }
+    this.#attempts = {
+      inbox: (attempt) => deliverNext(attempt, transports),
+      task: followRemoteTask,
+      webhook: deliverEvents,
+      ...attempts,
+    }
   }
 
   async run(): Promise<void> {

@@ -28,7 +28,7 @@ import { type SeededSite, seedSite } from '../support/site.ts'
 
 /** What ends something that other forms need, in the order in which it is posted: after all others. */
 const endings = [
-  /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/)remove)$/,
+  /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/|slack\/)remove)$/,
   /reset-second-factor$/,
   /((?<!sso\/)remove|withdraw|give-up|(?<!account\/)delete|held\/:held\/edit)$/,
   /(leave|account\/second-factor)$/,
@@ -75,7 +75,8 @@ beforeAll(async () => {
   // Whichever agent links lead to first has a program and a parked message, and is a remote agent out of reach.
   for (const { id } of await acme.store.read.agents.page('', 50)) {
     await accessTokenFor(grid, olga.id, acme.id, id)
-    const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND agent_id = ?`
+    const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND inbox IN (
+      SELECT inbox FROM v_deliveries WHERE agent_id = ?)`
     if (id === personAlias) continue
     await rows(grid, parked, [acme.id, id])
     const remote = `UPDATE agents SET remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`

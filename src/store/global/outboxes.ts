@@ -84,14 +84,8 @@ const lookNow = crossAccountStatement(
   `UPDATE remote_tasks SET due_at = :at
   WHERE account_id = :account AND agent_id = :agent AND id = :id AND state = 'working'`,
 )
-const accountOfSlack = crossAccountQuery<{ accountId: string }>(
-  'account of a Slack channel',
-  'SELECT account_id FROM slack_channels WHERE id = :id',
-)
 
 export const outboxes = (db: Db) => ({
-  /** The account of a channel that is mirrored with Slack. */
-  accountOfSlack: async (id: string) => (await db.one(accountOfSlack, { id }))?.accountId,
   /** The remote agents that a message goes to. */
   callbacks: (id: string) => db.all(callbacks, { id }),
   /** Look at once what became of the message, if it is worked on. */
