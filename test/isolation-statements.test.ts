@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer'
 import type { InValue } from '@libsql/client'
 import { expect, test } from 'vitest'
 import { slackTables } from '../src/features/slack/store.ts'
+import { webhookTables } from '../src/features/webhooks/store.ts'
 import { recordReading } from '../src/grid/conversations/may-read.ts'
 import { leaseOf, readMessages } from '../src/grid/messaging/read-messages.ts'
 import { chooseAlias } from '../src/grid/people/person-aliases.ts'
@@ -194,10 +195,11 @@ await owner.store.write([
   add('skipped_rows', { ...ofAcme, follower: 'search', seq: 1, reason: 'a reason of acme', at: 1 }),
 ])
 const webhook = newId()
+const hooks = owner.store.feature(webhookTables)
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
 await owner.store.write([
-  owner.store.change.webhooks.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
-  ...owner.store.change.webhooks.tell(webhook, newId(), grid.clock.now),
+  hooks.change.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
+  ...hooks.change.tell(webhook, newId(), grid.clock.now),
   owner.store.change.remoteAgents.claim(
     { kind: 'webhook', agent: webhook, id: webhook, claim: 'a webhook claim of acme' },
     'a process',

@@ -43,7 +43,6 @@ import { turns } from './account/turns.ts'
 import { uploads } from './account/uploads.ts'
 import { usage } from './account/usage.ts'
 import { verdicts } from './account/verdicts.ts'
-import { webhooks } from './account/webhooks.ts'
 import type { AccountDb, Db } from './sql.ts'
 
 const tables = {
@@ -98,7 +97,6 @@ const tables = {
   uploads,
   usage,
   verdicts,
-  webhooks,
 }
 
 type Tables = typeof tables

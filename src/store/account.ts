@@ -43,8 +43,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly change: Changes
   /** The statements of an optional feature, bound to this account. */
   readonly feature: AccountTables['feature']
-  /** What features add to the units of verbs. */
-  readonly units: readonly UnitHooks[]
+  /** What features add to verbs. */
+  readonly hooks: readonly CoreHooks[]
   write(statements: Statement[]): Promise<UnitRows>
   /** Fails with `storage_full` while the disk has no space for anything new, or for a file of so many bytes. */
   requireSpace(fileBytes?: number): void
@@ -67,10 +67,23 @@ export interface AccountStore<Caller extends Actor = Actor> {
   tasksOf(home: string): Reads['tasks']
 }
 
-/** Statements that a feature adds to units of the core. */
-export interface UnitHooks {
-  /** To the unit that deletes a channel. */
+/** What a feature adds to verbs of the core. */
+export interface CoreHooks {
+  /** Statements for the unit that deletes a channel. */
   channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
+  /** What needs a person, for Attention. */
+  conditions?(account: AccountStore): Promise<FeatureCondition[]>
+}
+
+/** What needs a person, as a feature finds it. Its words are in the `conditions` of the feature's pages. */
+export interface FeatureCondition<Facts extends object = object> {
+  /** Snoozes name it. Owners and admins see it. */
+  kind: 'webhook'
+  /** What it is about, unique among those of its kind. */
+  subject: string
+  since: number | null
+  level: number
+  of: Facts
 }
 
 /** The guardrails of one account, for the check of a message. */
@@ -209,14 +222,14 @@ export interface StoreContext extends RecordingContext {
   readonly live: LiveFeed
   readonly presences: Presences
   readonly loop: Loop
-  readonly units: readonly UnitHooks[]
+  readonly hooks: readonly CoreHooks[]
 }
 
 export function accountOpener(
   context: StoreContext,
 ): <Caller extends Actor>(accountId: string, actor: Caller) => AccountStore<Caller> {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live, loop } = context
-  const { presences, units } = context
+  const { presences, hooks } = context
 
   return openAccount
 
@@ -236,7 +249,7 @@ export function accountOpener(
       read,
       change,
       feature,
-      units,
+      hooks,
       write,
       changed: () => {},
       requireSpace: (fileBytes) => queue.requireSpace(fileBytes),

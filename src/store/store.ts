@@ -10,8 +10,8 @@ import {
   accountOpener,
   type AccountStore,
   type ActivityEntry,
+  type CoreHooks,
   type StoreContext,
-  type UnitHooks,
   writeWithActivity,
 } from './account.ts'
 import { accountTables } from './account-tables.ts'
@@ -86,8 +86,8 @@ export interface Store {
 export interface StoreOptions extends DatabaseOptions {
   /** Called with every statement before it runs, and the name of a cross-account query; may throw. */
   inspect?: Inspect
-  /** What features add to units. */
-  units?: readonly UnitHooks[]
+  /** What features add to the core. */
+  hooks?: readonly CoreHooks[]
 }
 
 /** Open the store: locked, and migrated. Fails with `database_in_use` and with a `StartError`. */
@@ -103,7 +103,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
 function buildStore(
   database: Database,
   deps: Deps,
-  { inspect, readSpace, units = [] }: StoreOptions,
+  { inspect, readSpace, hooks = [] }: StoreOptions,
 ): Store {
   const { client, storage, onStorageFault, path, lock, owner } = database
   const { migrated, epoch, keyRing } = database
@@ -141,7 +141,7 @@ function buildStore(
     live,
     presences,
     loop,
-    units,
+    hooks,
   }
 
   const write: Store['write'] = (statements) => queue.write('', statements)

@@ -8,6 +8,7 @@ import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { Channel } from '../grid/channels/channels.ts'
 import { type Question, questionsOf } from '../grid/conversations/questions.ts'
+import type { NeedRow } from '../html/attention.tsx'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { zoneCookie } from '../html/scripts/times.ts'
@@ -17,7 +18,7 @@ import { readForm } from '../lib/http/form.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { knownZone, utc } from '../lib/time.ts'
 import type { AppEnv } from '../request-context.ts'
-import type { AccountStore } from '../store/account.ts'
+import type { AccountStore, FeatureCondition } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
 import type { Phrases } from './accounts/activity-sentences.ts'
 import type { AttentionCounts } from './attention/counts.ts'
@@ -34,6 +35,7 @@ import {
   withCookie,
 } from './refused-form.tsx'
 
+export type { Phrases } from './accounts/activity-sentences.ts'
 export type { PageResult } from './refused-form.tsx'
 
 export interface PageDeps {
@@ -51,10 +53,20 @@ export interface WebFeature {
   readonly cards?: {
     /** On the settings of a channel. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
+    /** In the card of admin access. */
+    readonly adminAccess?: (visit: Visit) => Child
   }
   readonly notices?: readonly FeatureNotice[]
   /** Sentences of the activity log. */
   readonly phrases?: Phrases
+  /** The words of its conditions in Attention, by kind. */
+  readonly conditions?: Partial<Record<FeatureCondition['kind'], FeatureWords>>
+}
+
+/** A condition of a feature in words, and what its visitor can do about it. */
+export interface FeatureWords<Facts extends object = object> {
+  inWords(of: Facts, now: number): Omit<NeedRow, 'actions'>
+  action(visit: Visit): Child
 }
 
 export interface PublicVisit extends FormVisit {

@@ -39,7 +39,6 @@ import { welcome } from './people/welcome.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { taskPages } from './tasks/tasks.tsx'
-import { webhookPages } from './webhooks/webhooks.tsx'
 import { themeOf } from './theme.ts'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
@@ -100,7 +99,6 @@ export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute
     pageDeps,
   )
   accountSettingsPages(accountRoutes, pageDeps)
-  webhookPages(accountRoutes)
   teamPages(accountRoutes, pageDeps)
   handOverPages(accountRoutes.may('own'))
   sessionPages(accountPages(app, pageDeps, { routes, may: 'view', isOfUser: true }), pageDeps)

@@ -2,7 +2,6 @@
 import { setMaxListeners } from 'node:events'
 import { features } from '../features.ts'
 import type { OutboxAttempt } from '../grid/remote-agents/attempt.ts'
-import { deliverEvents } from '../grid/webhooks/deliver-events.ts'
 import { deliverNext, followRemoteTask } from '../grid/remote-agents/deliver.ts'
 import { newId } from '../lib/id.ts'
 import { hour, minute, second } from '../lib/time.ts'
@@ -44,6 +43,7 @@ export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 export class Outboxes {
   readonly #store: Store
   readonly #attempts: OutboxAttempts
+  readonly #kinds: string[]
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #origins = new Map<string, Origin>()
@@ -57,9 +57,10 @@ export class Outboxes {
     this.#attempts = {
       inbox: (attempt) => deliverNext(attempt, transports),
       task: followRemoteTask,
-      webhook: deliverEvents,
+      ...Object.assign({}, ...features.map(({ outboxes }) => outboxes)),
       ...attempts,
     }
+    this.#kinds = Object.keys(this.#attempts)
   }
 
   async run(): Promise<void> {
@@ -73,7 +74,7 @@ export class Outboxes {
     const busy = [...this.#origins].filter(([, origin]) => this.#isBusy(origin)).map(([name]) => name)
     const accounts = [...this.#accounts].filter(([, { running }]) => running >= maxOfAccount).map(([id]) => id)
     const free = maxRunning - this.#load.running
-    for (const outbox of await outboxes.due(now(), instanceId, { origins: busy, accounts }, free)) {
+    for (const outbox of await outboxes.due(now(), instanceId, { origins: busy, accounts, kinds: this.#kinds }, free)) {
       this.#start(outbox)
     }
   }

@@ -1,7 +1,7 @@
 /** What Prometheus reads. See docs/operating.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { createWebhook } from '../../src/grid/webhooks/webhooks.ts'
+import { createWebhook } from '../../src/features/webhooks/webhooks.ts'
 import { setPaused } from '../../src/grid/remote-agents/manage.ts'
 import { minute, second } from '../../src/lib/time.ts'
 import { metricsOnly, metricsText } from '../../src/rest/metrics.ts'

@@ -3,12 +3,15 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
+/** What is no source, and the folder that is linked. */
+const left = ['.git', '.mutants', 'data', 'dist', 'screenshots', 'node_modules']
+
 export const featureNames = readdirSync('src/features')
 
 /** The lines of these features are removed, and with `isDeleted` also their folders. The caller removes the copy. */
 export function copyWithout(names: readonly string[], { isDeleted }: { isDeleted: boolean }): string {
   const copy = mkdtempSync(join(tmpdir(), 'agent-grid-without-'))
-  for (const path of ['src', 'db', 'docs', 'scripts', 'test', 'package.json', 'deno.json', 'LICENSE', 'README.md']) {
+  for (const path of readdirSync('.').filter((path) => !left.includes(path))) {
     cpSync(path, join(copy, path), { recursive: true })
   }
   symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))

@@ -15,5 +15,5 @@ export const slack: Feature = {
     phrases,
   },
   transport: mirrorToSlack,
-  units: { channelEnd: endMirror },
+  hooks: { channelEnd: endMirror },
 }

@@ -106,7 +106,7 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
   return await retryOnConflict(async () => {
     const { id } = await findChannel(account, ref)
     const { channels } = account.change
-    const added = account.units.map(({ channelEnd }) => channelEnd?.(account, id) ?? [])
+    const added = account.hooks.map(({ channelEnd }) => channelEnd?.(account, id) ?? [])
     await account.write([
       channels.requireLive(id),
       ...(await Promise.all(added)).flat(),

@@ -5,7 +5,7 @@ import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deleti
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
-import { createWebhook } from '../../../src/grid/webhooks/webhooks.ts'
+import { createWebhook } from '../../../src/features/webhooks/webhooks.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { failTasks, sweep } from '../../../src/worker/retention.ts'
 import { followLog } from '../../../src/worker/followers.ts'

@@ -90,7 +90,9 @@ test('reveals nothing about ids of other accounts', async () => {
 })
 
 test('has a phrase for every call in the source', () => {
-  const source = ['web', 'grid', 'mcp', 'oauth', 'cli', 'features'].flatMap((folder) =>
+  const source = ['web', 'grid', 'mcp', 'oauth', 'cli', ...features.map(({ name }) => `features/${name}`)].flatMap((
+    folder,
+  ) =>
     readdirSync(`src/${folder}`, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
       .map((file) => readFileSync(`src/${folder}/${file}`, 'utf8'))
   ).join('\n')

@@ -9,14 +9,14 @@ import {
   resumeWebhook,
   rotateWebhook,
   testWebhook,
-} from '../../../src/grid/webhooks/webhooks.ts'
+} from '../../../src/features/webhooks/webhooks.ts'
 import { allowService, disallowService } from '../../../src/grid/guardrails/consents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { day, hour, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/followers.ts'
-import { notifyWebhooks } from '../../../src/worker/webhooks.ts'
+import { notifyWebhooks } from '../../../src/features/webhooks/conditions.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret } from '../../support/guarded.ts'
 import { hold } from '../../support/held.ts'
