@@ -41,6 +41,10 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
+  /** The statements of an optional feature, bound to this account. */
+  readonly feature: AccountTables['feature']
+  /** What features add to verbs. */
+  readonly hooks: readonly CoreHooks[]
   write(statements: Statement[]): Promise<UnitRows>
   /** Fails with `storage_full` while the disk has no space for anything new, or for a file of so many bytes. */
   requireSpace(fileBytes?: number): void
@@ -61,6 +65,25 @@ export interface AccountStore<Caller extends Actor = Actor> {
   ofSender(held: { home: string }): AccountStore
   /** The tasks that began in `home`: an earlier account of the calling agent, as the idempotency key of a send says. */
   tasksOf(home: string): Reads['tasks']
+}
+
+/** What a feature adds to verbs of the core. */
+export interface CoreHooks {
+  /** Statements for the unit that deletes a channel. */
+  channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
+  /** What needs a person, for Attention. */
+  conditions?(account: AccountStore): Promise<FeatureCondition[]>
+}
+
+/** What needs a person, as a feature finds it. Its words are in the `conditions` of the feature's pages. */
+export interface FeatureCondition<Facts extends object = object> {
+  /** Snoozes name it. Owners and admins see it. */
+  kind: 'webhook'
+  /** What it is about, unique among those of its kind. */
+  subject: string
+  since: number | null
+  level: number
+  of: Facts
 }
 
 /** The guardrails of one account, for the check of a message. */
@@ -199,18 +222,19 @@ export interface StoreContext extends RecordingContext {
   readonly live: LiveFeed
   readonly presences: Presences
   readonly loop: Loop
+  readonly hooks: readonly CoreHooks[]
 }
 
 export function accountOpener(
   context: StoreContext,
 ): <Caller extends Actor>(accountId: string, actor: Caller) => AccountStore<Caller> {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live, loop } = context
-  const { presences } = context
+  const { presences, hooks } = context
 
   return openAccount
 
   function openAccount<Caller extends Actor>(accountId: string, actor: Caller): AccountStore<Caller> {
-    const { read, change } = tablesOf(accountId)
+    const { read, change, feature } = tablesOf(accountId)
     const trace = new AccountTrace(accountId, actor.type === 'agent' ? actor.agentId : undefined, deps.now)
     const write = (statements: Statement[]) => trace.time('commitMs', () => queue.write(accountId, statements))
 
@@ -224,6 +248,8 @@ export function accountOpener(
       waiting: new AccountWaiting(waiting, accountId, live, presences),
       read,
       change,
+      feature,
+      hooks,
       write,
       changed: () => {},
       requireSpace: (fileBytes) => queue.requireSpace(fileBytes),
