@@ -56,8 +56,9 @@ interface BatchResult {
 
 type Answer<Result> = { type: 'ok'; response: { result: Result } } | { type: 'error'; error: HranaError }
 
-/** The server stores 50 SQL texts for a stream. Shorter ones than these are sent each time. */
+/** A libsql-server stores 50 SQL texts of 5,000 bytes for a stream. What is short is sent each time. */
 const maxStoredTexts = 50
+const maxStoredBytes = 5_000
 const minStoredLength = 200
 
 /** The id of a text that the stream has; undefined if the text is to be sent. */
@@ -137,9 +138,9 @@ export class RemoteStream {
       this.#baton = null
       let stored = this.#store(baton, requests)
       let response = await this.#request(baton, stored.requests)
-      // The server has restarted or has ended the stream, after 10 s without a request: it has executed nothing.
-      if (baton !== null && response.status >= 400 && response.status < 500) {
-        stored = this.#store(null, requests)
+      // The server has restarted or has ended the stream, after 10 s without a request, or stores less: it has executed nothing.
+      if ((baton !== null || stored.texts > 0) && response.status >= 400 && response.status < 500) {
+        stored = this.#store(null, requests, false)
         response = await this.#request(null, stored.requests)
       }
       if (response.status !== 200) {
@@ -155,12 +156,19 @@ export class RemoteStream {
   }
 
   /** The requests, behind those that store their texts, and how many these are. A new stream has no texts. */
-  #store(baton: string | null, requests: (idOf: IdOf) => unknown[]): { requests: unknown[]; texts: number } {
+  #store(
+    baton: string | null,
+    requests: (idOf: IdOf) => unknown[],
+    hasRoom = true,
+  ): { requests: unknown[]; texts: number } {
     if (baton === null) this.#texts = new Map()
     const texts = this.#texts
     const before = texts.size
+    const isStored = (sql: string) =>
+      hasRoom && texts.size < maxStoredTexts && sql.length >= minStoredLength &&
+      Buffer.byteLength(sql) <= maxStoredBytes
     const made = requests((sql) => {
-      if (sql.length >= minStoredLength && !texts.has(sql) && texts.size < maxStoredTexts) texts.set(sql, texts.size)
+      if (!texts.has(sql) && isStored(sql)) texts.set(sql, texts.size)
       return texts.get(sql)
     })
     const fresh = [...texts].slice(before).map(([sql, sql_id]) => ({ type: 'store_sql', sql_id, sql }))

@@ -73,6 +73,16 @@ test('a long text is sent once on a stream, and again on a new one', async () =>
   expect(sent()).toBe(2)
 })
 
+test('more and longer texts than a server stores are sent each time', async () => {
+  const run = async (n: number, length: number) => {
+    const sql = `SELECT ?1 AS value /* ${String(n).padEnd(length, 'x')} */`
+    return (await client.execute({ sql, args: [n] })).rows[0].value
+  }
+
+  for (let n = 0; n < 60; n++) expect(await run(n, 300)).toBe(n)
+  for (const length of [4_970, 4_971, 4_980, 20_000]) expect(await run(length, length)).toBe(length)
+})
+
 test('each of many random queries has the result that it has alone', async () => {
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
