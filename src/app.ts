@@ -51,7 +51,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
   const authenticate = createAuthenticator(store)
-  const withCallLimits = createCallLimits(deps)
+  const withCallLimits = createCallLimits(store)
   const authenticateCall = withCallLimits(authenticate)
   const authenticateKey = withCallLimits(keysOnly(authenticate))
   const cards = new Cards(store, authenticateKey, originOf)

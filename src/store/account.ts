@@ -16,7 +16,7 @@ import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
 import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import type { Statement } from './sql.ts'
+import type { Proof, Statement } from './sql.ts'
 import type { Loop, Standing } from './loop.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
@@ -213,7 +213,9 @@ class AccountWaiting {
 
 export interface StoreContext extends RecordingContext {
   readonly tablesOf: (accountId: string) => AccountTables
-  readonly queue: WriteQueue
+  /** Tables whose queries fail as the proof of their caller does. */
+  readonly tablesBehind: (proof: Proof) => (accountId: string) => AccountTables
+  readonly queue: AccountQueue
   readonly keyRing: KeyRing
   readonly deps: Deps
   readonly epoch: string
@@ -225,7 +227,31 @@ export interface StoreContext extends RecordingContext {
   readonly hooks: readonly CoreHooks[]
 }
 
-export function accountOpener(
+/** Opens accounts. With a `proof`, nothing is read or written unless it holds: see `AuthenticatedCall`. */
+export type OpenAccount = <Caller extends Actor>(
+  accountId: string,
+  actor: Caller,
+  proof?: Proof,
+) => AccountStore<Caller>
+
+export function accountOpener(context: StoreContext): OpenAccount {
+  const openProven = openerOf(context)
+  return (accountId, actor, proof) =>
+    (proof ? openerOf({ ...context, ...behind(context, proof) }) : openProven)(accountId, actor)
+}
+
+function behind({ tablesBehind, queue }: StoreContext, proof: Proof): Pick<StoreContext, 'tablesOf' | 'queue'> {
+  return {
+    tablesOf: tablesBehind(proof),
+    queue: {
+      requireSpace: (fileBytes) => queue.requireSpace(fileBytes),
+      write: (lane, statements) => proof().then(() => queue.write(lane, statements)),
+      writeLater: (statements) => void proof().then(() => queue.writeLater(statements), () => {}),
+    },
+  }
+}
+
+function openerOf(
   context: StoreContext,
 ): <Caller extends Actor>(accountId: string, actor: Caller) => AccountStore<Caller> {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live, loop } = context
@@ -280,6 +306,9 @@ export function accountOpener(
   }
 }
 
+/** What an account uses of the write queue. */
+type AccountQueue = Pick<WriteQueue, 'write' | 'writeLater' | 'requireSpace'>
+
 type ActivityLog = typeof activity
 
 interface RecordingContext {
@@ -287,7 +316,7 @@ interface RecordingContext {
     read: { activity: ReturnType<ActivityLog['reads']> }
     change: { activity: ReturnType<ActivityLog['changes']> }
   }
-  readonly queue: WriteQueue
+  readonly queue: Pick<WriteQueue, 'write'>
 }
 
 export interface ActivityEntry {

@@ -1,6 +1,5 @@
 /** The store: the open database with its write queue, and access to account tables and global tables. */
 import { migrations } from '../../db/migrations.ts'
-import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { type KeyRing, wrongKeys } from '../lib/key-ring.ts'
@@ -8,9 +7,9 @@ import type { CurrentFigures } from '../telemetry/metrics.ts'
 import { Presences } from '../presence.ts'
 import {
   accountOpener,
-  type AccountStore,
   type ActivityEntry,
   type CoreHooks,
+  type OpenAccount,
   type StoreContext,
   writeWithActivity,
 } from './account.ts'
@@ -35,7 +34,7 @@ import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  account<Caller extends Actor>(accountId: string, actor: Caller): AccountStore<Caller>
+  readonly account: OpenAccount
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
   /** The look-ups of an optional feature across accounts. */
@@ -132,6 +131,7 @@ function buildStore(
   const live = new LiveFeed({ global, tablesOf, deps, presences, loop })
   const context: StoreContext = {
     tablesOf,
+    tablesBehind: (proof) => accountTables(db.behind(proof)),
     queue,
     keyRing,
     deps,
