@@ -56,15 +56,15 @@ test.each<[string, number, () => Promise<unknown>]>([
     () => tool('send_message', { ...hello, idempotency_key: crypto.randomUUID() })(),
   ],
   ['a post to a channel', 2, tool('send_message', { to: '#all', message: 'hello' })],
-  ['a reply: also the turns of its conversation', 3, async () => {
+  ['a reply: also the turns of its conversation', 2, async () => {
     const reply_to_message_id = await fromBob()
     return await tool('send_message', { ...hello, reply_to_message_id })()
   }],
-  ['a reply in a conversation', 3, async () => {
+  ['a reply in a conversation', 2, async () => {
     const reply_to_message_id = await fromBob({ conversation_id: 'plans' })
     return await tool('send_message', { ...hello, reply_to_message_id })()
   }],
-  ['the answer of a worker, which acks and takes the next message', 6, async () => {
+  ['the answer of a worker, which acks and takes the next message', 2, async () => {
     const reply_to_message_id = await fromBob()
     const { body: { lease_id } } = await callRest(grid, grid.alice.key, 'POST /api/v1/inbox/leases')
     await fromBob()
