@@ -146,7 +146,7 @@ test('queries of one text are one statement, or run alone where their arguments 
     requests.map((body) =>
       JSON.parse(body).requests.filter(({ type }: { type: string }) => type !== 'store_sql').length
     ),
-  ).toEqual([1, 1, 3])
+  ).toEqual([1, 3])
 })
 
 test('a query sees every commit that was acknowledged before, whoever made it', async () => {
