@@ -511,9 +511,11 @@ test('what a person writes and gets goes to a host only since they allow it, and
 
 test('those of a deleted account wait until it is back', async () => {
   const { hook } = await webhook()
-  await send('hello')
-  await followLog(grid.store)
-  await deleteAccount(grid.acme.store, { name: 'Acme' })
+  await withoutLines(async () => {
+    await send('hello')
+    await followLog(grid.store)
+    await deleteAccount(grid.acme.store, { name: 'Acme' })
+  })
 
   await step(minute)
   expect(hook.taken).toEqual([])
@@ -524,8 +526,10 @@ test('those of a deleted account wait until it is back', async () => {
 
 test('an event that waits is a request that is due', async () => {
   await webhook()
-  await send('hello')
-  await followLog(grid.store)
+  await withoutLines(async () => {
+    await send('hello')
+    await followLog(grid.store)
 
-  expect(await grid.store.global.figures.waiting(grid.clock.now)).toMatchObject({ dueOutboxes: 1 })
+    expect(await grid.store.global.figures.waiting(grid.clock.now)).toMatchObject({ dueOutboxes: 1 })
+  })
 })
