@@ -7,6 +7,7 @@ import { createClient } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createApp } from '../src/app.ts'
 import { activityRow } from '../src/grid/activity.ts'
+import { reissueKey } from '../src/grid/agents/agent-settings.ts'
 import { openStore, type Store } from '../src/store/store.ts'
 import { postA2a, send03 } from './support/a2a.ts'
 import { onLibsqlServer } from './support/databases.ts'
@@ -118,6 +119,21 @@ onLibsqlServer((openGrid) => {
       expect([name, status, { ...Object(body), id: null }]).toEqual([name, 401, { ...Object(bodyAsNew), id: null }])
       expect(await written(), name).toEqual(before)
     }
+  })
+
+  test('a call over its limit writes nothing, and is refused as unknown once its key has ended', async () => {
+    const limited = await openGrid({ env: { CALLS_PER_SECOND: '1' } })
+    const send = () => tool('send_message', hello)(limited, limited.alice.key)
+    let answer = await send()
+    while (answer.status === 200) answer = await send()
+    const before = await written()
+    expect([answer.status, (await send()).status]).toEqual([429, 429])
+    expect(await written()).toEqual(before)
+
+    await reissueKey(grid.acme.store, 'alice')
+
+    expect((await send()).status).toBe(401)
+    await limited.close()
   })
 })
 

@@ -183,6 +183,7 @@ export function createCallLimits(store: Store): (authenticate: Authenticate) => 
       try {
         countCall(caller)
       } catch (error) {
+        // A credential that has ended is refused as such.
         await find()
         throw error
       }
