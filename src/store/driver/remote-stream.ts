@@ -56,9 +56,10 @@ interface BatchResult {
 
 type Answer<Result> = { type: 'ok'; response: { result: Result } } | { type: 'error'; error: HranaError }
 
-/** The server stores 50 SQL texts for a stream. Shorter ones than these are sent each time. */
+/** The server stores 50 SQL texts for a stream, and none of more than 5,000 bytes. Short ones are sent each time. */
 const maxStoredTexts = 50
-const minStoredLength = 200
+const maxStoredBytes = 5000
+const minStoredBytes = 200
 
 /** The id of a text that the stream has; undefined if the text is to be sent. */
 type IdOf = (sql: string) => number | undefined
@@ -69,7 +70,7 @@ export class RemoteStream {
   #url: string
   /** Names the stream in the next request. Null: that request opens one. */
   #baton: string | null = null
-  /** The ids of the texts that the stream has. */
+  /** The ids of the texts that the stream has, the least recently used first. */
   #texts = new Map<string, number>()
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
@@ -158,13 +159,28 @@ export class RemoteStream {
   #store(baton: string | null, requests: (idOf: IdOf) => unknown[]): { requests: unknown[]; texts: number } {
     if (baton === null) this.#texts = new Map()
     const texts = this.#texts
-    const before = texts.size
+    const used = new Set<string>()
+    const stores: unknown[] = []
     const made = requests((sql) => {
-      if (sql.length >= minStoredLength && !texts.has(sql) && texts.size < maxStoredTexts) texts.set(sql, texts.size)
-      return texts.get(sql)
+      const bytes = Buffer.byteLength(sql)
+      if (bytes < minStoredBytes || bytes > maxStoredBytes) return undefined
+      let id = texts.get(sql)
+      if (id === undefined && texts.size < maxStoredTexts) {
+        id = texts.size
+        stores.push({ type: 'store_sql', sql_id: id, sql })
+      } else if (id === undefined) {
+        const [oldest, freed] = texts.entries().next().value!
+        if (used.has(oldest)) return undefined
+        id = freed
+        texts.delete(oldest)
+        stores.push({ type: 'close_sql', sql_id: id }, { type: 'store_sql', sql_id: id, sql })
+      }
+      texts.delete(sql)
+      texts.set(sql, id!)
+      used.add(sql)
+      return id
     })
-    const fresh = [...texts].slice(before).map(([sql, sql_id]) => ({ type: 'store_sql', sql_id, sql }))
-    return { requests: [...fresh, ...made], texts: fresh.length }
+    return { requests: [...stores, ...made], texts: stores.length }
   }
 
   #request(baton: string | null, requests: unknown[]): ReturnType<Post> {

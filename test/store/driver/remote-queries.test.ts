@@ -73,6 +73,40 @@ test('a long text is sent once on a stream, and again on a new one', async () =>
   expect(sent()).toBe(2)
 })
 
+test.each([
+  ['that is too long for the server to keep', 4999],
+  ['with letters of several bytes', 2600],
+])('a text %s is sent each time', async (_, letters) => {
+  const text = `SELECT ?1 AS value /* ${'ß'.repeat(letters)} */`
+  const run = async (value: number) => (await client.execute({ sql: text, args: [value] })).rows[0].value
+
+  expect([await run(1), await run(2)]).toEqual([1, 2])
+  expect((await client.batch([{ sql: text, args: [3] }]))[0].rows[0].value).toBe(3)
+})
+
+test('of more texts than the server keeps, those that are used go on being sent once', async () => {
+  const text = (n: number) => `SELECT ?1 AS value /* text ${n} ${'y'.repeat(300)} */`
+  const run = (n: number) => client.execute({ sql: text(n), args: [n] })
+  const sent = (n: number) => requests.filter((body) => body.includes(text(n))).length
+
+  for (let n = 0; n < 60; n++) expect((await run(n)).rows[0].value).toBe(n)
+  const all = Array.from({ length: 60 }, (_, n) => n)
+  expect((await Promise.all(all.map(run))).map(({ rows }) => rows[0].value)).toEqual(all)
+  requests = []
+  for (let n = 0; n < 5; n++) expect((await run(1000)).rows[0].value).toBe(1000)
+  expect(sent(1000)).toBe(1)
+})
+
+test('a commit sends a text once however often it has it, after many others', async () => {
+  const text = (n: number) => `SELECT ?1 AS value /* part ${n} ${'z'.repeat(300)} */`
+  for (let n = 0; n < 60; n++) await client.batch([{ sql: text(n), args: [n] }])
+  requests = []
+
+  const results = await client.batch(Array.from({ length: 30 }, (_, i) => ({ sql: text(1000), args: [i] })))
+  expect(results.map(({ rows }) => rows[0].value)).toEqual(Array.from({ length: 30 }, (_, i) => i))
+  expect(requests.join().split(text(1000)).length - 1).toBe(1)
+})
+
 test('each of many random queries has the result that it has alone', async () => {
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
@@ -207,7 +241,7 @@ function open(): Client {
       return await send(url, headers, body)
     },
   })
-  return { ...queriesOf(remote), close: () => remote.close() } as Client
+  return { ...queriesOf(remote), batch: (each) => remote.batch(each), close: () => remote.close() } as Client
 }
 
 async function echo(n: number): Promise<number> {
