@@ -8,6 +8,7 @@ import { type InValue, LibsqlBatchError, LibsqlError, type ResultSet, type Value
 import { Buffer } from 'node:buffer'
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { second } from '../../lib/time.ts'
 import { type PlainStatement, resultSet, rowClassOf } from './prepared-statement.ts'
 
 export type Post = (
@@ -61,6 +62,9 @@ const maxStoredTexts = 50
 const maxStoredBytes = 5000
 const minStoredBytes = 200
 
+/** The server ends a stream after 10 s without a request. Asking for one that has ended costs a round trip. */
+const keptMs = 9 * second
+
 /** The id of a text that the stream has; undefined if the text is to be sent. */
 type IdOf = (sql: string) => number | undefined
 
@@ -70,6 +74,8 @@ export class RemoteStream {
   #url: string
   /** Names the stream in the next request. Null: that request opens one. */
   #baton: string | null = null
+  /** When the last answer came, on the clock of the process. */
+  #answeredAt = 0
   /** The ids of the texts that the stream has, the least recently used first. */
   #texts = new Map<string, number>()
   #last: Promise<unknown> = Promise.resolve()
@@ -133,12 +139,12 @@ export class RemoteStream {
   #send<Result>(requests: (idOf: IdOf) => unknown[]): Promise<Answer<Result>[]> {
     const answers = this.#last.then(async () => {
       if (this.#isClosed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
-      const baton = this.#baton
+      const baton = performance.now() - this.#answeredAt < keptMs ? this.#baton : null
       // Without an answer nothing is known of the stream.
       this.#baton = null
       let stored = this.#store(baton, requests)
       let response = await this.#request(baton, stored.requests)
-      // The server has restarted or has ended the stream, after 10 s without a request: it has executed nothing.
+      // The server has restarted or has ended the stream: it has executed nothing.
       if (baton !== null && response.status >= 400 && response.status < 500) {
         stored = this.#store(null, requests)
         response = await this.#request(null, stored.requests)
@@ -148,6 +154,7 @@ export class RemoteStream {
       }
       const answer = JSON.parse(response.text)
       this.#baton = answer.baton
+      this.#answeredAt = performance.now()
       this.#url = answer.base_url ?? this.#url
       return answer.results.slice(stored.texts)
     })

@@ -3,6 +3,7 @@ import { type Client, createClient, type InValue, type ResultSet } from '@libsql
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
 import { connectRemote, queriesOf } from '../../../src/store/driver/remote-client.ts'
+import { isLong } from '../../support/long.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
 import { turn } from '../../support/wait-for.ts'
 
@@ -208,6 +209,15 @@ test('consecutive requests share one stream, and one that the server forgot is r
   expect(forgotten).toMatch(baton)
   expect(retried).not.toMatch(baton)
   expect(more).toEqual([])
+})
+
+test.runIf(isLong)('a stream that the server has ended for want of requests is not asked again', async () => {
+  await echo(1)
+  await new Promise((resolve) => setTimeout(resolve, 10_500))
+  requests = []
+
+  expect(await echo(2)).toBe(2)
+  expect(requests).toHaveLength(1)
 })
 
 test('while the server is silent, all waiting queries fail after one timeout, and the next one succeeds', async () => {
