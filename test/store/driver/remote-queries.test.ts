@@ -2,6 +2,8 @@
 import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
+import { resultSet } from '../../../src/store/driver/prepared-statement.ts'
+import { RemoteQueries, type Send } from '../../../src/store/driver/remote-queries.ts'
 import { connectRemote, queriesOf } from '../../../src/store/driver/remote-client.ts'
 import { isLong } from '../../support/long.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
@@ -60,6 +62,32 @@ test('a query does not wait for a request that takes long', async () => {
   expect(await echo(2)).toBe(2)
   release()
   expect(await slow).toBe(1)
+})
+
+test('a query does not wait while all streams are free, whatever waited before', async () => {
+  const answers: (() => void)[] = []
+  const send: Send = (statements) =>
+    new Promise((resolve) => answers.push(() => resolve(statements.map(() => resultSet({ columns: [], rows: [] })))))
+  const queries = new RemoteQueries(send, send, send)
+  const ask = () => queries.execute({ sql: 'SELECT 1', args: [] })
+  const asked = async (requests: number) => {
+    for (let n = 0; n < 3 && answers.length < requests; n++) await turn()
+    return answers.length
+  }
+
+  const first = ask()
+  expect(await asked(1)).toBe(1)
+  const second = ask()
+  answers[0]()
+  await first
+  expect(await asked(2)).toBe(2)
+  answers[1]()
+  await second
+  await turn()
+  const third = ask()
+  expect(await asked(3)).toBe(3)
+  answers[2]()
+  await third
 })
 
 test('a long text is sent once on a stream, and again on a new one', async () => {
