@@ -11,6 +11,7 @@ import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.t
 import { createSessions } from './auth/session.ts'
 import { askedOrigin, createCallLog, createEdge, programOrigins, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
+import { features } from './features.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { requestPath } from './lib/http/request-path.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
@@ -23,13 +24,12 @@ import { oauthEndpoint } from './oauth/form.ts'
 import { issuerAt, protectedResources, resourceReader, serverMetadata, serverMetadataPaths } from './oauth/metadata.ts'
 import { registerClient } from './oauth/register.ts'
 import { revokeEndpoint, tokenEndpoint } from './oauth/token.ts'
-import type { AppEnv, Handler } from './request-context.ts'
+import type { AppEnv, Route } from './request-context.ts'
 import { live, ready } from './rest/health.ts'
 import { clientPackage, joinText, llmsText } from './rest/join.ts'
 import { metricsRoute } from './rest/metrics.ts'
 import { handlerOf, type Route as RestRoute } from './rest/route.ts'
 import { restRoutes } from './rest/routes.ts'
-import { slackEvents, slackEventsRoute } from './rest/slack-events.ts'
 import type { Store } from './store/store.ts'
 import { assets, manifest, serviceWorker } from './web/assets.ts'
 import { AttentionCounts } from './web/attention/counts.ts'
@@ -39,9 +39,6 @@ import { livePath, liveStream } from './web/live.ts'
 import { inChosenTheme } from './web/theme.ts'
 import { createWebApp } from './web/web.ts'
 import { htmlError, restError, rpcFrameError } from './wire.ts'
-
-/** A method, or `ALL`; the paths; and what answers them. */
-type Route = [method: string, paths: string | readonly string[], handler: Handler]
 
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
@@ -54,7 +51,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
   const authenticate = createAuthenticator(store)
-  const withCallLimits = createCallLimits(deps)
+  const withCallLimits = createCallLimits(store)
   const authenticateCall = withCallLimits(authenticate)
   const authenticateKey = withCallLimits(keysOnly(authenticate))
   const cards = new Cards(store, authenticateKey, originOf)
@@ -93,7 +90,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/agents/:alias'], a2aRpc],
     ['POST', callbackPath, remoteCallback(store)],
-    ['POST', slackEventsRoute, slackEvents(store)],
+    ...features.flatMap(({ routes }) => routes?.(store) ?? []),
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/llms.txt', llmsText(config)],
     ['GET', '/join.md', joinText(config)],

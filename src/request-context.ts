@@ -12,3 +12,6 @@ export interface AppEnv {
 export type AppContext = Context<AppEnv>
 
 export type Handler = (c: AppContext) => Response | Promise<Response>
+
+/** A method, or `ALL`; the paths; and what answers them. */
+export type Route = [method: string, paths: string | readonly string[], handler: Handler]

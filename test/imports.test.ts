@@ -49,6 +49,7 @@ const rules: Record<string, Rule> = {
       'listen.ts',
       'config.ts',
       'deps.ts',
+      'features.ts',
       'log.ts',
       'store/',
       'worker/',
@@ -63,7 +64,7 @@ const rules: Record<string, Rule> = {
   // The programs on the machines of clients, without the server.
   'clients/': { ours: ['lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {
-    ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', ...ground],
+    ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'features.ts', ...ground],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
   },
@@ -91,7 +92,11 @@ const rules: Record<string, Rule> = {
     packages: ['hono', 'zod'],
   },
   'web/': browserDoor,
-  'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', ...ground], types: ['deps.ts'] },
+  'web/web.ts': { ...browserDoor, ours: [...browserDoor.ours, 'features.ts'] },
+  // The core knows optional features by their slots alone.
+  'features.ts': { ours: ['features/'], types: ['feature.ts'] },
+  'feature.ts': { ours: [], types: ['grid/remote-agents/', 'store/', 'web/visit.ts', 'request-context.ts'] },
+  'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'features.ts', ...ground], types: ['deps.ts'] },
   'grid/': verbs,
   'grid/accounts/': globalVerbs,
   'grid/people/': globalVerbs,
@@ -102,8 +107,6 @@ const rules: Record<string, Rule> = {
   'grid/cards.ts': globalVerbs,
   // A callback names no account.
   'grid/remote-agents/callback.ts': globalVerbs,
-  // Nor does an event of Slack.
-  'grid/slack/from-slack.ts': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc', 'validator'] },
@@ -176,6 +179,23 @@ const rules: Record<string, Rule> = {
   },
 }
 
+/** Optional features: a door, verbs and pages in one folder, on the core. None imports another. */
+const featureFolders = sourceFolders('src/features').map((name) => `features/${name}/`)
+const featureStores = featureFolders.map((folder) => `${folder}store.ts`).filter((path) =>
+  existsSync(join('src', path))
+)
+const feature: Rule = {
+  ours: [...globalVerbs.ours, 'web/', 'html/'],
+  types: [...globalVerbs.types!, 'feature.ts', 'request-context.ts'],
+}
+for (const folder of featureFolders) rules[folder] = feature
+for (const path of featureStores) {
+  rules[path] = {
+    ours: ['store/sql.ts', 'store/account/', 'store/global/', '../db/schema.ts', 'lib/'],
+    types: ['auth/actor.ts'],
+  }
+}
+
 /** Settings are plain data: every place may import their type. */
 const forAll = ['config.ts']
 
@@ -220,7 +240,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     word: /\baccountId\b/,
     // A person's grants are in several accounts, and so are the logs that record what the operator does for a person.
-    only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/', 'grid/people/operator.ts'],
+    only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/', 'grid/people/operator.ts']
+      .concat(featureStores),
     why: 'an AccountStore knows its account',
   },
   {
@@ -235,7 +256,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'grid/people/',
       'grid/sso/',
       'grid/oauth/',
-      'grid/slack/from-slack.ts',
+      'features/slack/receive.ts',
+      'features/webhooks/conditions.ts',
     ],
     why: 'doors are given their account',
   },
@@ -421,8 +443,9 @@ function faultOf(path: string, { target, isOurs, isType }: Import): string[] {
       packages.some((name) => target === name || target.startsWith(`${name}/`))
     return isAllowed ? [] : [`${path} may not import ${target}`]
   }
-  const ownFolder = path.includes('/') ? [`${path.split('/')[0]}/`] : []
-  if ([...ours, ...ownFolder].some((place) => isIn(target, place))) return []
+  const ownFolder = featureFolders.find((folder) => isIn(path, folder)) ??
+    (path.includes('/') ? `${path.split('/')[0]}/` : path)
+  if ([...ours, ownFolder].some((place) => isIn(target, place))) return []
   if (![...types, ...forAll].some((place) => isIn(target, place))) return [`${path} may not import ${target}`]
   return isType ? [] : [`${path} may import ${target} only as a type`]
 }
@@ -493,6 +516,10 @@ function circlesOf(sources: { path: string; text: string }[]): string[][] {
 
 function isIn(path: string, place: string): boolean {
   return place.endsWith('/') ? path.startsWith(place) : path === place
+}
+
+function sourceFolders(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
 
 function sourceFiles(folder: string): string[] {

@@ -6,6 +6,8 @@
 import { Buffer } from 'node:buffer'
 import type { InValue } from '@libsql/client'
 import { expect, test } from 'vitest'
+import { slackTables } from '../src/features/slack/store.ts'
+import { webhookTables } from '../src/features/webhooks/store.ts'
 import { recordReading } from '../src/grid/conversations/may-read.ts'
 import { leaseOf, readMessages } from '../src/grid/messaging/read-messages.ts'
 import { chooseAlias } from '../src/grid/people/person-aliases.ts'
@@ -154,17 +156,18 @@ const slack = {
   channelId: foreign['channel id'],
   agentId: robot.id,
 }
+const mirror = owner.store.feature(slackTables)
 const slackMember = await grid.store.account(owner.id, { type: 'system', job: 'test' }).seal(
   'slack_channels',
   slack.id,
   's',
 )
 await owner.store.write([
-  ...owner.store.change.slack.connect(slack, slackMember, '#acme', grid.clock.now),
-  owner.store.change.slack.addMessage(slack.id, { ts: '1.1', threadTs: '1.1', messageId: foreign['message id'] }),
+  ...mirror.change.connect(slack, slackMember, '#acme', grid.clock.now),
+  mirror.change.addMessage(slack.id, { ts: '1.1', threadTs: '1.1', messageId: foreign['message id'] }),
   { sql: "UPDATE slack_messages SET conversation_id = 'acme' WHERE account_id = ?", args: [owner.id] },
   owner.store.change.channels.addMembers(slack.channelId, [personAlias.agentId], 1),
-  owner.store.change.slack.askToLink(slack.id, user, 'a hash of acme', grid.clock.now + day),
+  mirror.change.askToLink(slack.id, user, 'a hash of acme', grid.clock.now + day),
   { sql: "UPDATE slack_people SET slack_user = 'U1' WHERE account_id = ?", args: [owner.id] },
 ])
 const provider = {
@@ -192,10 +195,11 @@ await owner.store.write([
   add('skipped_rows', { ...ofAcme, follower: 'search', seq: 1, reason: 'a reason of acme', at: 1 }),
 ])
 const webhook = newId()
+const hooks = owner.store.feature(webhookTables)
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
 await owner.store.write([
-  owner.store.change.webhooks.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
-  ...owner.store.change.webhooks.tell(webhook, newId(), grid.clock.now),
+  hooks.change.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
+  ...hooks.change.tell(webhook, newId(), grid.clock.now),
   owner.store.change.remoteAgents.claim(
     { kind: 'webhook', agent: webhook, id: webhook, claim: 'a webhook claim of acme' },
     'a process',

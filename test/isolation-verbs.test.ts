@@ -43,7 +43,7 @@ import {
   resumeWebhook,
   rotateWebhook,
   testWebhook,
-} from '../src/grid/webhooks/webhooks.ts'
+} from '../src/features/webhooks/webhooks.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'

@@ -34,7 +34,7 @@ const allowed: Record<string, string> = {
   'e2e/idle-server.ts': 'an answer that comes late, which is what the test is about',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/two-grids.test.ts': 'a random time until the next kill, and the pause before a call is repeated',
-  'e2e/killed-slack.test.ts': 'the time between an event and the kill',
+  'features/slack/killed.test.ts': 'the time between an event and the kill',
   'e2e/asks.test.ts': 'a random time until an answer, a hang-up and the next kill',
   'e2e/load.ts': 'the pace of load generators: `pause`',
   'e2e/killed-runners.test.ts': 'a clock that goes faster',

@@ -19,6 +19,11 @@ export interface Count {
 
 const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'conversations')`
 
+/** Deliveries with the ids of their agents. The view `v_deliveries` would be read from its other ends. */
+const delivered = `(SELECT deliveries.*, (
+    SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = deliveries.inbox) AS agent_id
+  FROM deliveries)`
+
 /** The two ends of each direct message, once for each account that shows it. */
 const direct = `
   SELECT m.seq, m.created_at AS at, m.type, m.reply_to_message_id, m.conversation_id, m.account_id AS home,
@@ -27,13 +32,13 @@ const direct = `
     iif(d.account_id = m.account_id, '', d.agent_id) AS external,
     min(m.from_agent_id, d.agent_id) || ' ' || max(m.from_agent_id, d.agent_id) AS pair,
     iif(d.account_id = m.account_id, d.agent_id, NULL) AS reader, d.seq AS delivery_seq
-  FROM messages AS m JOIN v_deliveries AS d ON d.seq = m.seq
+  FROM messages AS m JOIN ${delivered} AS d ON d.seq = m.seq
   WHERE m.channel_id IS NULL AND m.seq BETWEEN 1 AND ${position}
   UNION ALL
   SELECT m.seq, m.created_at, m.type, m.reply_to_message_id, m.conversation_id, m.account_id,
     d.account_id, '@' || m.from_alias, NULL, d.agent_id, m.from_agent_id,
     min(m.from_agent_id, d.agent_id) || ' ' || max(m.from_agent_id, d.agent_id), d.agent_id, d.seq
-  FROM messages AS m JOIN v_deliveries AS d ON d.seq = m.seq
+  FROM messages AS m JOIN ${delivered} AS d ON d.seq = m.seq
   WHERE m.channel_id IS NULL AND d.account_id <> m.account_id AND m.seq BETWEEN 1 AND ${position}`
 const threadOf = `iif(conversation_id IS NULL, 'pair ' || pair, 'conversation ' || external || '/' || conversation_id)`
 const placed = `
@@ -96,10 +101,10 @@ function wordsOf(texts: string): string {
 /** What a message, or a chunk of an artifact, costs besides its texts, and each of its deliveries. */
 const rowBytes = 500
 const wasEdited = (account: string) =>
-  `EXISTS (SELECT 1 FROM messages AS edited WHERE edited.account_id = ${account} AND edited.edited = 1)`
+  `${account} IN (SELECT edited.account_id FROM messages AS edited WHERE edited.edited = 1)`
 /** The inboxes that a message went to. One that is held has none yet, and counts those that it is for. */
 const inboxesOf = `iif(m.seq > 0,
-  (SELECT count(*) FROM v_deliveries AS d WHERE d.seq = m.seq),
+  (SELECT count(*) FROM deliveries AS d WHERE d.seq = m.seq),
   iif(m.channel_id IS NULL, 1, (SELECT count(*) - 1 FROM channel_members AS c
     WHERE c.account_id = m.account_id AND c.channel_id = m.channel_id)))`
 const bytesOfMessage = `octet_length(m.body) + coalesce(octet_length(m.a2a), 0) + ${rowBytes} * (1 + ${inboxesOf})
@@ -112,7 +117,7 @@ const bytesOfChunk =
   'name', a.name, 'parts', a.parts))`
 /** The unread messages of remote agents. */
 const sentOutside = `
-  SELECT d.account_id, d.agent_id, iif(remote.in_one_order, '', m.from_agent_id) AS sender_id FROM v_deliveries AS d
+  SELECT d.account_id, d.agent_id, iif(remote.in_one_order, '', m.from_agent_id) AS sender_id FROM ${delivered} AS d
   JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
   JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
   JOIN messages AS m ON m.seq = d.seq WHERE d.state = 'unread'`
@@ -238,7 +243,7 @@ export const counts: readonly Count[] = [
   {
     name: 'messages that are held',
     stored: `SELECT account_id || ' ' || id AS what,
-        iif(seq < 0, 'held', 'not held') || iif(EXISTS (SELECT 1 FROM v_deliveries AS d
+        iif(seq < 0, 'held', 'not held') || iif(EXISTS (SELECT 1 FROM ${delivered} AS d
           WHERE d.seq = messages.seq), ', delivered', '') AS value
       FROM messages WHERE seq < 0 OR EXISTS (SELECT 1 FROM held_messages AS h
         WHERE h.sender_account_id = messages.account_id AND h.message_id = messages.id AND h.state = 'held')`,
@@ -271,7 +276,7 @@ export const counts: readonly Count[] = [
         WHERE artifacts.parts IS NOT NULL
         UNION ALL
         SELECT m.account_id, m.created_at / ${dayMs} * ${dayMs}, d.agent_id, 1 FROM messages AS m
-        JOIN v_deliveries AS d ON d.seq = m.seq
+        JOIN ${delivered} AS d ON d.seq = m.seq
         WHERE d.account_id <> m.account_id AND m.channel_id IS NULL AND m.type <> 'system')
       GROUP BY account_id, day, subject`,
   },
@@ -286,7 +291,7 @@ export const counts: readonly Count[] = [
         FROM messages AS m WHERE m.type <> 'system'
         UNION ALL
         SELECT m.account_id, m.created_at / ${dayMs} * ${dayMs}, d.agent_id, ${bytesOfMessage} FROM messages AS m
-        JOIN v_deliveries AS d ON d.seq = m.seq
+        JOIN ${delivered} AS d ON d.seq = m.seq
         WHERE d.account_id <> m.account_id AND m.channel_id IS NULL AND m.type <> 'system'
         UNION ALL
         SELECT tasks.recipient_account_id, e.at / ${dayMs} * ${dayMs}, '', ${bytesOfChunk} FROM artifacts AS a
@@ -316,7 +321,7 @@ export const counts: readonly Count[] = [
         UNION ALL SELECT m.seq, 'c' || m.channel_id FROM messages AS m WHERE ${isIndexed} AND m.channel_id IS NOT NULL
         UNION ALL
         SELECT m.seq, kind.value || iif(kind.value = 'b', d.account_id, d.agent_id) FROM messages AS m
-        JOIN v_deliveries AS d ON d.seq = m.seq
+        JOIN ${delivered} AS d ON d.seq = m.seq
         JOIN json_each('["t", "b", "x"]') AS kind
         WHERE ${isIndexed} AND (kind.value = 't' OR kind.value = iif(d.body IS NULL, 'b', 'x'))
           AND (kind.value <> 'b' OR d.account_id <> m.account_id))`,
@@ -335,16 +340,16 @@ export const counts: readonly Count[] = [
     setup: searchTerms,
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
       WHERE substr(term, 1, 1) = 'k' AND term NOT LIKE '%hlink' AND doc IN (
-        SELECT m.seq FROM messages AS m JOIN v_deliveries AS d ON d.seq = m.seq
+        SELECT m.seq FROM messages AS m JOIN ${delivered} AS d ON d.seq = m.seq
         WHERE m.body <> '' AND d.body IS NOT NULL AND ${isAscii('d.body')})`,
     counted: wordsOf(`SELECT m.seq || ' k' || replace(d.agent_id, '-', '') || 'x' AS prefix, d.body AS text
-      FROM messages AS m JOIN v_deliveries AS d ON d.seq = m.seq
+      FROM messages AS m JOIN ${delivered} AS d ON d.seq = m.seq
       WHERE ${isIndexed} AND d.body IS NOT NULL AND ${isAscii('d.body')}`),
   },
   dueOutbox(
     'due outboxes of messages to remote agents',
     `SELECT d.account_id || ' ' || d.agent_id || ' ' || m.from_agent_id AS what, outbox.due_at
-    FROM v_deliveries AS d JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
+    FROM ${delivered} AS d JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
     JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
     JOIN messages AS m ON m.seq = d.seq
     LEFT JOIN remote_outboxes AS outbox ON outbox.account_id = d.account_id AND outbox.agent_id = d.agent_id

@@ -2,6 +2,9 @@
 import { type Config, createClient } from '@libsql/client'
 import { counts } from './counts.ts'
 
+/** So many differences of one count are named. */
+const maxNamed = 100
+
 /**
  * The differences as lines of text, of each count the first hundred. Without history, the
  * counts of what happened are left out: they differ once messages were blocked, removed or moved, or the clock jumped.
@@ -15,18 +18,23 @@ export async function recount(database: Config, { withHistory = true } = {}): Pr
       if (!database.url.startsWith('file:')) continue
       await client.execute(setup)
     }
-    const { rows } = await client.execute(`
-      WITH stored (what, value) AS MATERIALIZED (SELECT what, CAST(value AS TEXT) FROM (${stored})),
-        counted (what, value) AS MATERIALIZED (SELECT what, CAST(value AS TEXT) FROM (${counted}))
-      SELECT coalesce(stored.what, counted.what) AS what, stored.value AS stored, counted.value AS counted
-      FROM stored FULL JOIN counted ON counted.what = stored.what
-      WHERE stored.value IS NOT counted.value LIMIT 100`)
+    const [inTable, fromMessages] = [await valuesOf(stored), await valuesOf(counted)]
+    const differing = [...new Set([...inTable.keys(), ...fromMessages.keys()])]
+      .filter((what) => inTable.get(what) !== fromMessages.get(what))
     differences.push(
-      ...rows.map(({ what, stored, counted }) =>
-        `${name}: ${what}: stored ${stored ?? 'nothing'}, counted ${counted ?? 'nothing'}`
+      ...differing.slice(0, maxNamed).map((what) =>
+        `${name}: ${what}: stored ${inTable.get(what) ?? 'nothing'}, counted ${fromMessages.get(what) ?? 'nothing'}`
       ),
     )
   }
   client.close()
   return differences
+
+  // Compared here, because SQLite would compare each row with each other one.
+  async function valuesOf(sql: string): Promise<Map<string, string>> {
+    const { rows } = await client.execute(
+      `SELECT what, CAST(value AS TEXT) AS value FROM (${sql}) WHERE value IS NOT NULL`,
+    )
+    return new Map(rows.map(({ what, value }) => [String(what), String(value)]))
+  }
 }

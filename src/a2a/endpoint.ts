@@ -1,7 +1,7 @@
 /** The JSON-RPC binding of A2A, versions 0.3 and 1.0 on one URL. See docs/protocol/a2a.md, "Errors". */
 import type { Cards } from './cards/cards.ts'
 import { EventStream, streamResponse } from './method-call.ts'
-import { findMethod } from './methods.ts'
+import { findMethod, runMethod } from './methods.ts'
 import { admit, challenge, limitsOf, mediaTypes, requestedVersion, wrongMediaType } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
@@ -55,7 +55,12 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       headers['A2A-Version'] = codec.version
       if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
-      const result = await run({ ...admitted, cards: cards.ofCall(request), codec, method, params: rpcRequest.params })
+      const result = await runMethod(run, admitted, {
+        cards: cards.ofCall(request),
+        codec,
+        method,
+        params: rpcRequest.params,
+      })
       return result instanceof EventStream
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })

@@ -2,7 +2,7 @@
 import type { Cards } from './cards/cards.ts'
 import { codec10 } from './codec-10.ts'
 import { EventStream, streamResponse } from './method-call.ts'
-import { findMethod } from './methods.ts'
+import { findMethod, runMethod } from './methods.ts'
 import { admit, challenge, limitsOf, mediaTypes, requestedVersion, wrongMediaType } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Config } from '../config.ts'
@@ -73,8 +73,7 @@ function operation(
       const given = request.method === 'POST' ? await readBody(bodies, request, limitsOf(aliases)) : queryOf(request)
       const inPath = names.map((name) => [name, hasVerb ? c.req.param(name)?.replace(/:\w+$/, '') : c.req.param(name)])
       const params = { ...given, ...Object.fromEntries(inPath) }
-      const result = await findMethod(method).run({
-        ...admitted,
+      const result = await runMethod(findMethod(method).run, admitted, {
         cards: cards.ofCall(request),
         codec: codec10,
         method,

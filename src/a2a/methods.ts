@@ -8,7 +8,9 @@ import type { MethodCall } from './method-call.ts'
 import { ParamReader } from './param-reader.ts'
 import { pushConfigDelete, pushConfigGet, pushConfigList, pushConfigSet } from './push-methods.ts'
 import { tasksCancel, tasksGet, tasksList, tasksSubscribe } from './task-methods.ts'
+import type { AdmittedCall } from './request.ts'
 import { GridError } from '../errors.ts'
+import type { AccountStore } from '../store/account.ts'
 
 /** Resolves to the `result` in the wire format of the call's version, or to an `EventStream`. */
 type Operation = (call: MethodCall) => unknown
@@ -31,6 +33,18 @@ const methods = new Map(operations.flatMap(([method03, method10, run]) => [
   [method03, { codec: codec03, run }],
   [method10, { codec: codec10, run }],
 ]))
+
+const streams: Operation[] = [messageStream, tasksSubscribe]
+
+/** Runs an operation for a caller. What streams waits until the caller is looked up. */
+export async function runMethod(
+  run: Operation,
+  { caller, serve, ...admitted }: AdmittedCall,
+  call: Pick<MethodCall, 'cards' | 'codec' | 'method' | 'params'>,
+): Promise<unknown> {
+  const runFor = async (account: AccountStore) => await run({ ...admitted, ...call, account })
+  return streams.includes(run) ? await runFor(await caller()) : await serve(runFor)
+}
 
 /** The operation of a method and the codec of its version. Fails with `unknown_method`. */
 export function findMethod(name: string): { codec: Codec; run: Operation } {

@@ -16,7 +16,9 @@ export function wrongMediaType(): GridError {
 }
 
 /** What a call has before its body is read. */
-export type AdmittedCall = Omit<MethodCall, 'cards' | 'codec' | 'method' | 'params'>
+export type AdmittedCall =
+  & Omit<MethodCall, 'account' | 'cards' | 'codec' | 'method' | 'params'>
+  & Pick<AuthenticatedCall, 'caller' | 'serve'>
 
 /** The limits of a body: larger on the endpoint of an agent, which takes files. */
 export function limitsOf(aliases: readonly string[]): BodyLimits {
@@ -35,10 +37,11 @@ export async function admit(
 ): Promise<AdmittedCall> {
   const request = c.req.raw
   checkDeclaredLength(request, limitsOf(aliases))
-  const { account, check } = await authenticateAgent(authenticateCall, c)
+  const { caller, serve, check } = await authenticateAgent(authenticateCall, c)
   const { headers } = request
   return {
-    account,
+    caller,
+    serve,
     aliases,
     extensions: activatedExtensions(request, extensionUris(config)),
     idempotencyKey: headers.get('Idempotency-Key') ?? undefined,
@@ -56,7 +59,7 @@ function wholeNumber(digits: string | undefined): number | undefined {
 /** The calling agent. Fails with `unauthenticated`, also for an admin, or `rate_limit_exceeded`. */
 export async function authenticateAgent(authenticateCall: AuthenticateCall, c: AppContext): Promise<AuthenticatedCall> {
   const authenticated = await authenticateCall(c)
-  if (authenticated.account.actor.type === 'agent') return authenticated
+  if (authenticated.actor.type === 'agent') return authenticated
   throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
     credential: 'refused',
   })

@@ -1,8 +1,9 @@
 /** Bearer authentication: from the `Authorization` header to the caller and its account. */
-import type { Deps } from '../deps.ts'
 import { GridError, isStorageFull } from '../errors.ts'
 import { addressOf, bearerToken } from '../lib/http/client-address.ts'
 import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/limits/call-limits.ts'
+import { once } from '../lib/lazy.ts'
+import { LruMap } from '../lib/lru-map.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { AppContext } from '../request-context.ts'
@@ -11,7 +12,7 @@ import type { Statement } from '../store/sql.ts'
 import type { Credential } from '../store/global/credentials.ts'
 import type { AccessToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
-import type { AdminActor, AgentActor } from './actor.ts'
+import type { Actor, AdminActor, AgentActor } from './actor.ts'
 
 /** How precise "last used" is, so that not every request writes to the database. */
 const lastUsedPrecisionMs = minute
@@ -83,19 +84,60 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
 
 /** The caller of a request. */
 export interface AuthenticatedCall {
-  readonly account: AccountStore
+  /** Who it is, or is taken for. */
+  readonly actor: Actor
+  /** The account of the caller, who has been looked up. */
+  caller(): Promise<AccountStore>
+  /**
+   * Answer the call, which may begin before the caller is looked up: with a remote database, an agent whose credential
+   * was used before is taken for who it was then. Its account reads nothing and writes nothing unless the look-up finds
+   * the same caller, and that look-up is in the request of the first reads. If it finds another caller, `answer` runs
+   * again, for that one. Fails like `Authenticate`, and as `answer` does. See docs/security.md, "Keys and tokens".
+   */
+  serve<Answer>(answer: (account: AccountStore) => Promise<Answer>): Promise<Answer>
   /** Authenticate a long-running call again. It is not counted. Fails like `Authenticate` with `previous`. */
   check(): Promise<AccountStore>
 }
 
 /**
- * Authenticates a request and counts it, before its body is read. Fails like `Authenticate`, or with
- * `rate_limit_exceeded`: for the credential, its account, or refused keys from the client address.
+ * Authenticates a request and counts it, before its body is read. An agent that `serve` may take for who it was is only
+ * counted. Fails like `Authenticate`, or with `rate_limit_exceeded`: for the credential, its account, or refused keys from
+ * the client address.
  */
 export type AuthenticateCall = (c: AppContext) => Promise<AuthenticatedCall>
 
+/** How many agents are remembered. */
+const maxKnown = 5_000
+
+/** Which agents the credentials stood for when they were last looked up. A guess for `serve`, never a permission. */
+class KnownAgents {
+  /** By the hash of the token. */
+  readonly #known = new LruMap<string, { accountId: string; actor: AgentActor }>(maxKnown)
+  readonly #isKept: boolean
+
+  /** None for a local file, where a look-up waits for nothing. */
+  constructor({ durability }: Pick<Store, 'durability'>) {
+    this.#isKept = durability === 'remote'
+  }
+
+  get(token: string | undefined) {
+    return this.#isKept && token !== undefined ? this.#known.get(hashForLookup(token)) : undefined
+  }
+
+  learn(token: string | undefined, accountId: string, actor: Actor): void {
+    if (!this.#isKept || token === undefined || actor.type !== 'agent') return
+    this.#known.set(hashForLookup(token), { accountId, actor })
+  }
+
+  forget(token: string | undefined): void {
+    if (this.#isKept && token !== undefined) this.#known.delete(hashForLookup(token))
+  }
+}
+
 /** The call limits of this process, shared by all endpoints. Returns a function that adds them to an `Authenticate`. */
-export function createCallLimits({ config, now, callerHints }: Deps): (authenticate: Authenticate) => AuthenticateCall {
+export function createCallLimits(store: Store): (authenticate: Authenticate) => AuthenticateCall {
+  const { config, now, callerHints } = store.deps
+  const knownAgents = new KnownAgents(store)
   const ofCredential = credentialCallLimit(config)
   const ofAccount = accountCallLimit(config)
   const ofRefusedKeys = refusedKeyLimit()
@@ -112,19 +154,64 @@ export function createCallLimits({ config, now, callerHints }: Deps): (authentic
   return (authenticate) =>
     async function authenticateCall(c) {
       const authorization = c.req.raw.headers.get('authorization')
-      // The key is looked up first, so a good key of the same address is never locked out.
-      const account = await authenticate(authorization).catch((error) => {
-        if (isRefusedKey(error)) {
-          callerHints.forget(authorization)
-          ofRefusedKeys.count(addressOf(c, config), now())
-        }
-        throw error
+      const token = bearerToken(authorization)
+      const trace = c.get('trace')
+      const known = knownAgents.get(token)
+      const find = once(async () => {
+        // The key is looked up first, so a good key of the same address is never locked out.
+        const account = await authenticate(authorization).catch((error) => {
+          if (isRefusedKey(error)) {
+            knownAgents.forget(token)
+            callerHints.forget(authorization)
+            ofRefusedKeys.count(addressOf(c, config), now())
+          }
+          throw error
+        })
+        knownAgents.learn(token, account.owner, account.actor)
+        if (c.env.caller !== account.owner) callerHints.learn(authorization!, account.owner)
+        trace.account = account.trace
+        return account
       })
-      c.get('trace').account = account.trace
-      if (c.env.caller !== account.owner) callerHints.learn(authorization!, account.owner)
-      countCall(account)
-      return { account, check: () => authenticate(authorization, account) }
+      const proof = once(async () => {
+        const account = await find().catch(() => undefined)
+        if (!account || !isSame(account, expected!)) throw unproven()
+        trace.account = expected!.trace
+      })
+      const expected = known && store.account(known.accountId, known.actor, proof)
+      let caller: AccountStore = expected ?? await find()
+
+      try {
+        countCall(caller)
+      } catch (error) {
+        // A credential that has ended is refused as such.
+        await find()
+        throw error
+      }
+      return {
+        actor: caller.actor,
+        caller: find,
+        check: () => authenticate(authorization, caller),
+        async serve(answer) {
+          if (!expected) return await answer(caller)
+          const [early] = await Promise.allSettled([answer(expected)])
+          const isProven = await proof().then(() => true, () => false)
+          if (!isProven) {
+            // What it did in memory ends with its stream.
+            if (early.status === 'fulfilled' && early.value instanceof Response) await early.value.body?.cancel()
+            caller = await find()
+            trace.code = undefined
+            return await answer(caller)
+          }
+          if (early.status === 'rejected') throw early.reason
+          return early.value
+        },
+      }
     }
+}
+
+function isSame(one: AccountStore, other: AccountStore): boolean {
+  const [first, second] = [one, other].map((account) => JSON.stringify([account.owner, account.actor]))
+  return first === second
 }
 
 function isRefusedKey(error: unknown): boolean {
@@ -199,6 +286,11 @@ function agentMoved(): GridError {
   return new GridError('unavailable', 'This agent was moved to another account. Repeat the call.', {
     retryAfterSeconds: 1,
   })
+}
+
+/** Nobody is told: the call is refused as the look-up says, or answered again. */
+function unproven(): GridError {
+  return new GridError('unauthenticated', 'The caller is not who it was taken for.')
 }
 
 function tokenEnded(): GridError {

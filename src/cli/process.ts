@@ -6,6 +6,7 @@ import { createApp, metricsOnly, outboxAttempts } from '../app.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
+import { coreHooks } from '../features.ts'
 import { GuardrailChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
@@ -115,7 +116,7 @@ export interface Server {
 
 /** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
 export async function startServer(deps: Deps, options?: StoreOptions): Promise<Server> {
-  const store = await openStore(deps, options)
+  const store = await openStore(deps, { hooks: coreHooks, ...options })
   let worker: Worker | undefined
   try {
     // Before the first request: messages that a dead process had leased must be unread again.

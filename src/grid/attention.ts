@@ -5,7 +5,7 @@ import { invalidInput } from '../errors.ts'
 import type { Presence } from '../presence.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { day, hour, nextDayAt, startOfDay, utc } from '../lib/time.ts'
-import type { AccountStore } from '../store/account.ts'
+import type { AccountStore, FeatureCondition } from '../store/account.ts'
 import { maxCounted, maxOfKind, type Snooze } from '../store/account/attention.ts'
 import type { SeenTask } from '../store/account/seen-tasks.ts'
 import type { AwaitedPerson } from '../store/account/questions.ts'
@@ -126,8 +126,10 @@ function endOf(time: SnoozeTime, at: number, timeZone: string): number {
 
 export { maxCounted, maxOfKind }
 
-/** An agent is waited for when its oldest unread message is older than this, a person when an answer is, or a server that fails. */
+/** An agent is waited for when its oldest unread message is older than this, a person when an answer is. */
 const unreadForLongMs = hour
+/** A server that fails for so long needs a person. */
+export const failsLongMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
 const parkedForMs = 7 * day
 const failedForMs = day
@@ -182,7 +184,7 @@ export type Condition =
     | { kind: 'task'; of: SeenTask }
     | { kind: 'released'; of: Row<'returned'> }
     | { kind: 'remote'; of: Row<'remote'> }
-    | { kind: 'webhook'; of: Awaited<ReturnType<AccountStore['read']['webhooks']['failing']>>[number] }
+    | Pick<FeatureCondition, 'kind' | 'of'>
     | { kind: 'follower'; of: ReturnType<AccountStore['standing']>[number] & { leftOut: number } }
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
@@ -218,7 +220,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     tasks,
     returned,
     remote,
-    webhooks,
+    ofFeatures,
     leftOut,
     parked,
     inboxes,
@@ -236,8 +238,8 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     attention.blocking(failedSince, manyBlocked),
     account.read.seenTasks.needy(needyStates, at - tasksForMs, maxOfKind),
     attention.returned(),
-    attention.remote(at - unreadForLongMs),
-    account.read.webhooks.failing(at - unreadForLongMs),
+    attention.remote(at - failsLongMs),
+    Promise.all(account.hooks.map(({ conditions }) => conditions?.(account) ?? [])),
     attention.leftOut(),
     attention.parked(at - parkedForMs),
     fullInboxes(account),
@@ -266,9 +268,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('remote', remote, ({ agentId, pausedAt, failingSince, unread }) => {
       return { subject: agentId, since: pausedAt ?? failingSince, level: Math.max(1, unread) }
     }),
-    ...all('webhook', webhooks, ({ id, pausedAt, failingSince }) => {
-      return { subject: id, since: pausedAt ?? failingSince, level: 1 }
-    }),
+    ...ofFeatures.flat(),
     ...all('follower', account.standing().map((standing) => ({ ...standing, leftOut: 0 })), (of) => {
       return { subject: of.follower, since: of.since, level: 1 }
     }),

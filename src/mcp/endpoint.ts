@@ -14,7 +14,9 @@ import { addressOf } from '../lib/http/client-address.ts'
 import { eventStreamType } from '../lib/http/event-stream.ts'
 import type { ResponseHeaders } from '../lib/http/response-headers.ts'
 import type { AppContext, Handler } from '../request-context.ts'
+import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
+import type { CallTrace } from '../telemetry/call-trace.ts'
 import { rpcFrameError } from '../wire.ts'
 import { dispatch, type ReceivedMessage } from './dispatcher.ts'
 import { serverError } from './protocol.ts'
@@ -30,8 +32,13 @@ export function mcpGrid(
 ): Handler {
   return mcpServer(deps, responseHeaders, messageLimits, {
     async authenticate(c) {
-      const { account, check } = await authenticateCall(c)
-      return accountToolset(account, c.get('trace'), { connection: new CallerConnection(c.req.raw, c.env), check })
+      const { caller, serve, check } = await authenticateCall(c)
+      const live = { connection: new CallerConnection(c.req.raw, c.env), check }
+      const toolsetOf = (account: AccountStore) => accountToolset(account, c.get('trace'), live)
+      return {
+        toolset: async () => toolsetOf(await caller()),
+        serve: (answer) => serve((account) => answer(toolsetOf(account))),
+      }
     },
     metadataUrl,
   })
@@ -41,15 +48,23 @@ export function mcpGrid(
 export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handler {
   const limits = { ...apiLimits, maxBytes: formLimits.maxBytes }
   return mcpServer(store.deps, responseHeaders, limits, {
-    authenticate: (c) =>
-      Promise.resolve(signupToolset({ store, address: addressOf(c, store.deps.config) }, c.get('trace'))),
+    authenticate(c) {
+      const toolset = signupToolset({ store, address: addressOf(c, store.deps.config) }, c.get('trace'))
+      return Promise.resolve({ toolset: () => Promise.resolve(toolset), serve: (answer) => answer(toolset) })
+    },
   })
 }
 
 interface Endpoint {
-  /** The tools of the caller. Fails with `unauthenticated` or `rate_limit_exceeded`. */
-  authenticate(c: AppContext): Promise<Toolset>
+  /** Fails with `unauthenticated` or `rate_limit_exceeded`. */
+  authenticate(c: AppContext): Promise<CallOfTools>
   metadataUrl?(request: Request): string
+}
+
+/** `AuthenticatedCall`, with the tools of the caller. */
+interface CallOfTools {
+  toolset(): Promise<Toolset>
+  serve<Answer>(answer: (toolset: Toolset) => Promise<Answer>): Promise<Answer>
 }
 
 /** The caller is authenticated before the method and the body are read. */
@@ -63,22 +78,32 @@ function mcpServer(
     const request = c.req.raw
     const trace = c.get('trace')
     try {
-      const toolset = await endpoint.authenticate(c)
-      if (request.method === 'GET') return inboxStream(request, toolset)
+      const call = await endpoint.authenticate(c)
+      if (request.method === 'GET') return inboxStream(request, await call.toolset())
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
-      const answer = await dispatch(request.headers, await readMessage(bodies, request, limits), toolset, trace)
-      if (answer instanceof Response) return answer
-      const { body, status, lease } = answer
-      const response = status !== 200
-        ? Response.json(body, { status })
-        : isStreamWanted(request.headers)
-        ? streamedAnswer(body)
-        : responseHeaders.json(body, trace.requestId)
-      if (lease) await settleLease(lease, toolset.inbox?.connection)
-      return response
+      const message = await readMessage(bodies, request, limits)
+      return await call.serve((toolset) => answered(request, message, toolset, trace))
     } catch (error) {
       return errorResponse(trace.refusal(error), endpoint.metadataUrl?.(request))
     }
+  }
+
+  async function answered(
+    request: Request,
+    message: ReceivedMessage,
+    toolset: Toolset,
+    trace: CallTrace,
+  ): Promise<Response> {
+    const answer = await dispatch(request.headers, message, toolset, trace)
+    if (answer instanceof Response) return answer
+    const { body, status, lease } = answer
+    const response = status !== 200
+      ? Response.json(body, { status })
+      : isStreamWanted(request.headers)
+      ? streamedAnswer(body)
+      : responseHeaders.json(body, trace.requestId)
+    if (lease) await settleLease(lease, toolset.inbox?.connection)
+    return response
   }
 }
 

@@ -39,12 +39,15 @@ export function tokenEndpoint(parts: OAuthParts) {
 
 async function tokensFor(parts: OAuthParts, request: Request): Promise<TokenResponse> {
   const form = await readOAuthForm(parts.store.deps.bodies, request)
+  const presented = presentedToken(parts.store, form)
+  // It is no unhandled rejection if the client is refused.
+  presented?.catch(() => {})
   const client = await authenticateClient(parts.clients, request, form)
   switch (parameter(form, 'grant_type')) {
     case 'authorization_code':
       return await exchangeCode(parts, client, form)
     case 'refresh_token':
-      return await refresh(parts, client, form)
+      return await refresh(parts, client, form, presented)
     case undefined:
       throw new GridError('invalid_request', 'grant_type is missing.')
     default:
@@ -99,14 +102,19 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
  *
  * @see OAuth 2.1 §4.3, RFC 9700 §4.14.2, RFC 8707 §2.2.
  */
-async function refresh({ store, resourceOf }: OAuthParts, client: Client, form: URLSearchParams) {
+async function refresh(
+  { store, resourceOf }: OAuthParts,
+  client: Client,
+  form: URLSearchParams,
+  presented: ReturnType<typeof presentedToken>,
+) {
   const { global, write, deps } = store
   const text = required(form, 'refresh_token')
   // All our URLs are one audience, so any of them will do.
   for (const requested of form.getAll('resource').filter(Boolean)) resourceOf(requested)
   if (keyKind(text) !== 'refresh_token') throw invalidGrant('This refresh token is unknown.')
   const hash = hashForLookup(text)
-  const token = await global.oauth.tokens.byHash(hash)
+  const token = await presented
   if (token?.kind !== 'refresh' || token.clientId !== client.id) throw invalidGrant('This refresh token is unknown.')
   const at = deps.now()
   if (token.revokedAt !== null || token.expiresAt <= at) {
@@ -138,6 +146,14 @@ async function refresh({ store, resourceOf }: OAuthParts, client: Client, form: 
   // A separate unit: the revocation must be stored although the request fails.
   await write([global.oauth.grants.revoke(now.accountId, now.grantId, at)])
   throw invalidGrant('This refresh token was already used. Sign in again.')
+}
+
+/** The refresh token of a form. It is looked up together with the client, which a remote database answers at once. */
+function presentedToken({ global }: Store, form: URLSearchParams) {
+  const text = form.get('refresh_token')
+  return text !== null && keyKind(text) === 'refresh_token'
+    ? global.oauth.tokens.byHash(hashForLookup(text))
+    : undefined
 }
 
 /** A code that is used twice was stolen or replayed, so its grant is revoked. @see RFC 6749 §10.5 */

@@ -1,7 +1,7 @@
 /** A route of the REST side: what it does, and what the OpenAPI document says of it. `routes.ts` lists them all. */
 import * as z from 'zod'
 import { callingAgent, requireAdmin } from '../auth/actor.ts'
-import type { AuthenticateCall } from '../auth/bearer.ts'
+import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { recordActivity } from '../grid/activity.ts'
 import { apiLimits, type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
@@ -122,28 +122,31 @@ export function handlerOf(
   const { caller, query, body, limits, recordedAs, named, serve } = route
   if (!serve) return route.open!(store)
   const [status] = Object.keys(route.answers).map(Number)
+  // Not a stream, nor a body that the route reads.
+  const isShort = route.answers[status].json !== undefined && route.bytes === undefined
   const [readQuery, readFields] = [readerOf(route, query), readerOf(route, body)]
 
   return async function rest(c) {
-    const { account, check } = await (caller === 'agent key' ? authenticate.key(c) : authenticate.call(c))
-    requireCaller(caller!, account, c.req.raw)
+    const call = await (caller === 'agent key' ? authenticate.key(c) : authenticate.call(c))
+    requireCaller(caller!, call, c.req.raw)
     const params = c.req.param() as Record<string, string>
     const givenQuery = query && Object.fromEntries(new URL(c.req.url).searchParams)
     const givenBody = body && await readBody(store.deps.bodies, c.req.raw, limits)
 
-    const answer = async (account: AccountStore) => {
+    const answer = async (account: AccountStore): Promise<unknown> => {
       const [asked, sent] = [readQuery(givenQuery), readFields(givenBody)]
       const input = { query: query && parse(query, asked.args), body: body && parse(body, sent.args) }
-      const answered = await serve({ account, c, params, check, ...input as { query: never; body: never } })
+      const answered = await serve({ account, c, params, check: call.check, ...input as { query: never; body: never } })
       const remarks = { ...asked.remarks, ...sent.remarks }
       return isObject(answered) && !(answered instanceof Response) ? { ...answered, ...remarks } : answered
     }
-    const recorded = recordedAs !== undefined && {
-      tool: recordedAs,
-      arguments: { ...await (named ?? asGiven)(account, params), ...givenQuery, ...givenBody },
-      requestId: c.get('trace').requestId,
+    const recorded = async (account: AccountStore) => {
+      if (recordedAs === undefined) return await answer(account)
+      const args = { ...await (named ?? asGiven)(account, params), ...givenQuery, ...givenBody }
+      const entry = { tool: recordedAs, arguments: args, requestId: c.get('trace').requestId }
+      return await recordActivity(account, entry, answer)
     }
-    const answered = recorded ? await recordActivity(account, recorded, answer) : await answer(account)
+    const answered = isShort ? await call.serve(recorded) : await recorded(await call.caller())
     return answered instanceof Response ? answered : Response.json(answered, { status })
   }
 }
@@ -161,7 +164,7 @@ function readerOf(
 
 const asGiven = (_account: AccountStore, params: Record<string, string>) => params
 
-function requireCaller(caller: Caller, { actor }: AccountStore, { headers }: Request): void {
+function requireCaller(caller: Caller, { actor }: Pick<AuthenticatedCall, 'actor'>, { headers }: Request): void {
   if (caller === 'admin') return requireAdmin(actor)
   if (caller !== 'agent access token') return void callingAgent(actor)
   const isAccessToken = bearerToken(headers.get('authorization'))?.startsWith(keyPrefixes.access_token)

@@ -33,7 +33,6 @@ import { search } from './account/search.ts'
 import { seenTasks } from './account/seen-tasks.ts'
 import { personAliases } from './account/person-aliases.ts'
 import { skills } from './account/skills.ts'
-import { slack } from './account/slack.ts'
 import { spentTokens } from './account/spent-tokens.ts'
 import { sso } from './account/sso.ts'
 import { tasks } from './account/tasks.ts'
@@ -44,8 +43,7 @@ import { turns } from './account/turns.ts'
 import { uploads } from './account/uploads.ts'
 import { usage } from './account/usage.ts'
 import { verdicts } from './account/verdicts.ts'
-import { webhooks } from './account/webhooks.ts'
-import type { Db } from './sql.ts'
+import type { AccountDb, Db } from './sql.ts'
 
 const tables = {
   activity,
@@ -87,7 +85,6 @@ const tables = {
   personAliases,
   seenTasks,
   skills,
-  slack,
   snoozes,
   spentTokens,
   sso,
@@ -100,7 +97,6 @@ const tables = {
   uploads,
   usage,
   verdicts,
-  webhooks,
 }
 
 type Tables = typeof tables
@@ -110,6 +106,13 @@ export type Changes = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]
 export interface AccountTables {
   read: Reads
   change: Changes
+  feature: <R, C>(tables: FeatureTables<R, C>) => { read: R; change: C }
+}
+
+/** The statements of an optional feature on tables of one account. */
+export interface FeatureTables<R, C> {
+  reads: (account: AccountDb) => R
+  changes: (account: AccountDb) => C
 }
 
 /** How many accounts have their tables kept. Making them takes as long as a query, and some 6 KiB. */
@@ -127,9 +130,10 @@ export function accountTables(db: Db): (accountId: string) => AccountTables {
     if (known) return known
     if (kept.size === maxKept) kept.clear()
     const account = db.forAccount(accountId)
-    const made = {
+    const made: AccountTables = {
       read: new BoundReads((name) => tables[name].reads(account)),
       change: new BoundChanges((name) => tables[name].changes(account)),
+      feature: ({ reads, changes }) => ({ read: reads(account), change: changes(account) }),
     }
     kept.set(accountId, made)
     return made

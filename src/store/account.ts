@@ -16,7 +16,7 @@ import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
 import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import type { Statement } from './sql.ts'
+import type { Proof, Statement } from './sql.ts'
 import type { Loop, Standing } from './loop.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
@@ -41,6 +41,10 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
+  /** The statements of an optional feature, bound to this account. */
+  readonly feature: AccountTables['feature']
+  /** What features add to verbs. */
+  readonly hooks: readonly CoreHooks[]
   write(statements: Statement[]): Promise<UnitRows>
   /** Fails with `storage_full` while the disk has no space for anything new, or for a file of so many bytes. */
   requireSpace(fileBytes?: number): void
@@ -61,6 +65,25 @@ export interface AccountStore<Caller extends Actor = Actor> {
   ofSender(held: { home: string }): AccountStore
   /** The tasks that began in `home`: an earlier account of the calling agent, as the idempotency key of a send says. */
   tasksOf(home: string): Reads['tasks']
+}
+
+/** What a feature adds to verbs of the core. */
+export interface CoreHooks {
+  /** Statements for the unit that deletes a channel. */
+  channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
+  /** What needs a person, for Attention. */
+  conditions?(account: AccountStore): Promise<FeatureCondition[]>
+}
+
+/** What needs a person, as a feature finds it. Its words are in the `conditions` of the feature's pages. */
+export interface FeatureCondition<Facts extends object = object> {
+  /** Snoozes name it. Owners and admins see it. */
+  kind: 'webhook'
+  /** What it is about, unique among those of its kind. */
+  subject: string
+  since: number | null
+  level: number
+  of: Facts
 }
 
 /** The guardrails of one account, for the check of a message. */
@@ -190,7 +213,9 @@ class AccountWaiting {
 
 export interface StoreContext extends RecordingContext {
   readonly tablesOf: (accountId: string) => AccountTables
-  readonly queue: WriteQueue
+  /** Tables whose queries fail as the proof of their caller does. */
+  readonly tablesBehind: (proof: Proof) => (accountId: string) => AccountTables
+  readonly queue: AccountQueue
   readonly keyRing: KeyRing
   readonly deps: Deps
   readonly epoch: string
@@ -199,18 +224,43 @@ export interface StoreContext extends RecordingContext {
   readonly live: LiveFeed
   readonly presences: Presences
   readonly loop: Loop
+  readonly hooks: readonly CoreHooks[]
 }
 
-export function accountOpener(
+/** Opens accounts. With a `proof`, nothing is read or written unless it holds: see `AuthenticatedCall`. */
+export type OpenAccount = <Caller extends Actor>(
+  accountId: string,
+  actor: Caller,
+  proof?: Proof,
+) => AccountStore<Caller>
+
+export function accountOpener(context: StoreContext): OpenAccount {
+  const openProven = openerOf(context)
+  return (accountId, actor, proof) =>
+    (proof ? openerOf({ ...context, ...behind(context, proof) }) : openProven)(accountId, actor)
+}
+
+function behind({ tablesBehind, queue }: StoreContext, proof: Proof): Pick<StoreContext, 'tablesOf' | 'queue'> {
+  return {
+    tablesOf: tablesBehind(proof),
+    queue: {
+      requireSpace: (fileBytes) => queue.requireSpace(fileBytes),
+      write: (lane, statements) => proof().then(() => queue.write(lane, statements)),
+      writeLater: (statements) => void proof().then(() => queue.writeLater(statements), () => {}),
+    },
+  }
+}
+
+function openerOf(
   context: StoreContext,
 ): <Caller extends Actor>(accountId: string, actor: Caller) => AccountStore<Caller> {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live, loop } = context
-  const { presences } = context
+  const { presences, hooks } = context
 
   return openAccount
 
   function openAccount<Caller extends Actor>(accountId: string, actor: Caller): AccountStore<Caller> {
-    const { read, change } = tablesOf(accountId)
+    const { read, change, feature } = tablesOf(accountId)
     const trace = new AccountTrace(accountId, actor.type === 'agent' ? actor.agentId : undefined, deps.now)
     const write = (statements: Statement[]) => trace.time('commitMs', () => queue.write(accountId, statements))
 
@@ -224,6 +274,8 @@ export function accountOpener(
       waiting: new AccountWaiting(waiting, accountId, live, presences),
       read,
       change,
+      feature,
+      hooks,
       write,
       changed: () => {},
       requireSpace: (fileBytes) => queue.requireSpace(fileBytes),
@@ -254,6 +306,9 @@ export function accountOpener(
   }
 }
 
+/** What an account uses of the write queue. */
+type AccountQueue = Pick<WriteQueue, 'write' | 'writeLater' | 'requireSpace'>
+
 type ActivityLog = typeof activity
 
 interface RecordingContext {
@@ -261,7 +316,7 @@ interface RecordingContext {
     read: { activity: ReturnType<ActivityLog['reads']> }
     change: { activity: ReturnType<ActivityLog['changes']> }
   }
-  readonly queue: WriteQueue
+  readonly queue: Pick<WriteQueue, 'write'>
 }
 
 export interface ActivityEntry {

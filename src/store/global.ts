@@ -16,7 +16,6 @@ import { outboxes } from './global/outboxes.ts'
 import { taskNotices } from './global/task-notices.ts'
 import { traffic } from './global/traffic.ts'
 import { waits } from './global/waits.ts'
-import { webhooks } from './global/webhooks.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
 import { searchIndex } from './global/search-index.ts'
@@ -52,7 +51,6 @@ export function globalTables(db: Db, keys?: KeyCache) {
     figures: figures(db),
     pulses: pulses(db),
     outboxes: outboxes(db),
-    webhooks: webhooks(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),
     searchIndex: searchIndex(db),

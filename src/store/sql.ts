@@ -1,5 +1,5 @@
 /** Statements of the store: SQL text with named parameters. See docs/architecture.md, "Reads and writes". */
-import type { Client, InValue, ResultSet, Row, Value } from '@libsql/client'
+import type { Client, InStatement, InValue, ResultSet, Row, Value } from '@libsql/client'
 
 /** Reads a value that is not NULL as the database returned it. */
 export type Decoder<T = unknown> = (value: Value) => T
@@ -124,6 +124,9 @@ export interface Statement {
 /** Values by the names of parameters. `null` is a value; `undefined` and objects throw a `TypeError`. */
 export type Values = Record<string, string | number | boolean | bigint | Uint8Array | null>
 
+/** Resolves if a caller is who it was taken for. It is asked for several times, and looks once. */
+export type Proof = () => Promise<unknown>
+
 /** Runs queries and binds statements on tables that belong to no account. */
 export class Db {
   readonly client: Pick<Client, 'execute'>
@@ -134,6 +137,24 @@ export class Db {
     this.client = client
     this.inspect = inspect
     this.#accountId = accountId
+  }
+
+  /**
+   * The same for a caller that is still to be proven: a query begins with the proof, so that a remote database is asked
+   * once, and fails as the proof does.
+   */
+  behind(proof: Proof): Db {
+    const { client } = this
+    return new Db({
+      async execute(statement: InStatement) {
+        const proven = proof()
+        const found = client.execute(statement)
+        // It is no unhandled rejection if the proof fails too.
+        found.catch(() => {})
+        await proven
+        return await found
+      },
+    }, this.inspect)
   }
 
   /** The same for the tables of one account: the parameter `account` is its id. */

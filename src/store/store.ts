@@ -1,6 +1,5 @@
 /** The store: the open database with its write queue, and access to account tables and global tables. */
 import { migrations } from '../../db/migrations.ts'
-import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { type KeyRing, wrongKeys } from '../lib/key-ring.ts'
@@ -8,8 +7,9 @@ import type { CurrentFigures } from '../telemetry/metrics.ts'
 import { Presences } from '../presence.ts'
 import {
   accountOpener,
-  type AccountStore,
   type ActivityEntry,
+  type CoreHooks,
+  type OpenAccount,
   type StoreContext,
   writeWithActivity,
 } from './account.ts'
@@ -34,9 +34,11 @@ import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  account<Caller extends Actor>(accountId: string, actor: Caller): AccountStore<Caller>
+  readonly account: OpenAccount
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
+  /** The look-ups of an optional feature across accounts. */
+  feature<T>(tables: (db: Db) => T): T
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
   readonly keyRing: KeyRing
   /** Waiting reads and event streams of this process, and their limits. */
@@ -83,6 +85,8 @@ export interface Store {
 export interface StoreOptions extends DatabaseOptions {
   /** Called with every statement before it runs, and the name of a cross-account query; may throw. */
   inspect?: Inspect
+  /** What features add to the core. */
+  hooks?: readonly CoreHooks[]
 }
 
 /** Open the store: locked, and migrated. Fails with `database_in_use` and with a `StartError`. */
@@ -98,7 +102,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
 function buildStore(
   database: Database,
   deps: Deps,
-  { inspect, readSpace }: StoreOptions,
+  { inspect, readSpace, hooks = [] }: StoreOptions,
 ): Store {
   const { client, storage, onStorageFault, path, lock, owner } = database
   const { migrated, epoch, keyRing } = database
@@ -127,6 +131,7 @@ function buildStore(
   const live = new LiveFeed({ global, tablesOf, deps, presences, loop })
   const context: StoreContext = {
     tablesOf,
+    tablesBehind: (proof) => accountTables(db.behind(proof)),
     queue,
     keyRing,
     deps,
@@ -136,6 +141,7 @@ function buildStore(
     live,
     presences,
     loop,
+    hooks,
   }
 
   const write: Store['write'] = (statements) => queue.write('', statements)
@@ -145,6 +151,7 @@ function buildStore(
     deps,
     account: accountOpener(context),
     global,
+    feature: (tables) => tables(db),
     keyRing,
     waiting,
     loop,

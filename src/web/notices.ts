@@ -9,9 +9,6 @@ const notices = {
   'channel-unfollowed': 'You are told only of posts here that name you.',
   'members-added': 'The agents have been added. They receive new messages from now on.',
   'member-removed-from-channel': 'The agent has been removed from the channel.',
-  'slack-connected': 'The channel is mirrored with Slack. Its members are told.',
-  'slack-ended': 'The channel is no longer mirrored with Slack.',
-  'slack-unlinked': 'What you write in Slack no longer comes as you.',
   'skill-created': 'The skill has been created. Assign it to an agent on the agent’s page.',
   'skill-deleted': 'The skill has been deleted and removed from all agents.',
   'guardrail-created': 'The guardrail has been created. It checks nothing until it is attached to agents.',
@@ -129,12 +126,20 @@ const warnings = {
 
 export type NoticeCode = keyof typeof notices | keyof typeof warnings
 
-export function withNotice(path: string, code: NoticeCode): string {
-  return `${path}?done=${code}`
+/** A notice of an optional feature: what went well. */
+export interface FeatureNotice {
+  code: string
+  text: string
 }
 
-export function noticeOf(query: URLSearchParams): AppFrame['notice'] {
+export function withNotice(path: string, notice: NoticeCode | FeatureNotice): string {
+  return `${path}?done=${typeof notice === 'string' ? notice : notice.code}`
+}
+
+export function noticeOf(query: URLSearchParams, ofFeatures: readonly FeatureNotice[] = []): AppFrame['notice'] {
   const code = query.get('done') ?? ''
+  const found = ofFeatures.find((notice) => notice.code === code)
+  if (found) return { kind: 'good', text: found.text }
   if (Object.hasOwn(notices, code)) return { kind: 'good', text: notices[code as keyof typeof notices] }
   if (Object.hasOwn(warnings, code)) return { kind: 'warning', text: warnings[code as keyof typeof warnings] }
   return undefined

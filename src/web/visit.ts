@@ -1,26 +1,31 @@
 /** Registration of pages, and what each page gets: the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
+import type { Child } from 'hono/jsx'
 import { allows, type Permission, requireWholeSession, type UserActor } from '../auth/actor.ts'
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
 import { type Condition, findConditions } from '../grid/attention.ts'
+import type { Channel } from '../grid/channels/channels.ts'
 import { type Question, questionsOf } from '../grid/conversations/questions.ts'
+import type { NeedRow } from '../html/attention.tsx'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { zoneCookie } from '../html/scripts/times.ts'
+import { once } from '../lib/lazy.ts'
 import { addressOf } from '../lib/http/client-address.ts'
 import { cookieOf } from '../lib/http/cookies.ts'
 import { readForm } from '../lib/http/form.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { knownZone, utc } from '../lib/time.ts'
 import type { AppEnv } from '../request-context.ts'
-import type { AccountStore } from '../store/account.ts'
+import type { AccountStore, FeatureCondition } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
+import type { Phrases } from './accounts/activity-sentences.ts'
 import type { AttentionCounts } from './attention/counts.ts'
 import { lastChange } from './last-change.ts'
-import { type NoticeCode, noticeOf, withNotice } from './notices.ts'
+import { type FeatureNotice, type NoticeCode, noticeOf, withNotice } from './notices.ts'
 import {
   answerOrWait,
   asResponse,
@@ -32,6 +37,7 @@ import {
   withCookie,
 } from './refused-form.tsx'
 
+export type { Phrases } from './accounts/activity-sentences.ts'
 export type { PageResult } from './refused-form.tsx'
 
 export interface PageDeps {
@@ -39,6 +45,30 @@ export interface PageDeps {
   sessions: Sessions
   /** The number in the navigation. */
   attention: AttentionCounts
+  features: readonly WebFeature[]
+}
+
+/** What an optional feature adds to the pages. */
+export interface WebFeature {
+  readonly pages?: (pages: AccountPages, deps: PageDeps) => void
+  /** Cards on pages of the core. */
+  readonly cards?: {
+    /** On the settings of a channel. */
+    readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
+    /** In the card of admin access. */
+    readonly adminAccess?: (visit: Visit) => Child
+  }
+  readonly notices?: readonly FeatureNotice[]
+  /** Sentences of the activity log. */
+  readonly phrases?: Phrases
+  /** The words of its conditions in Attention, by kind. */
+  readonly conditions?: Partial<Record<FeatureCondition['kind'], FeatureWords>>
+}
+
+/** A condition of a feature in words, and what its visitor can do about it. */
+export interface FeatureWords<Facts extends object = object> {
+  inWords(of: Facts, now: number): Omit<NeedRow, 'actions'>
+  action(visit: Visit): Child
 }
 
 export interface PublicVisit extends FormVisit {
@@ -59,6 +89,7 @@ export interface Visit extends PublicVisit {
   actor: UserActor
   /** The account's name and the user's role in it. */
   membership: Visitor['accounts'][number]
+  readonly features: readonly WebFeature[]
   /** The time zone of the user, as their browser has said; otherwise UTC. */
   timeZone: string
   may(permission: Permission): boolean
@@ -71,7 +102,7 @@ export interface Visit extends PublicVisit {
   /** The path of a page of this account. */
   path(...parts: string[]): string
   /** Redirects to a page of this account with a notice. */
-  done(notice: NoticeCode, ...parts: string[]): PageResult
+  done(notice: NoticeCode | FeatureNotice, ...parts: string[]): PageResult
   /** Runs a change and records it in the activity log. */
   record<T>(tool: string, input: unknown, run: (account: AccountStore) => Promise<T>): Promise<T>
   /** Redirects to a page that can `takeShown` this JSON value, one time. */
@@ -166,7 +197,7 @@ export function accountPages(
   deps: PageDeps,
   options: { withoutSecondFactor?: boolean; isOfUser?: boolean; may?: Permission; routes?: FormRoute[] } = {},
 ): AccountPages {
-  const { store, sessions, attention } = deps
+  const { store, sessions, attention, features } = deps
   async function visitOf(c: Context<AppEnv>): Promise<Visit & { cookies: string[] }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
@@ -197,6 +228,7 @@ export function accountPages(
       account,
       actor,
       membership,
+      features,
       questions,
       conditions,
       lastChange: (fields) => lastChange(account, new URL(request.url).pathname, fields, timeZone),
@@ -207,7 +239,7 @@ export function accountPages(
         csrf,
         current,
         timeZone,
-        notice: noticeOf(query),
+        notice: noticeOf(query, features.flatMap(({ notices }) => notices ?? [])),
         needs: needs().then((needs) => needs && { ...needs, open: open ?? needs.open }),
       }),
       timeZone,
@@ -249,12 +281,6 @@ export function accountPages(
         }))
     },
   }
-}
-
-/** The same promise for every call. */
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asked: Promise<T> | undefined
-  return () => asked ??= ask()
 }
 
 /** What a visit knows of its request, whoever sent it. */

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { GridError } from '../errors.ts'
+import { features } from '../features.ts'
 import { homePath } from '../html/paths.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import type { AppEnv } from '../request-context.ts'
@@ -38,26 +39,26 @@ import { welcome } from './people/welcome.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { taskPages } from './tasks/tasks.tsx'
-import { webhookPages } from './webhooks/webhooks.tsx'
 import { themeOf } from './theme.ts'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
-export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono<AppEnv> {
-  const { store: { deps }, sessions } = pageDeps
+export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute[] = []): Hono<AppEnv> {
+  const pageDeps: PageDeps = { ...deps, features: features.flatMap(({ web }) => web ?? []) }
+  const { store: { deps: { config } }, sessions } = pageDeps
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
   const accountRoutes = accountPages(app, pageDeps, { routes })
   /** What users do about themselves. */
   const ownRoutes = accountRoutes.may('view')
-  const welcomePage = staticAnswer(() => welcome(deps.config))
+  const welcomePage = staticAnswer(() => welcome(config))
 
   app.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
     if (!visitor) {
       if (await sessions.halfVisitor(c.req.raw)) return c.redirect('/second-factor', 303)
       // What is compressed takes no theme.
-      return themeOf(c.req.raw) === 'system' ? welcomePage(c.req.raw) : await welcome(deps.config)
+      return themeOf(c.req.raw) === 'system' ? welcomePage(c.req.raw) : await welcome(config)
     }
     const [first] = visitor.accounts
     const id = first?.id ?? visitor.closed[0]
@@ -98,10 +99,10 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     pageDeps,
   )
   accountSettingsPages(accountRoutes, pageDeps)
-  webhookPages(accountRoutes)
   teamPages(accountRoutes, pageDeps)
   handOverPages(accountRoutes.may('own'))
   sessionPages(accountPages(app, pageDeps, { routes, may: 'view', isOfUser: true }), pageDeps)
+  for (const { pages } of pageDeps.features) pages?.(accountRoutes, pageDeps)
 
   app.onError(async (error, c) => {
     // Where the user goes on after these, nothing is refused.

@@ -2,8 +2,9 @@
  * The followers of the log that the grid runs once, whatever the number of processes. The line above each says what a
  * repeat does. See docs/architecture.md, "After the commit".
  */
+import { features } from '../features.ts'
 import { second } from '../lib/time.ts'
-import type { Pulse, StoredFollower } from '../store/global/pulse.ts'
+import { isEventFollower, type Pulse, type StoredFollower } from '../store/global/pulse.ts'
 import { type Batch, type GridFollower, step } from '../store/loop.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
@@ -20,7 +21,7 @@ const batchSize = 500
 
 /** The statements of a batch and its new position are one unit, so each batch is applied once. */
 export function gridFollowers(store: Store): GridFollower[] {
-  const { global: { conversations, notifications, pulses, taskNotices, traffic, webhooks }, deps: { now } } = store
+  const { global: { conversations, notifications, pulses, taskNotices, traffic }, deps: { now } } = store
   const delays = { quietMs, batchMs }
 
   return [
@@ -46,9 +47,6 @@ export function gridFollowers(store: Store): GridFollower[] {
         gatherMs: 200,
       },
     ),
-    // Events of webhooks, with random ids. Only from the stored position: each is sent with its id until it is taken.
-    follower('webhook messages', messages, (batch) => webhooks.recordMessages(batch, now())),
-    follower('webhook events', events, (batch) => webhooks.recordEvents(batch, now())),
     // What browsers are to be notified of. Only from the stored position: a person is notified once.
     follower('browser messages', placed, (batch) => [notifications.noteMessages(batch, delays)], {
       // Nobody is notified before 5 s.
@@ -57,6 +55,9 @@ export function gridFollowers(store: Store): GridFollower[] {
     follower('browser events', events, (batch) => notifications.noteEvents(batch, delays)),
     // Push notifications of tasks become due. A repeat finds them due, or nothing to send.
     follower('task notices', events, (batch) => [taskNotices.beDue(batch, now())]),
+    ...features.flatMap(({ followers }) => followers?.(store) ?? []).map(({ name, statements }) =>
+      follower(name, isEventFollower(name) ? events : messages, statements)
+    ),
   ]
 
   function follower(

@@ -1,7 +1,7 @@
 /** Sends to servers outside what is due. See docs/delivery.md, "Remote agents". */
 import { setMaxListeners } from 'node:events'
+import { features } from '../features.ts'
 import type { OutboxAttempt } from '../grid/remote-agents/attempt.ts'
-import { deliverEvents } from '../grid/webhooks/deliver-events.ts'
 import { deliverNext, followRemoteTask } from '../grid/remote-agents/deliver.ts'
 import { newId } from '../lib/id.ts'
 import { hour, minute, second } from '../lib/time.ts'
@@ -34,6 +34,8 @@ interface Origin extends Load {
   pausedUntil: number
 }
 
+const transports = features.flatMap(({ transport }) => transport ?? [])
+
 /** How the requests of each kind are made. Without the function of a kind, its outboxes wait. */
 export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 
@@ -41,6 +43,7 @@ export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 export class Outboxes {
   readonly #store: Store
   readonly #attempts: OutboxAttempts
+  readonly #kinds: string[]
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #origins = new Map<string, Origin>()
@@ -51,7 +54,13 @@ export class Outboxes {
     this.#store = store
     // Each request listens for the end. Beyond 10 listeners Node warns.
     setMaxListeners(0, this.#stopping.signal)
-    this.#attempts = { inbox: deliverNext, task: followRemoteTask, webhook: deliverEvents, ...attempts }
+    this.#attempts = {
+      inbox: (attempt) => deliverNext(attempt, transports),
+      task: followRemoteTask,
+      ...Object.assign({}, ...features.map(({ outboxes }) => outboxes)),
+      ...attempts,
+    }
+    this.#kinds = Object.keys(this.#attempts)
   }
 
   async run(): Promise<void> {
@@ -65,7 +74,7 @@ export class Outboxes {
     const busy = [...this.#origins].filter(([, origin]) => this.#isBusy(origin)).map(([name]) => name)
     const accounts = [...this.#accounts].filter(([, { running }]) => running >= maxOfAccount).map(([id]) => id)
     const free = maxRunning - this.#load.running
-    for (const outbox of await outboxes.due(now(), instanceId, { origins: busy, accounts }, free)) {
+    for (const outbox of await outboxes.due(now(), instanceId, { origins: busy, accounts, kinds: this.#kinds }, free)) {
       this.#start(outbox)
     }
   }

@@ -1,4 +1,5 @@
 /** What a server process does by itself: it runs the followers of the log, and the duties below at their times. */
+import { features } from '../features.ts'
 import { checkDomains } from '../grid/sso/provider.ts'
 import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
@@ -12,7 +13,6 @@ import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
 import { type OutboxAttempts, Outboxes } from './outboxes.ts'
 import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
-import { notifyWebhooks } from './webhooks.ts'
 
 export interface Worker {
   stop(): Promise<void>
@@ -46,8 +46,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
       run: () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
     },
     { name: 'backups', everyMs: minute, firstMs: 0, run: backUp },
-    { name: 'conditions of webhooks', everyMs: minute, run: () => notifyWebhooks(store) },
-    { name: 'old rows of the log', everyMs: 10 * minute, run: async () => void await store.write([pulses.trim()]) },
+    { name: 'old rows of the log', everyMs: 10 * minute, run: trimLog },
     {
       name: 'previous files',
       everyMs: 10 * minute,
@@ -57,9 +56,11 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     { name: 'retention', everyMs: hour, firstMs: minute, run: removeOld },
     { name: 'signing keys', everyMs: hour, firstMs: minute, run: () => keepSigningKeys(store) },
     { name: 'domains', everyMs: hour, firstMs: minute, run: () => checkDomains(store) },
+    ...features.flatMap(({ duties }) => duties?.(store) ?? []),
   ]
+  const followers = gridFollowers(store)
   const ends = [
-    ...gridFollowers(store).map((follower) => store.loop.follow(follower)),
+    ...followers.map((follower) => store.loop.follow(follower)),
     ...duties.map((duty) => store.loop.perform(duty)),
   ]
 
@@ -68,6 +69,10 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     const isFirst = isStart
     isStart = false
     await backUpIfDue(store, isFirst)
+  }
+
+  async function trimLog(): Promise<void> {
+    await store.write([pulses.trim(followers.map(({ name }) => name))])
   }
 
   /** Hourly, so this also stores the time. */

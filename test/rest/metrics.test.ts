@@ -1,11 +1,9 @@
 /** What Prometheus reads. See docs/operating.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { createWebhook } from '../../src/grid/webhooks/webhooks.ts'
 import { setPaused } from '../../src/grid/remote-agents/manage.ts'
 import { minute, second } from '../../src/lib/time.ts'
 import { metricsOnly, metricsText } from '../../src/rest/metrics.ts'
-import { followLog } from '../../src/worker/followers.ts'
 import { postA2a, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { guard, testProviders } from '../support/guarded.ts'
@@ -157,15 +155,6 @@ test('leases, requests that are due, attempts and failed commits are counted', a
   function text(): Promise<string> {
     return metricsText(grid.store, grid.deps.metrics!)()
   }
-})
-
-test('an event that a webhook is to get is a request that is due', async () => {
-  await open({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-  await createWebhook(grid.acme.store, { url: 'https://hooks.example/', events: ['message'] })
-  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hello' })
-  await followLog(grid.store)
-
-  expect(valueOf(await metricsText(grid.store, grid.deps.metrics!)(), 'grid_outbound_due')).toBe(1)
 })
 
 test('the port of METRICS_PORT answers /metrics to everybody, and nothing else', async () => {

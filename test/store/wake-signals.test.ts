@@ -12,6 +12,7 @@ import { revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { leaveAccount } from '../../src/grid/people/team.ts'
 import { hashForLookup } from '../../src/lib/secrets.ts'
 import { day } from '../../src/lib/time.ts'
+import { eventFollowers } from '../../src/store/global/pulse.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { followLog } from '../../src/worker/followers.ts'
 import { sweep } from '../../src/worker/retention.ts'
@@ -142,10 +143,14 @@ describe('in the one process of a local file', () => {
     const { pulses } = grid.store.global
     const left = async () => (await rows(grid, 'SELECT count(*) AS n FROM log'))[0].n
     await rows(grid, 'UPDATE log SET at = at - 61000')
-    await grid.store.write([pulses.trim()])
+    await grid.store.write([pulses.trim(eventFollowers)])
     expect(await left()).toBeGreaterThan(0)
     await followLog(grid.store)
-    await grid.store.write([pulses.trim()])
+    // A follower of a feature that is not registered stays where it was.
+    await rows(grid, "UPDATE projections SET seq = 0 WHERE name = 'webhook events'")
+    await grid.store.write([pulses.trim(eventFollowers)])
+    expect(await left()).toBeGreaterThan(0)
+    await grid.store.write([pulses.trim(eventFollowers.filter((name) => name !== 'webhook events'))])
     expect(await left()).toBe(0)
   })
 })

@@ -9,7 +9,11 @@ export type OpenGrid = (options?: TestGridOptions) => Promise<TestGrid>
 /** Define tests once for each database. Each call of `open` begins with a new grid. */
 export function onEachDatabase(tests: (open: OpenGrid) => void): void {
   describe('on a local file', () => tests(testGrid))
+  onLibsqlServer(tests)
+}
 
+/** The same for libsql-server alone. */
+export function onLibsqlServer(tests: (open: OpenGrid) => void): void {
   describe('on libsql-server', () => {
     let server: Sqld
     let initial: { rows: InStatement[]; cast: Cast }

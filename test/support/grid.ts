@@ -8,6 +8,7 @@ import { createApp } from '../../src/app.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Deps, OutgoingEmail } from '../../src/deps.ts'
+import { coreHooks } from '../../src/features.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents/agents.ts'
 import { GuardrailChecks } from '../../src/guardrails/providers.ts'
@@ -170,6 +171,7 @@ async function openGrid(
   }
   const store = await openStore(deps, {
     inspect: tripwire,
+    hooks: coreHooks,
     ...options,
     connect: (settings) => withoutTransactions((options.connect ?? connect)(settings)),
   })

@@ -2,12 +2,13 @@
 import type { Role } from '../../src/auth/actor.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
+import { deleteAccount } from '../../src/grid/accounts/deletion.ts'
 import { fetchAgentKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { revokeGrant } from '../../src/grid/oauth/grants.ts'
 import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../src/grid/people/team.ts'
-import { keyPrefixes } from '../../src/lib/secrets.ts'
-import { day } from '../../src/lib/time.ts'
+import { hashForLookup, keyPrefixes } from '../../src/lib/secrets.ts'
+import { day, hour } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from './database.ts'
 import type { TestGrid } from './grid.ts'
@@ -36,6 +37,10 @@ const keyChanges: Record<string, Prepare> = {
     return { ...alice(grid), change: () => revokeKey(grid.acme.store, { agent: 'alice', key }) }
   },
   'its agent is deleted': (grid) => ({ ...alice(grid), change: () => deleteAgent(grid.acme.store, 'alice') }),
+  'its account is deleted': (grid) => ({
+    ...alice(grid),
+    change: () => deleteAccount(grid.acme.store, { name: 'Acme' }),
+  }),
   async 'the grant that its key was fetched with is revoked'(grid) {
     const { key, grantId } = await fetchedKey(grid)
     return { key, hasGrant: true, change: () => revokeGrant(grid.acme.store, grantId) }
@@ -107,8 +112,44 @@ export const keyUses: Record<string, (grid: TestGrid, key: string) => Promise<st
   },
 }
 
+/** Every way in which an access token of an agent can end. */
+const tokenChanges: Record<string, Prepare> = {
+  async 'its token is revoked'(grid) {
+    const { key } = await tokenOf(grid)
+    const revoke = () => grid.store.global.oauth.tokens.revoke(grid.acme.id, hashForLookup(key), grid.clock.now)
+    return { key, change: () => grid.store.write([revoke()]) }
+  },
+  async 'its token expires'(grid) {
+    const { key } = await tokenOf(grid)
+    return { key, change: () => Promise.resolve(grid.clock.now += hour) }
+  },
+  async 'the grant of its token is revoked'(grid) {
+    const { key, grantId } = await tokenOf(grid)
+    return { key, change: () => revokeGrant(grid.acme.store, grantId) }
+  },
+  async 'the agent of its token is deleted'(grid) {
+    const { key } = await tokenOf(grid)
+    return { key, change: () => deleteAgent(grid.acme.store, 'alice') }
+  },
+  async 'the user of its token becomes a viewer'(grid) {
+    const { key, user } = await tokenOf(grid)
+    return { key, change: () => setMemberRole(grid.acme.store, { userId: user.id, role: 'viewer' }) }
+  },
+  async 'the user of its token is removed'(grid) {
+    const { key, user } = await tokenOf(grid)
+    return { key, change: () => removeMember(grid.acme.store, user.id) }
+  },
+  async 'the account of its token is deleted'(grid) {
+    const { key } = await tokenOf(grid)
+    return { key, change: () => deleteAccount(grid.acme.store, { name: 'Acme' }) }
+  },
+}
+
 /** Each change with the name of each use of what it changes. */
 export const cells = cellsOf({ ...keyChanges, ...adminChanges })
+
+/** Everything that ends or changes the credential of an agent. */
+export const agentChanges = Object.entries({ ...keyChanges, ...tokenChanges })
 
 function cellsOf(changes: Record<string, Prepare>) {
   const uses = Object.keys(keyUses)
@@ -116,7 +157,7 @@ function cellsOf(changes: Record<string, Prepare>) {
 }
 
 /** The text of an answer. When agents were seen changes with each call. */
-function withoutTimes(answer: unknown): string {
+export function withoutTimes(answer: unknown): string {
   return JSON.stringify(answer, (name, value) => /seen/i.test(name) ? undefined : value)
 }
 
@@ -147,6 +188,13 @@ async function fetchedKey(grid: TestGrid) {
   const { token, grantId } = await accessTokenFor(grid, user.id, grid.acme.id, grid.alice.id)
   const { apiKey } = await fetchAgentKey(await createAuthenticator(grid.store)(`Bearer ${token}`))
   return { key: apiKey, grantId, user }
+}
+
+/** An access token for alice. */
+async function tokenOf(grid: TestGrid) {
+  const user = await person(grid, { role: 'member' })
+  const { token, grantId } = await accessTokenFor(grid, user.id, grid.acme.id, grid.alice.id)
+  return { key: token, grantId, user }
 }
 
 /** The agents zoe and max of an owner who can claim them, and owns the account Evil too. */

@@ -114,6 +114,20 @@ export async function startProgram(
   return await listening(start(runtime, script, words, { PORT: '0', ...env }))
 }
 
+/** The same on Node, from a copy of this repository. */
+export async function startServeOf(copy: string, env: Record<string, string>): Promise<ServerProcess> {
+  return await listening(startIn(copy, nodeOf(copy, 'src/main.ts', ['serve']), { PORT: '0', ...env }))
+}
+
+/** Run a program of a copy of this repository on Node. */
+export function runScriptOf(copy: string, script: string, words: string[], env: Record<string, string>) {
+  return watch(startIn(copy, nodeOf(copy, script, words), env)).ended
+}
+
+function nodeOf(copy: string, script: string, words: string[]): string[] {
+  return [process.execPath, join(copy, 'scripts/node.js'), script, ...words]
+}
+
 async function listening(child: ChildProcess): Promise<ServerProcess> {
   const { output, ended } = watch(child)
   const port = await new Promise<number>((resolve, reject) => {

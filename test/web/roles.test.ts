@@ -28,7 +28,7 @@ import { type SeededSite, seedSite } from '../support/site.ts'
 
 /** What ends something that other forms need, in the order in which it is posted: after all others. */
 const endings = [
-  /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/)remove)$/,
+  /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/|slack\/)remove)$/,
   /reset-second-factor$/,
   /((?<!sso\/)remove|withdraw|give-up|(?<!account\/)delete|held\/:held\/edit)$/,
   /(leave|account\/second-factor)$/,

@@ -75,7 +75,7 @@ export class Cards {
     this.#answer(c, async () => {
       const request = c.req.raw
       const hasKey = request.headers.has('authorization')
-      const openAccount = hasKey ? async () => (await authenticateAgent(this.#authenticateCall, c)).account : undefined
+      const openAccount = hasKey ? async () => (await authenticateAgent(this.#authenticateCall, c)).caller() : undefined
       const agent = await findCardAgent(this.#store, c.req.param('alias')!, openAccount)
       const card = agentCard(this.#store.deps.config, this.#originOf(request), agent)
       return await this.#serve(request, card, agent.isPublic)
@@ -83,7 +83,7 @@ export class Cards {
 
   readonly extended: Handler = (c) =>
     this.#answer(c, async () => {
-      const { account } = await authenticateAgent(this.#authenticateCall, c)
+      const account = await (await authenticateAgent(this.#authenticateCall, c)).caller()
       const request = c.req.raw
       return await this.#serve(request, await this.#extendedCard(request, account, c.req.param('alias') ?? ''), false)
     })

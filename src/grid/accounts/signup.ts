@@ -65,14 +65,19 @@ export async function signUp(store: Store, input: SignupInput, address: string):
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const at = now()
     const limits = limitsOf(counts, at)
-    await refuseTooMany(store, limits, at)
     const joinEmail = config.signupJoin === 'email' ? ownerEmail : null
-    const joined = joinEmail === null ? undefined : await store.global.accounts.byJoinEmail(joinEmail)
+    const [joined] = await Promise.all([
+      joinEmail === null ? undefined : store.global.accounts.byJoinEmail(joinEmail),
+      refuseTooMany(store, limits, at),
+    ])
     const provisionalId = joined?.id ?? newId()
     const account = store.account(provisionalId, { type: 'system', job: 'signup' } satisfies Actor)
     account.requireSpace()
+    const fits = refuseTooManySkills(account, skills)
+    // It is no unhandled rejection if the alias is taken too.
+    fits.catch(() => {})
     await refuseTakenAlias(account, alias)
-    await refuseTooManySkills(account, skills)
+    await fits
 
     const agent: Agent = {
       id: newId(),

@@ -12,7 +12,6 @@ import { agentPage } from '../agent-page.ts'
 import { authorize } from '../authorize.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { endMirror } from '../slack/end-mirror.ts'
 
 /** Most members of a channel. One write stores a message for all of them. */
 export const maxMembers = 500
@@ -107,9 +106,10 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
   return await retryOnConflict(async () => {
     const { id } = await findChannel(account, ref)
     const { channels } = account.change
+    const added = account.hooks.map(({ channelEnd }) => channelEnd?.(account, id) ?? [])
     await account.write([
       channels.requireLive(id),
-      ...await endMirror(account, id),
+      ...(await Promise.all(added)).flat(),
       channels.removeOtherMembers(id, []),
       channels.softDelete(id, account.deps.now()),
     ])

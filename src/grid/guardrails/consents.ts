@@ -7,13 +7,13 @@ import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import { approvalConsent } from '../../store/account/approval-rules.ts'
-import type { Guardrail, TextService } from '../../store/account/guardrails.ts'
+import { eventsProvider, type Guardrail, type TextService } from '../../store/account/guardrails.ts'
 import { authorize } from '../authorize.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { guardrailNotFound } from './list-guardrails.ts'
 
-export { approvalConsent }
+export { approvalConsent, eventsProvider }
 
 /**
  * Let guardrails of this provider send the messages of the calling user's alias to this host. Fails with

@@ -3,7 +3,7 @@ import type { AccountStore, UnitRows } from '../../store/account.ts'
 import type { InboxAddress, MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { HeldStep } from '../../store/account/new-held.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
-import type { Conversation } from '../../store/account/turns.ts'
+import type { Conversation, TurnLimits } from '../../store/account/turns.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 
@@ -173,7 +173,14 @@ export interface Send extends OutgoingMessage {
   /** What the message does to a task. */
   readonly step?: TaskStep
   /** The turns that were read with the recipient. */
-  readonly turns?: Promise<Conversation[]>
+  readonly turns?: Promise<ReadTurns>
+}
+
+/** What is known of the conversations of a message before it is counted. */
+export interface ReadTurns {
+  readonly conversations: readonly Conversation[]
+  /** Absent if they were not read. */
+  readonly limits?: TurnLimits
 }
 
 type Given<T> = T | undefined | Promise<T | undefined>

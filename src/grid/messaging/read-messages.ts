@@ -134,10 +134,18 @@ export interface PlannedClaim {
   parts: LeaseParts
 }
 
-/** Lease the oldest unread messages of the calling agent that fit. What cannot be shown is parked. */
-export async function claimMessages(account: AccountStore, budget: Budget, options: ClaimOptions): Promise<Claim> {
-  for (;;) {
-    const planned = await planClaim(account, budget, options)
+/**
+ * Lease the oldest unread messages of the calling agent that fit. What cannot be shown is parked. `unread` is how many are
+ * unread, if that was just read.
+ */
+export async function claimMessages(
+  account: AccountStore,
+  budget: Budget,
+  options: ClaimOptions,
+  unread?: number,
+): Promise<Claim> {
+  for (let known = unread;; known = undefined) {
+    const planned = await planClaim(account, budget, options, known)
     if (!planned) return { messages: [], remaining: 0 }
     const { lease, parts } = planned
     const rows = await writeParts(account, parts).catch((error) => releaseUnknown(account, lease, error))
@@ -153,11 +161,12 @@ export async function planClaim(
   account: AccountStore,
   budget: Budget,
   { holder, expiresAt, key, wokenAt, selection }: ClaimOptions,
+  unread?: number,
 ): Promise<PlannedClaim | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps, read: { inbox } } = account
   // A claim waits for the commits of others, so it is not made for nothing.
-  const expected = await inbox.unread(agentId)
+  const expected = unread ?? await inbox.unread(agentId)
   if (expected === 0) return undefined
   const lease = { id: newId(), agent: agentId, holder, at: deps.now(), expiresAt, key }
   return { lease, parts: change.leases.take(lease, { ...budget, expected }, wokenAt ?? null, selection) }

@@ -21,9 +21,15 @@ export async function sendAndTakeNext(
 ): Promise<{ sent: SentMessage; next(wait: WaitOptions): Promise<TimedLease> }> {
   const lease = { ...leaseInput, key: input.idempotencyKey }
   // What fails here fails again after the commit, and is told then.
-  const planned = await planLease(account, lease).catch(() => undefined)
+  const planning = planLease(account, lease).catch(() => undefined)
+  let planned: PlannedClaim | undefined
   let taken: TimedLease | undefined
-  const concern = planned && { plan: () => leasePart(account, lease, planned, (lease) => taken = lease) }
+  const concern = {
+    async plan() {
+      planned = await planning
+      return planned && leasePart(account, lease, planned, (lease) => taken = lease)
+    },
+  }
   const sent = await sendMessage(account, sender, { ...input, concern }).catch((error) => {
     // With a key, its repeat gets the lease.
     if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)

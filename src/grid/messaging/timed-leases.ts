@@ -6,7 +6,7 @@ import { second } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import type { LeaseSelection } from '../../store/account/leases.ts'
 import { maxOpenLeases } from '../../store/account/timed-leases.ts'
-import { leaseChanged, leasedBy, noLease } from '../send/acks.ts'
+import { leaseChanged, leasedBy, leaseLeft, noLease } from '../send/acks.ts'
 import { budgetOf, maxBatch, type PageSize } from './inbox-message.ts'
 import type { LeasePart } from './outgoing-message.ts'
 import { type Claim, claimed, claimMessages, planClaim, type PlannedClaim, release } from './read-messages.ts'
@@ -44,8 +44,9 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput, wo
   const again = input.key !== undefined && await leaseAgain(account, input, input.key)
   if (again) return again
 
-  const options = await newLease(account, input)
-  return leasedUntil(account, options.expiresAt, await claimMessages(account, budgetOf(input), { ...options, wokenAt }))
+  const { options, unread } = await newLease(account, input)
+  const claim = await claimMessages(account, budgetOf(input), { ...options, wokenAt }, unread)
+  return leasedUntil(account, options.expiresAt, claim)
 }
 
 /** The lease that the first send under this key took, for a repeat of it. It is extended. */
@@ -67,16 +68,20 @@ async function leaseAgain(account: AccountStore, input: LeaseInput, key: string)
 
 /** The lease of `next`, made in the unit of a send. Undefined if there is nothing to lease. */
 export async function planLease(account: AccountStore, input: LeaseInput): Promise<PlannedClaim | undefined> {
-  return await planClaim(account, budgetOf(input), await newLease(account, input))
+  const { options, unread } = await newLease(account, input)
+  return await planClaim(account, budgetOf(input), options, unread)
 }
 
-/** What every new lease begins with: `invalid_input`, `lease_limit_reached`, and the end of expired leases. */
+/**
+ * What every new lease begins with: `invalid_input`, `lease_limit_reached`, and the end of expired leases. `unread` is read
+ * with them; undefined if that may have changed it.
+ */
 async function newLease(account: AccountStore, input: LeaseInput) {
   const { agentId, credentialId } = callingAgent(account.actor)
   const selection = selectionOf(input)
   const at = account.deps.now()
-  const { timedLeases } = account.read
-  const { open, expired } = await timedLeases.ofAgent(agentId, at)
+  const { timedLeases, inbox } = account.read
+  const [{ open, expired }, unread] = await Promise.all([timedLeases.ofAgent(agentId, at), inbox.unread(agentId)])
   if (open.length >= maxOpenLeases) {
     throw new GridError(
       'lease_limit_reached',
@@ -86,7 +91,8 @@ async function newLease(account: AccountStore, input: LeaseInput) {
   // Together they share a commit.
   await Promise.all(expired.map((id) => release(account, agentId, id)))
 
-  return { holder: credentialId, expiresAt: expiryOf(input, at), selection, key: input.key }
+  const options = { holder: credentialId, expiresAt: expiryOf(input, at), selection, key: input.key }
+  return { options, unread: expired.length === 0 ? unread : undefined }
 }
 
 function expiryOf({ seconds = leaseSeconds.default }: LeaseInput, at: number): number {
@@ -127,7 +133,7 @@ export async function ackMessages(account: AccountStore, part: LeasePart): Promi
   const at = account.deps.now()
   const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))
   const found = await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
-  await leaseChanged(account)
+  leaseLeft(account, rows.left[0].at)
   return found
 }
 

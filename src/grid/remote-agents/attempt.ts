@@ -1,6 +1,7 @@
 /** An attempt to reach a remote agent. */
 import type { AgentActor } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { ClaimedOutbox } from '../../store/account/remote-agents.ts'
 
 /** One attempt on an outbox that this process holds. */
@@ -22,3 +23,6 @@ export interface Attempt {
 
 /** Makes the next requests of an outbox. Resolves to whether the server answered as one does that works. */
 export type OutboxAttempt = (attempt: Attempt) => Promise<boolean>
+
+/** Carries a message to an agent that does not speak A2A. Resolves as `OutboxAttempt`, and to undefined for any other agent. */
+export type Transport = (attempt: Attempt, message: InboxMessage) => Promise<boolean | undefined>

@@ -5,13 +5,12 @@ import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { RemoteTask } from '../../store/account/remote-agents.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt, Transport } from './attempt.ts'
 import { deliverAnswer, notifyOfFailure } from './answers.ts'
 import { partsOf } from './outgoing-parts.ts'
 import { callbackOf } from './callback.ts'
 import { findRemote, streamOf } from './find-remote.ts'
 import { withRetries } from './retry.ts'
-import { mirrorToSlack } from '../slack/to-slack.ts'
 
 /** Each grid that sends a message on counts as one. */
 const maxCrossings = 8
@@ -20,8 +19,11 @@ const maxWorkMs = 7 * day
 /** Between two looks, while the sender waits. */
 const pauseWhileAwaitedMs = 2 * second
 
-/** Send the oldest unread message of a sender. Resolves to whether the server answered as one does that works. */
-export async function deliverNext(attempt: Attempt): Promise<boolean> {
+/**
+ * Send the oldest unread message of a sender, by the transport of the agent if it has one. Resolves to whether the server
+ * answered as one does that works.
+ */
+export async function deliverNext(attempt: Attempt, transports: readonly Transport[]): Promise<boolean> {
   const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, outbox, messageId } = attempt
   // It does not expire from the claim on.
   const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
@@ -38,8 +40,10 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
     ])
     return true
   }
-  const slack = await read.slack.ofAgent(actor.agentId)
-  if (slack) return await mirrorToSlack(attempt, slack, message)
+  for (const transport of transports) {
+    const isReached = await transport(attempt, message)
+    if (isReached !== undefined) return isReached
+  }
   // Another sender must not get into it by naming its conversation.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
   const remoteTask = { id: message.id, conversation, sends: attempt.number, sentAt: attempt.at }

@@ -11,13 +11,13 @@ export const acks: Concern = {
     if (!answered) return undefined
     const { timedLeases } = account.change
     const leased = leasedBy(account.actor, answered)
-    const { move, close } = timedLeases.ack(leased, newId(), at)
+    const { move, close, left } = timedLeases.ack(leased, newId(), at)
     return {
       preconditions: [timedLeases.requireHeld(leased, id, at)],
-      statements: [move, close],
+      statements: [move, close, left],
       needsMessage: true,
       explain: () => requireHeld(account, answered),
-      stored: () => leaseChanged(account),
+      stored: ([, , [{ at: until }]]) => leaseLeft(account, until),
     }
   },
 }
@@ -57,10 +57,14 @@ export function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
 /** A lease of the calling agent has ended: the ones that are left tell whether a runner works. */
 export async function leaseChanged(account: AccountStore): Promise<void> {
   const { agentId } = callingAgent(account.actor)
-  const { deps, read: { timedLeases }, waiting: { presence } } = account
-  const until = await timedLeases.lastExpiry(agentId, deps.now())
+  leaseLeft(account, await account.read.timedLeases.lastExpiry(agentId, account.deps.now()))
+}
+
+/** `until`: when the last lease that is left expires, as the database says. */
+export function leaseLeft({ actor, waiting: { presence } }: AccountStore, until: unknown): void {
+  const { agentId } = callingAgent(actor)
   if (until === null) presence.leaseEnded(agentId)
-  else presence.leased(agentId, until)
+  else presence.leased(agentId, Number(until))
 }
 
 /** `stale_lease`, or `lease_not_found` for what cannot be the id of a lease. A lease of another agent looks like one that has ended. */

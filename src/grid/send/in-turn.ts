@@ -3,9 +3,19 @@ import { GridError } from '../../errors.ts'
 import { numberOf } from '../../lib/text.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import { labelOf } from './resolve.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
-import type { Conversation, MemberTurn, Turn } from '../../store/account/turns.ts'
-import type { Concern, Draft, OutgoingMessage, Send, Sender, SendPart } from '../messaging/outgoing-message.ts'
+import type { Conversation, MemberTurn, Turn, TurnLimits } from '../../store/account/turns.ts'
+import type {
+  Concern,
+  Draft,
+  OutgoingMessage,
+  ReadTurns,
+  Send,
+  Sender,
+  SendInput,
+  SendPart,
+} from '../messaging/outgoing-message.ts'
 
 /** An error names so many agents. */
 const maxNamed = 8
@@ -19,10 +29,11 @@ export const inTurn: Concern = {
     if (message.type !== 'agent' || message.isInTaskAlone) return undefined
     const key = keyOf(alias, label)
     const named = namedKey(inbox, message)
-    const [found] = await Promise.all([send.turns ?? account.read.turns.of(key, named), refuseBeyondHops(send)])
+    const { conversations, limits } = await (send.turns ?? turnsOf(account, key, named))
+    await refuseBeyondHops(send, limits)
     const { id, from, replyFrom, replyToMessageId, at } = message
     const answered = replyFrom === null || replyFrom === alias ? null : replyToMessageId
-    const known = found.filter((of) => of.key === key || of.key === named)
+    const known = conversations.filter((of) => of.key === key || of.key === named)
     const isTurn = (of: Conversation) => of.sender !== alias || (answered !== null && answered !== of.answered)
     const paused = known.find((of) => pauses(of, alias) && isTurn(of))
     if (paused) throw await pausedError(account, label, paused)
@@ -33,6 +44,31 @@ export const inTurn: Concern = {
     // Under its id it counts only if it is no turn of its pair or channel.
     return count(send, key, begins(key) ? key : named !== null && begins(named) ? named : undefined, turn)
   },
+}
+
+/**
+ * What is known of the conversations of a message, before it is clear what it replies to. A reply is in the conversation
+ * of that message, unless it names one, and counts hops.
+ */
+export function readTurns(account: AccountStore, { agentId, alias }: Sender, input: SendInput): Promise<ReadTurns> {
+  const key = keyOf(alias, labelOf(input.to))
+  const named = input.a2a?.contextId ?? input.conversationId
+  const { replyToMessageId: repliedTo } = input
+  if (repliedTo === undefined) return turnsOf(account, key, named === undefined ? null : keyOfId(named))
+  const { turns } = account.read
+  return withLimits(
+    account,
+    named === undefined ? turns.ofReply(key, agentId, repliedTo) : turns.of(key, keyOfId(named)),
+  )
+}
+
+async function turnsOf({ read }: AccountStore, key: string, named: string | null): Promise<ReadTurns> {
+  return { conversations: await read.turns.of(key, named) }
+}
+
+async function withLimits({ read }: AccountStore, found: Promise<Conversation[]>): Promise<ReadTurns> {
+  const [conversations, limits] = await Promise.all([found, read.turns.limits()])
+  return { conversations, limits }
 }
 
 function begin({ account: { change: { turns } }, sender, recipient: { label }, message }: Send): SendPart {
@@ -116,10 +152,13 @@ export async function refusePaused(
   if (paused) throw await pausedError(account, label, paused)
 }
 
-async function refuseBeyondHops({ account, sender, recipient, message: { hops } }: Send): Promise<void> {
+async function refuseBeyondHops(
+  { account, sender, recipient, message: { hops } }: Send,
+  limits: TurnLimits | undefined,
+): Promise<void> {
   if (hops === 0) return
   const { turns } = account.read
-  const limit = (await turns.limits()).hops
+  const limit = (limits ?? await turns.limits()).hops
   if (limit === 0 || hops <= limit || await turns.isExempt(sender.agentId, recipient.inbox ?? {})) return
   throw paused(
     'hops',

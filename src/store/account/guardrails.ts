@@ -13,7 +13,6 @@ import {
 } from '../sql.ts'
 import type { TokenColumns } from './agents.ts'
 import { approvalConsent } from './approval-rules.ts'
-import { eventsProvider } from './webhooks.ts'
 
 export type GuardrailAction = typeof table.$inferSelect.action
 export type GuardrailDirection = typeof agentGuardrails.$inferSelect.direction
@@ -50,6 +49,9 @@ export interface TextService {
   provider: string
   host: string
 }
+
+/** The provider of consents that let webhooks of a host have the texts of a person. */
+export const eventsProvider = 'events'
 
 /** A guardrail attached to an agent. `action`, if set, overrides the one of the guardrail. */
 export interface GuardrailAttachment {

@@ -20,6 +20,8 @@ interface EndParts {
   /** Returns the column `n`: how many messages were ended. */
   ended: Statement
   close: Statement
+  /** Returns the column `at`: when the last of the leases that are left expires, or null. */
+  left: Statement
 }
 
 const isLive = `leases.agent_id = :agent AND leases.expires_at > :at`
@@ -100,6 +102,7 @@ export const timedLeases = {
       },
       ended: { ...account.bind(acked, { agent, lease, into }), rows: 0 },
       close: account.bind(close, { agent, lease, at }),
+      left: { ...account.bind(lastExpiry, { agent, at }), rows: 0 },
     }),
     /** Give messages of a lease that is open at `at` a lease of their own, `into`, which can be released. */
     split: ({ agent, lease, messages }: LeasedMessages, into: string, at: number) => ({

@@ -10,6 +10,7 @@ import {
   statement,
   traffic,
 } from '../sql.ts'
+import { isOfMessage } from './inbox-message.ts'
 import type { InboxAddress } from './new-message.ts'
 import { ofMessage } from './thread-messages.ts'
 
@@ -148,12 +149,17 @@ const forgetMembers = statement(`
   WHERE ${membersOf(':conversation')} AND agents ->> 0 IN (SELECT value FROM json_each(:agents))
     AND agents ->> 1 IN (SELECT value FROM json_each(:agents))`)
 
-const of = query<Conversation>(
-  `
-  SELECT key, sender, answered, agents, paused_at FROM conversation_turns
-  WHERE account_id = :account AND key IN (:key, :named)`,
-  { agents: json },
-)
+const keyed = (keys: string) =>
+  query<Conversation>(
+    `SELECT key, sender, answered, agents, paused_at FROM conversation_turns
+    WHERE account_id = :account AND key IN (${keys})`,
+    { agents: json },
+  )
+const of = keyed(':key, :named')
+const ofReply = keyed(`:key,
+  (SELECT 'id ' || messages.conversation_id FROM messages WHERE messages.account_id = :account AND messages.id = :id),
+  (SELECT 'id ' || messages.conversation_id FROM deliveries JOIN messages ON messages.seq = deliveries.seq
+    WHERE ${isOfMessage()})`)
 const columns = 'conversation_turns.key, conversation_turns.agents, conversation_turns.turns, conversation_turns.since'
 const exempt = crossAccountQuery<{ isExempt: number }>(
   'whether a sender or recipient is automated',
@@ -243,6 +249,8 @@ export const turns = {
   reads: (account: AccountDb) => ({
     /** What is known of the pair or channel `key` of a message, and of the conversation id `named`, if it has one. */
     of: (key: string, named: string | null) => account.all(of, { key, named }),
+    /** The same, for a reply of the agent to the message `id`, in its conversation. */
+    ofReply: (key: string, agent: string, id: string) => account.all(ofReply, { key, agent, id }),
     isExempt: async (from: string, { agentId, home }: Partial<InboxAddress>) => {
       const values = { from, toAccount: home ?? account.accountId, to: agentId ?? null }
       return await account.one(exempt, values) !== undefined

@@ -128,6 +128,9 @@ function setOf(queries: PlainStatement[], columns: number): PlainStatement | und
   if (others.length === 0 || !/^select\b/i.test(sql)) return undefined
   if (!queries.every(({ args }) => args.every(isJsonValue))) return undefined
   const isShared = first.map((value, i) => others.every(({ args }) => args[i] === value))
+  // No column may stand there: the set would fail, and its queries would be sent again.
+  const limits = [...sql.matchAll(/\b(?:limit|offset) \?(\d+)/gi)]
+  if (limits.some(([, n]) => !isShared[Number(n) - 1])) return undefined
   // The list of units is the first parameter.
   let [own, shared] = [0, 2]
   const places = isShared.map((is) => is ? `?${shared++}` : `("units"."unit" ->> ${own++})`)

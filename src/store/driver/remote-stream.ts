@@ -57,10 +57,10 @@ interface BatchResult {
 
 type Answer<Result> = { type: 'ok'; response: { result: Result } } | { type: 'error'; error: HranaError }
 
-/** The server stores 50 SQL texts for a stream, and none of more than 5,000 bytes. Short ones are sent each time. */
+/** A libsql-server stores 50 SQL texts of 5,000 bytes for a stream. What is short is sent each time. */
 const maxStoredTexts = 50
-const maxStoredBytes = 5000
-const minStoredBytes = 200
+const maxStoredBytes = 5_000
+const minStoredLength = 200
 
 /** The server ends a stream after 10 s without a request. Asking for one that has ended costs a round trip. */
 const keptMs = 9 * second
@@ -144,9 +144,9 @@ export class RemoteStream {
       this.#baton = null
       let stored = this.#store(baton, requests)
       let response = await this.#request(baton, stored.requests)
-      // The server has restarted or has ended the stream: it has executed nothing.
-      if (baton !== null && response.status >= 400 && response.status < 500) {
-        stored = this.#store(null, requests)
+      // The server has restarted or has ended the stream, or stores less: it has executed nothing.
+      if ((baton !== null || stored.texts > 0) && response.status >= 400 && response.status < 500) {
+        stored = this.#store(null, requests, false)
         response = await this.#request(null, stored.requests)
       }
       if (response.status !== 200) {
@@ -163,14 +163,17 @@ export class RemoteStream {
   }
 
   /** The requests, behind those that store their texts, and how many these are. A new stream has no texts. */
-  #store(baton: string | null, requests: (idOf: IdOf) => unknown[]): { requests: unknown[]; texts: number } {
+  #store(
+    baton: string | null,
+    requests: (idOf: IdOf) => unknown[],
+    hasRoom = true,
+  ): { requests: unknown[]; texts: number } {
     if (baton === null) this.#texts = new Map()
     const texts = this.#texts
     const used = new Set<string>()
     const stores: unknown[] = []
     const made = requests((sql) => {
-      const bytes = Buffer.byteLength(sql)
-      if (bytes < minStoredBytes || bytes > maxStoredBytes) return undefined
+      if (!hasRoom || sql.length < minStoredLength || Buffer.byteLength(sql) > maxStoredBytes) return undefined
       let id = texts.get(sql)
       if (id === undefined && texts.size < maxStoredTexts) {
         id = texts.size

@@ -33,8 +33,8 @@ export function hasRoom(account: string, agent: string): string {
     AND other.claimed_by IS NOT NULL AND NOT ${isFree}) < ${maxOfAgent}`
 }
 
-const isDue = (url: string) =>
-  `outbox.due_at <= :now AND ${isFree}
+const isDue = (kind: OutboxKind, url: string) =>
+  `outbox.due_at <= :now AND ${isFree} AND instr(:kinds, '"${kind}"') > 0
     AND outbox.account_id NOT IN (SELECT value FROM json_each(:accounts))
     AND NOT EXISTS (SELECT 1 FROM json_each(:origins) WHERE instr(${url}, value || '/') = 1)`
 const dueOf = (
@@ -44,7 +44,7 @@ const dueOf = (
 ) => `
   SELECT '${kind}' AS kind, outbox.account_id, outbox.agent_id, agents.alias, ${id} AS id, ${url} AS remote_url, outbox.due_at
   FROM ${table} AS outbox JOIN agents ON agents.account_id = outbox.account_id AND agents.id = outbox.agent_id ${join}
-  WHERE ${isDue(url)} AND ${condition} AND ${url} IS NOT NULL AND (agents.deleted_at IS NULL${goesOn})`
+  WHERE ${isDue(kind, url)} AND ${condition} AND ${url} IS NOT NULL AND (agents.deleted_at IS NULL${goesOn})`
 const due = crossAccountQuery<DueOutbox>(
   'requests to remote agents that are due',
   [
@@ -60,7 +60,7 @@ const due = crossAccountQuery<DueOutbox>(
     `
   SELECT 'webhook' AS kind, outbox.account_id, outbox.id AS agent_id, 'webhook' AS alias, outbox.id, outbox.url AS remote_url,
     outbox.due_at
-  FROM webhooks AS outbox WHERE ${isDue('outbox.url')} AND outbox.paused_at IS NULL
+  FROM webhooks AS outbox WHERE ${isDue('webhook', 'outbox.url')} AND outbox.paused_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = outbox.account_id AND accounts.deleted_at IS NOT NULL)`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
@@ -84,31 +84,25 @@ const lookNow = crossAccountStatement(
   `UPDATE remote_tasks SET due_at = :at
   WHERE account_id = :account AND agent_id = :agent AND id = :id AND state = 'working'`,
 )
-const accountOfSlack = crossAccountQuery<{ accountId: string }>(
-  'account of a Slack channel',
-  'SELECT account_id FROM slack_channels WHERE id = :id',
-)
 
 export const outboxes = (db: Db) => ({
-  /** The account of a channel that is mirrored with Slack. */
-  accountOfSlack: async (id: string) => (await db.one(accountOfSlack, { id }))?.accountId,
   /** The remote agents that a message goes to. */
   callbacks: (id: string) => db.all(callbacks, { id }),
   /** Look at once what became of the message, if it is worked on. */
   lookNow: ({ accountId: account, agentId: agent }: CallbackRow, id: string, at: number): Statement =>
     db.bind(lookNow, { account, agent, id, at }),
-  /** What is due and not claimed, longest due first; nothing of the origins and accounts in `busy`. */
+  /** What is due of these kinds and not claimed, longest due first; nothing of busy origins and accounts. */
   due: (
     now: number,
     instance: string,
-    busy: { origins: readonly string[]; accounts: readonly string[] },
+    { origins, accounts, kinds }: Record<'origins' | 'accounts' | 'kinds', readonly string[]>,
     limit: number,
   ) => {
-    const { origins, accounts } = busy
     return db.all(due, {
       ...{ now, instance, limit },
       origins: JSON.stringify(origins),
       accounts: JSON.stringify(accounts),
+      kinds: JSON.stringify(kinds),
     })
   },
 })

@@ -10,6 +10,11 @@ export const messageFollowers = ['conversations', 'traffic', 'search', 'webhook 
 export const eventFollowers = ['webhook events', 'browser events', 'task notices'] as const
 export type StoredFollower = (typeof messageFollowers)[number] | (typeof eventFollowers)[number]
 
+/** Whether it reads the table `log`, and not messages. */
+export function isEventFollower(name: StoredFollower): boolean {
+  return (eventFollowers as readonly string[]).includes(name)
+}
+
 /** What becomes due at stored times. */
 export type StoredDuty = 'expiry' | 'held messages' | 'tasks' | 'outboxes' | 'notices' | 'digests' | 'pauses'
 
@@ -85,7 +90,7 @@ const [skipMessage, skipEvent] = [skips.messages, skips.log].map((rows) =>
 // By the clock of the database: processes may differ.
 const trim = statement(`
   DELETE FROM log WHERE at < (unixepoch() - 60) * 1000
-    AND seq <= (SELECT min(seq) FROM projections WHERE name IN (${eventFollowers.map((name) => `'${name}'`)}))`)
+    AND seq <= (SELECT min(seq) FROM projections WHERE name IN (SELECT value FROM json_each(:followers)))`)
 
 export type Pulses = ReturnType<typeof pulses>
 
@@ -124,6 +129,9 @@ export const pulses = (db: Db) => ({
     { after, upTo }: { after: number; upTo: number },
     { from, reason, at }: { from: 'messages' | 'log'; reason: string; at: number },
   ): Statement => db.bind(from === 'messages' ? skipMessage : skipEvent, { follower, after, upTo, reason, at }),
-  /** Remove the rows of the log that every follower has passed. */
-  trim: (): Statement => ({ ...db.bind(trim), rows: 100 }),
+  /** Remove the rows of the log that all of these followers have passed. */
+  trim: (followers: readonly StoredFollower[]): Statement => ({
+    ...db.bind(trim, { followers: JSON.stringify(followers.filter(isEventFollower)) }),
+    rows: 100,
+  }),
 })

@@ -5,7 +5,6 @@ import type { Child } from 'hono/jsx'
 import type { Changed } from '../../grid/activity.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Disclosure, Facts } from '../../html/components.tsx'
-import type { AccountStore } from '../../store/account.ts'
 import type { ListedActivity } from '../../store/account/activity.ts'
 import type { NamedEntity } from '../../store/account/profile.ts'
 import type { Visit } from '../visit.ts'
@@ -69,7 +68,7 @@ function adminKeyOf({ keyName, keyLast4 }: Caller): Child {
 
 /** The call in one sentence, with the reason if it failed. */
 export function ActivitySentence({ row, names }: { row: ListedActivity; names: NameLookup }) {
-  const sentence = sentenceOf(row.tool, row.outcome)
+  const sentence = sentenceOf(row.tool, row.outcome, names.features)
   return (
     <span class='happened'>
       {renderSentence(sentence, argumentsOf(row.arguments), names)}
@@ -134,13 +133,14 @@ export function CallDetails({ row }: { row: ListedActivity }) {
 export interface NameLookup {
   find(kind: NamedEntity['kind'], ref: string): NamedEntity | undefined
   path: Visit['path']
+  /** Whose sentences are known. */
+  features: Visit['features']
 }
 
 /** Load the names for all references in these rows. */
 export async function loadNames(
-  account: AccountStore,
+  { account, path, features }: Pick<Visit, 'account' | 'path' | 'features'>,
   rows: ListedActivity[],
-  path: Visit['path'],
 ): Promise<NameLookup> {
   const refs = new Set(rows.flatMap(({ arguments: json }) => refsOf(argumentsOf(json))))
   const ids = [...refs].filter(isId)
@@ -152,7 +152,7 @@ export async function loadNames(
     const byName = `${named.kind} ${named.name}`
     if (!named.isDeleted || !index.has(byName)) index.set(byName, named)
   }
-  return { find: (kind, ref) => index.get(`${kind} ${ref}`), path }
+  return { find: (kind, ref) => index.get(`${kind} ${ref}`), path, features }
 }
 
 /** A sentence with its placeholders filled. */

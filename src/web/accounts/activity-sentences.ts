@@ -50,12 +50,16 @@ export const placeholders: Record<string, SentencePlaceholder> = {
 
 /** Infinitive, past tense and object. A part in brackets is omitted when its placeholder cannot be filled. */
 type Phrase = readonly [verb: string, past: string, object: string]
+export type Phrases = Readonly<Record<string, Phrase>>
+
+/** What has phrases besides the core. */
+type Features = readonly { readonly phrases?: Phrases }[]
 
 /**
  * Phrases by the name in the log: an admin tool, an action of a page, or a command. The command `create-agent` has the
  * phrase of `create_agent` or `admin_create_agent`, if it has none of its own.
  */
-const phrases: Record<string, Phrase> = {
+const phrases: Phrases = {
   // Refused before its tool, or there is no such tool.
   'tools/call': ['Call', 'Called', 'a tool[ {name}]'],
   admin_list_agents: ['List', 'Listed', 'the agents'],
@@ -89,8 +93,6 @@ const phrases: Record<string, Phrase> = {
   admin_delete_channel: ['Delete', 'Deleted', '{channel}'],
   admin_set_channel_members: ['Set', 'Set', 'the members of {channel}[ to {members}]'],
   change_channel_members: ['Change', 'Changed', 'the members of {channel}[, added {added}][, removed {removed}]'],
-  connect_slack: ['Mirror', 'Mirrored', '{channel} with Slack'],
-  disconnect_slack: ['End', 'Ended', 'the mirroring of {channel} with Slack'],
 
   pause_conversation: ['Pause', 'Paused', 'the conversation of {participants}, who kept answering each other'],
   resume_conversation: ['Resume', 'Resumed', 'the conversation of {participants}'],
@@ -139,12 +141,6 @@ const phrases: Record<string, Phrase> = {
   'export-account': ['Export', 'Exported', 'the account'],
   'import-account': ['Import', 'Imported', 'the account'],
   rename_account: ['Rename', 'Renamed', 'the account[ to {name}]'],
-  create_webhook: ['Create', 'Created', 'a webhook'],
-  test_webhook: ['Test', 'Tested', 'a webhook'],
-  rotate_webhook: ['Rotate', 'Rotated', 'the secret of a webhook'],
-  pause_webhook: ['Pause', 'Paused', 'a webhook'],
-  resume_webhook: ['Resume', 'Resumed', 'a webhook'],
-  delete_webhook: ['Delete', 'Deleted', 'a webhook'],
   create_admin_key: ['Create', 'Created', '{key}'],
   require_second_factor: ['Change', 'Changed', 'whether owners and admins need a second factor'],
   show_contents: ['Let', 'Let', 'people see the texts that guardrails block'],
@@ -180,19 +176,19 @@ const phrases: Record<string, Phrase> = {
 }
 
 /** Whether there is a phrase for this call. Other calls are shown by their names. */
-export function hasPhrase(tool: string): boolean {
-  return findPhrase(tool) !== undefined
+export function hasPhrase(tool: string, features: Features): boolean {
+  return findPhrase(tool, features) !== undefined
 }
 
 /** A sentence with placeholders: `Created {agent}`, `Could not create {agent}`. */
-export function sentenceOf(tool: string, outcome: string): string {
-  const [verb, past, object] = phraseOf(tool)
+export function sentenceOf(tool: string, outcome: string, features: Features): string {
+  const [verb, past, object] = phraseOf(tool, features)
   return outcome === 'ok' ? `${past} ${object}` : `Could not ${verb.toLowerCase()} ${object}`
 }
 
 /** The title of this kind of call in the filter: `Create an agent`. */
-export function titleOf(tool: string): string {
-  const [verb, , object] = phraseOf(tool)
+export function titleOf(tool: string, features: Features): string {
+  const [verb, , object] = phraseOf(tool, features)
   const title = `${verb} ${object}`.replace(/\[.*?\]/g, '').replace(
     /\{(\w+)\}/g,
     (_, name) => placeholders[name].fallback ?? '',
@@ -201,14 +197,18 @@ export function titleOf(tool: string): string {
 }
 
 /** The phrase of a call; a call without one is described by its name. */
-function phraseOf(tool: string): Phrase {
-  return findPhrase(tool) ?? ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
+function phraseOf(tool: string, features: Features): Phrase {
+  return findPhrase(tool, features) ?? ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
 }
 
-function findPhrase(tool: string): Phrase | undefined {
+function findPhrase(tool: string, features: Features): Phrase | undefined {
   const action = tool.replaceAll('-', '_')
-  const name = [tool, action, `admin_${action}`].find((name) => Object.hasOwn(phrases, name))
-  return name === undefined ? undefined : phrases[name]
+  const known = [phrases, ...features.map(({ phrases = {} }) => phrases)]
+  for (const name of [tool, action, `admin_${action}`]) {
+    const found = known.find((phrases) => Object.hasOwn(phrases, name))
+    if (found) return found[name]
+  }
+  return undefined
 }
 
 const reasons: Record<string, string> = {

@@ -27,7 +27,8 @@ export function activityPages({ get }: Pages<Visit>): void {
   )
 }
 
-async function show({ account, frame, path, query, timeZone }: Visit) {
+async function show(visit: Visit) {
+  const { account, frame, path, query, timeZone } = visit
   const { activity, keys } = account.read
   const [found, tools, people, programs, adminKeys] = await Promise.all([
     activity.list({ ...filterOf(query, timeZone), limit: pageSize + 1 }),
@@ -37,7 +38,7 @@ async function show({ account, frame, path, query, timeZone }: Visit) {
     keys.allAdminKeys(),
   ])
   const rows = found.slice(0, pageSize)
-  const names = await loadNames(account, rows, path)
+  const names = await loadNames(visit, rows)
   const current = (name: string) => query.get(name) ?? ''
   const isFiltered = filterNames.some((name) => current(name) !== '')
   const href = (changes: Record<string, string>) => filterHref(path('activity'), query, changes)
@@ -79,7 +80,7 @@ async function show({ account, frame, path, query, timeZone }: Visit) {
             value={current('tool')}
             options={withCurrent(current('tool'), [
               { value: '', title: 'Anything' },
-              ...tools.map((tool) => ({ value: tool, title: titleOf(tool) })),
+              ...tools.map((tool) => ({ value: tool, title: titleOf(tool, visit.features) })),
             ])}
           />
           <Select

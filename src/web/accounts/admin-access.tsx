@@ -58,9 +58,7 @@ export function AdminAccess(
       )}
       <Card title='Admin Access' lead={lead} id='admin-access'>
         <OAuthHint url={`${baseUrl}/mcp/v1/grid`} accountName={visit.membership.name} />
-        <p>
-          <a href={visit.path('webhooks')}>Webhooks</a> tell servers of what happens in this account.
-        </p>
+        {visit.features.map(({ cards }) => cards?.adminAccess?.(visit))}
         <GenerateForm visit={visit} />
         {adminKeys.keys.length === 0
           ? (

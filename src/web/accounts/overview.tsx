@@ -86,7 +86,7 @@ async function overview(
       <div class='grid halves'>
         <RecentActivity
           rows={figures.recent}
-          names={await loadNames(account, figures.recent, path)}
+          names={await loadNames(visit, figures.recent)}
           now={account.deps.now()}
         />
         <div class='stack'>

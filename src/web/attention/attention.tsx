@@ -139,7 +139,7 @@ function page(
             <NeedList
               label='Snoozed'
               rows={snoozed.map(({ condition, until }) => {
-                const words = inWords(condition, now)
+                const words = inWords(visit, condition, now)
                 const action = path('attention', 'show-again')
                 return {
                   ...words,
@@ -161,7 +161,7 @@ function page(
 
 /** `said`: the last messages of conversations, by thread. */
 export function openRow(visit: Visit, condition: Condition, now: number, said?: Map<number, OpenMessage[]>) {
-  const words = inWords(condition, now)
+  const words = inWords(visit, condition, now)
   const thread = condition.kind === 'paused' || condition.kind === 'turns' ? condition.of.threadId : null
   const messages = thread === null ? undefined : said?.get(thread)
   return {

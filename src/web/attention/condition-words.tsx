@@ -11,13 +11,14 @@ import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { writePath } from '../../html/paths.ts'
 import { presenceWords } from '../../presence.ts'
+import type { FeatureCondition } from '../../store/account.ts'
 import type { FullInbox } from '../../store/account/usage.ts'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
 import { Resume } from '../conversations/paused.tsx'
 import { pluralize } from '../listing.tsx'
 import { settingsPath } from '../settings.tsx'
-import type { Visit } from '../visit.ts'
+import type { FeatureWords, Visit } from '../visit.ts'
 
 type Words = Omit<NeedRow, 'actions'>
 
@@ -37,7 +38,7 @@ const missed: Record<Follower, { place: string; noun: string }> = {
 }
 
 /** A condition in words. `now` is in milliseconds since the epoch. */
-export function inWords(condition: Condition, now: number): Words {
+export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, now: number): Words {
   const time = (at: number) => <Time at={at} now={now} />
   const since = condition.since === null ? undefined : time(condition.since)
   switch (condition.kind) {
@@ -130,17 +131,8 @@ export function inWords(condition: Condition, now: number): Words {
         ],
       }
     }
-    case 'webhook': {
-      const { url, pausedAt, failingSince, error } = condition.of
-      return {
-        icon: 'warning',
-        tone: pausedAt === null ? 'bad' : 'warning',
-        what: pausedAt === null
-          ? <>A webhook fails for {durationInWords(now - failingSince!)}</>
-          : 'A webhook was paused, because its server failed',
-        facts: [<Name text={new URL(url).host} />, error],
-      }
-    }
+    case 'webhook':
+      return wordsOf(visit, condition.kind).inWords(condition.of, now)
     case 'follower': {
       const { follower, leftOut } = condition.of
       const { place, noun } = missed[follower]
@@ -300,6 +292,11 @@ export function inWords(condition: Condition, now: number): Words {
   }
 }
 
+/** The words of the feature that reports conditions of this kind. */
+function wordsOf({ features }: Pick<Visit, 'features'>, kind: FeatureCondition['kind']): FeatureWords {
+  return features.flatMap(({ conditions }) => conditions?.[kind] ?? [])[0]
+}
+
 /** What the visitor can do about a condition: one button, or two that answer its question. */
 export function actionOf(visit: Visit, condition: Condition): Child {
   const { path, may, membership } = visit
@@ -318,7 +315,7 @@ export function actionOf(visit: Visit, condition: Condition): Child {
     case 'unread':
       return open(path('agents', condition.of.alias))
     case 'webhook':
-      return may('manage') && open(path('webhooks'))
+      return wordsOf(visit, condition.kind).action(visit)
     case 'person':
       return may('use') && open(writePath(membership.id, `@${condition.of.alias}`), 'Write')
     case 'parked':

@@ -11,7 +11,6 @@ import { appPage } from '../../html/layout.tsx'
 import { DeleteCard, PageForm } from '../forms.tsx'
 import { ManagersOnlyNote, pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
-import { slackCard } from './slack.tsx'
 
 export type ChannelTab = 'posts' | 'members' | 'settings'
 
@@ -85,7 +84,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
           )
           : <ManagersOnlyNote visit={visit} what='change channels and their members' />}
       </ChannelDetails>
-      {await slackCard(visit, channel)}
+      {await Promise.all(visit.features.map(({ cards }) => cards?.channel?.(visit, channel)))}
       {visit.may('manage') && (
         <DeleteCard
           noun='channel'

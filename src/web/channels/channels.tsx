@@ -9,7 +9,6 @@ import {
   updateChannel,
 } from '../../grid/channels/channels.ts'
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
-import { askToLinkSlack, connectSlack, disconnectSlack, notifyOfSlack, unlinkSlack } from '../../grid/slack/connect.ts'
 import { Card, Time } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
@@ -69,30 +68,6 @@ export function channelPages({ get, post, may }: AccountPages): void {
     const input = { channel: visit.param('channel'), description: visit.form.get('description') ?? '' }
     await visit.record('update_channel', input, (account) => updateChannel(account, input))
     return visit.done('saved', 'channels', input.channel, 'settings')
-  }, showSettings)
-
-  post('/channels/:channel/slack', async (visit) => {
-    const { form } = visit
-    const named = { channel: visit.param('channel'), slackChannel: form.get('slackChannel') ?? '' }
-    const input = { ...named, token: form.get('token') ?? '', signingSecret: form.get('signingSecret') ?? '' }
-    // Recorded without the secrets.
-    const made = await visit.record('connect_slack', named, (account) => connectSlack(account, input))
-    await notifyOfSlack(visit.account, made)
-    return visit.done('slack-connected', 'channels', named.channel, 'settings')
-  }, showSettings)
-  post('/channels/:channel/slack/remove', async (visit) => {
-    const channel = visit.param('channel')
-    await visit.record('disconnect_slack', { channel }, (account) => disconnectSlack(account, channel))
-    return visit.done('slack-ended', 'channels', channel, 'settings')
-  }, showSettings)
-  may('use').post('/channels/:channel/slack/link', async (visit) => {
-    const { account, form, path } = visit
-    const channel = visit.param('channel')
-    if (!form.has('unlink')) {
-      return await visit.showOnce(path('channels', channel, 'settings'), await askToLinkSlack(account, channel))
-    }
-    await unlinkSlack(account, channel)
-    return visit.done('slack-unlinked', 'channels', channel, 'settings')
   }, showSettings)
 
   post('/channels/:channel/delete', async (visit) => {

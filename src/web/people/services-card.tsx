@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { allowService, approvalConsent, disallowService } from '../../grid/guardrails/consents.ts'
-import { eventsProvider } from '../../grid/webhooks/webhooks.ts'
+import { allowService, approvalConsent, disallowService, eventsProvider } from '../../grid/guardrails/consents.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'

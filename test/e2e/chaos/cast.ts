@@ -7,7 +7,7 @@ import { createAccount, openAccount } from '../../../src/grid/accounts/accounts.
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { setAutomated } from '../../../src/grid/messaging/turns.ts'
-import { createWebhook } from '../../../src/grid/webhooks/webhooks.ts'
+import { createWebhook } from '../../../src/features/webhooks/webhooks.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { openStore } from '../../../src/store/store.ts'
 import { hold } from '../../support/held.ts'

@@ -71,6 +71,27 @@ test('a cycle of three is told and stopped by its conversation id', async () => 
   expect((await pausesOf(grid))[0].agents.sort()).toEqual(['alice', 'bob', 'carol'])
 })
 
+test('a reply is refused in a paused conversation that only the message it replies to names', async () => {
+  grid = await testGrid()
+  const perHour = 10
+  await setTurnLimits(grid.acme.store, { hops: 0, perHour })
+  const carol = await grid.acme.agent('carol')
+  const ring = [grid.alice, grid.bob, carol].map((agent) => ({ ...agent, store: storeOf(grid, agent) }))
+  let n = 0
+  const pass = async (named: object) => {
+    const [{ store }, to] = [ring[n % 3], ring[(n + 1) % 3]]
+    const { id } = await sendMessage(store, { to: `@${to.alias}`, text: 'go on', ...named })
+    n++
+    return id
+  }
+  let replyToMessageId = ''
+  // The first message of each pair is counted there.
+  while (n < 3 + 1 + perHour) replyToMessageId = await pass({ conversationId: 'a-job' })
+
+  await expect(pass({ conversationId: 'a-job' })).rejects.toMatchObject({ code: 'conversation_paused' })
+  await expect(pass({ replyToMessageId })).rejects.toMatchObject({ code: 'conversation_paused' })
+})
+
 test('a message that more than 64 answers led to is refused alone, and nothing is paused', async () => {
   grid = await testGrid()
   await send(grid, grid.alice, '@bob')

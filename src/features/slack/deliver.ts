@@ -1,22 +1,28 @@
 /** Posts of the grid in Slack. They wait in the inbox of the agent of the integration. See docs/operating.md, "Slack". */
+import { isShortened } from '../../grid/messaging/long-text.ts'
+import { notifyOfFailure } from '../../grid/remote-agents/answers.ts'
+import type { Attempt } from '../../grid/remote-agents/attempt.ts'
+import { addressOf } from '../../grid/remote-agents/find-remote.ts'
+import { withRetries } from '../../grid/remote-agents/retry.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
-import { callSlack, toSlackPost } from '../../remote/slack.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
-import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import type { SlackChannel, SlackMessage } from '../../store/account/slack.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { isShortened } from '../messaging/long-text.ts'
-import { notifyOfFailure } from '../remote-agents/answers.ts'
-import type { Attempt } from '../remote-agents/attempt.ts'
-import { addressOf } from '../remote-agents/find-remote.ts'
-import { withRetries } from '../remote-agents/retry.ts'
+import type { InboxMessage } from '../../store/account/inbox-message.ts'
+import { callSlack, toSlackPost } from './api.ts'
+import { type SlackChannel, type SlackMessage, slackTables } from './store.ts'
 
 /** Slack shows no SVG, which the pictures of agents are. */
 const pictures = ['owl', 'fox_face', 'whale', 'bee', 'octopus', 'turtle', 'penguin', 'koala', 'tiger', 'unicorn_face']
 
-/** Post a message in Slack. Resolves as `deliverNext` does. A message that was written in Slack is there already. */
-export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, message: InboxMessage): Promise<boolean> {
+/**
+ * Post a message in Slack. Resolves as `deliverNext` does; to undefined for an agent that mirrors no channel. A message that
+ * was written in Slack is there already.
+ */
+export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Promise<boolean | undefined> {
   const { account, outbox, signal } = attempt
+  const mirror = account.feature(slackTables)
+  const slack = await mirror.read.ofAgent(account.actor.agentId)
+  if (!slack) return undefined
   const { actor: { agentId }, read, write, change, deps } = account
   const done = () => [
     ...change.inbox.markRead(agentId, [message.id], deps.now()),
@@ -27,7 +33,7 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
     await write(done())
     return true
   }
-  if (await read.slack.byMessage(slack.id, message.id)) {
+  if (await mirror.read.byMessage(slack.id, message.id)) {
     await write(done())
     return true
   }
@@ -60,17 +66,18 @@ export async function mirrorToSlack(attempt: Attempt, slack: SlackChannel, messa
       { signal, spans: account.trace.spans },
     )
     const place = { ts: String(ts), threadTs: first?.threadTs ?? String(ts), messageId: message.id }
-    await write([change.slack.addMessage(slack.id, place), ...done()])
+    await write([mirror.change.addMessage(slack.id, place), ...done()])
   })
 }
 
 async function firstOfThread(
-  { read }: AccountStore,
+  account: AccountStore,
   { id }: SlackChannel,
   { replyToMessageId, conversationId }: InboxMessage,
 ): Promise<SlackMessage | undefined> {
-  const repliedTo = replyToMessageId === null ? undefined : await read.slack.byMessage(id, replyToMessageId)
-  return repliedTo ?? (conversationId === null ? undefined : await read.slack.ofConversation(id, conversationId))
+  const { read } = account.feature(slackTables)
+  const repliedTo = replyToMessageId === null ? undefined : await read.byMessage(id, replyToMessageId)
+  return repliedTo ?? (conversationId === null ? undefined : await read.ofConversation(id, conversationId))
 }
 
 function pictureOf(alias: string): string {

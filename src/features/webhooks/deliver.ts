@@ -1,13 +1,13 @@
 /** Sends the events of an account to one webhook, in order. See docs/protocol/webhooks.md. */
+import type { Attempt } from '../../grid/remote-agents/attempt.ts'
+import { withRetries } from '../../grid/remote-agents/retry.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { printableLine } from '../../lib/redact.ts'
 import { webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
 import { second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { WaitingEvent, WebhookAnswer } from '../../store/account/webhooks.ts'
-import type { Attempt } from '../remote-agents/attempt.ts'
-import { withRetries } from '../remote-agents/retry.ts'
+import { type WaitingEvent, type WebhookAnswer, webhookTables } from './store.ts'
 import { signingSecrets } from './webhooks.ts'
 
 const timeoutMs = 15 * second
@@ -19,8 +19,9 @@ const shownCharacters = 200
 /** Resolves as a `OutboxAttempt` does. */
 export async function deliverEvents(attempt: Attempt): Promise<boolean> {
   const { system, outbox, signal } = attempt
-  const { read, write, change: { webhooks }, deps } = system
-  const row = await read.webhooks.sealed(outbox.id)
+  const { write, deps } = system
+  const { read, change: webhooks } = system.feature(webhookTables)
+  const row = await read.sealed(outbox.id)
   if (!row) return true
   let answers: WebhookAnswer[] = JSON.parse(row.answers)
   const giveUp = async (reason: string) => {
@@ -30,9 +31,9 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
   const isTaken = await withRetries(attempt, giveUp, async () => {
     const until = performance.now() + maxAttemptMs
     const secrets = await signingSecrets(system, outbox.id)
-    const url = (await read.webhooks.list()).find(({ id }) => id === outbox.id)?.url
+    const url = (await read.list()).find(({ id }) => id === outbox.id)?.url
     while (url !== undefined && performance.now() < until) {
-      const event = await read.webhooks.next(outbox.id)
+      const event = await read.next(outbox.id)
       if (!event) break
       const answer = await send(system, url, secrets, event, signal)
       isReached = answer.status !== null
@@ -83,6 +84,8 @@ async function send(
 
 async function bodyOf(account: AccountStore, url: string, { type, at, data }: WaitingEvent): Promise<string> {
   const told = JSON.parse(data)
-  const text = type === 'message' ? await account.read.webhooks.text(told.message_id, new URL(url).host) : undefined
+  const text = type === 'message'
+    ? await account.feature(webhookTables).read.text(told.message_id, new URL(url).host)
+    : undefined
   return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: { ...told, text } })
 }

@@ -12,9 +12,9 @@ import {
   disconnectSlack,
   notifyOfSlack,
   unlinkSlack,
-} from '../../../src/grid/slack/connect.ts'
+} from '../../../src/features/slack/connect.ts'
 import { minute, second } from '../../../src/lib/time.ts'
-import { fromSlackText } from '../../../src/remote/slack.ts'
+import { fromSlackText } from '../../../src/features/slack/api.ts'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'

@@ -2,7 +2,16 @@
 import type { slackChannels, slackMessages } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { type AccountDb, insertedToken, query, sealedColumns, type Statement, statement } from '../sql.ts'
+import {
+  type AccountDb,
+  crossAccountQuery,
+  type Db,
+  insertedToken,
+  query,
+  sealedColumns,
+  type Statement,
+  statement,
+} from '../../store/sql.ts'
 
 /** `alias` is that of the agent of the integration, `name` that of the channel of the grid. */
 export type SlackChannel = Omit<typeof slackChannels.$inferSelect, 'accountId' | 'createdAt'> & {
@@ -91,7 +100,17 @@ const link = statement(`
   UPDATE slack_people SET slack_user = :slackUser, code_hash = NULL WHERE ${isOpenCode}`)
 const unlink = statement(`DELETE FROM slack_people WHERE ${ofSlack} AND user_id = :user`)
 
-export const slack = {
+const accountOf = crossAccountQuery<{ accountId: string }>(
+  'account of a Slack channel',
+  'SELECT account_id FROM slack_channels WHERE id = :id',
+)
+
+export const slackLookUps = (db: Db) => ({
+  /** The account of a mirrored channel. */
+  accountOf: async (id: string) => (await db.one(accountOf, { id }))?.accountId,
+})
+
+export const slackTables = {
   reads: (account: AccountDb) => ({
     byId: (slack: string) => account.one(byId, { slack }),
     ofAgent: (agent: string) => account.one(ofAgent, { agent }),

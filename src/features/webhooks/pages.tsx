@@ -1,6 +1,19 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** The webhooks of the account, on one page. See docs/protocol/webhooks.md. */
+import { Name } from '../../html/bidi.tsx'
+import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
+import { durationInWords } from '../../html/conversation/state-line.tsx'
+import { ChoiceList, TextInput } from '../../html/fields.tsx'
+import { ButtonLink, SubmitButton, SubmitRow } from '../../html/form.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
+import { Table } from '../../html/table.tsx'
+import { PageForm } from '../../web/forms.tsx'
+import { ManagersOnlyNote, pluralize } from '../../web/listing.tsx'
+import { settingsPath } from '../../web/settings.tsx'
+import type { AccountPages, FeatureWords, Phrases, Visit } from '../../web/visit.ts'
+import type { FailingWebhook } from './store.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -11,17 +24,7 @@ import {
   testWebhook,
   type Webhook,
   webhookEvents,
-} from '../../grid/webhooks/webhooks.ts'
-import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { ChoiceList, TextInput } from '../../html/fields.tsx'
-import { SubmitButton, SubmitRow } from '../../html/form.tsx'
-import { appPage } from '../../html/layout.tsx'
-import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
-import { Table } from '../../html/table.tsx'
-import { PageForm } from '../forms.tsx'
-import { ManagersOnlyNote, pluralize } from '../listing.tsx'
-import { settingsPath } from '../settings.tsx'
-import type { AccountPages, Visit } from '../visit.ts'
+} from './webhooks.ts'
 
 const lead = 'Servers that this grid tells of what happens in the account. Each request is signed.'
 
@@ -32,6 +35,37 @@ const titles = {
   attention: 'what needs a person (Attention)',
   backup: 'failed backups of the grid',
 } as const
+
+export const phrases: Phrases = {
+  create_webhook: ['Create', 'Created', 'a webhook'],
+  test_webhook: ['Test', 'Tested', 'a webhook'],
+  rotate_webhook: ['Rotate', 'Rotated', 'the secret of a webhook'],
+  pause_webhook: ['Pause', 'Paused', 'a webhook'],
+  resume_webhook: ['Resume', 'Resumed', 'a webhook'],
+  delete_webhook: ['Delete', 'Deleted', 'a webhook'],
+}
+
+/** A failing webhook in Attention. */
+export const failingWords: FeatureWords<FailingWebhook> = {
+  inWords: ({ url, pausedAt, failingSince, error }, now) => ({
+    icon: 'warning',
+    tone: pausedAt === null ? 'bad' : 'warning',
+    what: pausedAt === null
+      ? <>A webhook fails for {durationInWords(now - failingSince!)}</>
+      : 'A webhook was paused, because its server failed',
+    facts: [<Name text={new URL(url).host} />, error],
+  }),
+  action: ({ may, path }) => may('manage') && <ButtonLink href={path('webhooks')} isSmall>Open</ButtonLink>,
+}
+
+/** The line in the card of admin access. */
+export function webhooksLink(visit: Visit) {
+  return (
+    <p>
+      <a href={visit.path('webhooks')}>Webhooks</a> tell servers of what happens in this account.
+    </p>
+  )
+}
 
 export function webhookPages({ get, post }: AccountPages): void {
   get('/webhooks', async (visit) => {

@@ -1,19 +1,21 @@
-/** Messages that people write in Slack, as posts of the grid. See docs/operating.md, "Slack". */
-import { textOf } from '../../lib/text.ts'
+/** Messages that people write in Slack, as posts of the grid, and where Slack sends them. See docs/operating.md, "Slack". */
 import { allows } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
-import { second } from '../../lib/time.ts'
+import type { Sender, SendInput } from '../../grid/messaging/outgoing-message.ts'
+import { sendMessage } from '../../grid/messaging/send-message.ts'
+import { temporary } from '../../grid/remote-agents/answers.ts'
+import { addressOf } from '../../grid/remote-agents/find-remote.ts'
+import { apiLimits } from '../../lib/http/body.ts'
 import { printableLine } from '../../lib/redact.ts'
-import { callSlack, fromSlackText, isSignedBySlack } from '../../remote/slack.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
+import { textOf } from '../../lib/text.ts'
+import { second } from '../../lib/time.ts'
+import type { Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { SlackChannel } from '../../store/account/slack.ts'
 import type { Store } from '../../store/store.ts'
-import { sendMessage } from '../messaging/send-message.ts'
-import type { Sender, SendInput } from '../messaging/outgoing-message.ts'
-import { temporary } from '../remote-agents/answers.ts'
-import { addressOf } from '../remote-agents/find-remote.ts'
+import { callSlack, fromSlackText, isSignedBySlack } from './api.ts'
 import { linkCodePattern } from './connect.ts'
+import { type SlackChannel, slackLookUps, slackTables } from './store.ts'
 
 /** What is read of an event. @see https://docs.slack.dev/apis/events-api */
 interface SlackEvent {
@@ -39,20 +41,30 @@ const nameTimeoutMs = 1.5 * second
 /** Messages of people. Others are changes, deletions, and what Slack itself writes. */
 const subtypes = [undefined, 'file_share', 'thread_broadcast', 'me_message']
 
+/** 200 once a message is on disk; 404 for an unknown channel, whose body is not read, and for what Slack has not signed. */
+export function slackEvents(store: Store): Handler {
+  return async function slackEvents(c) {
+    const request = c.req.raw
+    const readBody = () => store.deps.bodies.readText(request, apiLimits)
+    const answer = await takeSlackEvent(store, c.req.param('id')!, request.headers, readBody)
+    return answer === undefined ? new Response(null, { status: 404 }) : new Response(answer)
+  }
+}
+
 /**
  * Take an event of the channel with this id. Once this resolves, a message of it is on disk. Returns what Slack expects,
  * or undefined for an unknown channel, a wrong signature, or another workspace or app. Fails with what Slack should repeat the event after.
  */
-export async function takeSlackEvent(
+async function takeSlackEvent(
   store: Store,
   id: string,
   headers: Headers,
   readBody: () => Promise<string>,
 ): Promise<string | undefined> {
-  const owner = await store.global.outboxes.accountOfSlack(id)
+  const owner = await store.feature(slackLookUps).accountOf(id)
   if (owner === undefined) return undefined
   const account = store.account(owner, { type: 'system', job: 'slack' })
-  const slack = await account.read.slack.byId(id)
+  const slack = await account.feature(slackTables).read.byId(id)
   if (!slack) return undefined
   const body = await readBody()
   if (!isSignedBySlack(await account.open('slack_channels', id, slack), headers, body, store.deps.now())) {
@@ -70,7 +82,7 @@ async function isOfApp(account: AccountStore, slack: SlackChannel, team?: unknow
   if (typeof team !== 'string' || typeof app !== 'string') return false
   let { teamId, appId } = slack
   if (teamId === null || appId === null) {
-    const [[known]] = await account.write([account.change.slack.learn(slack.id, team, app)])
+    const [[known]] = await account.write([account.feature(slackTables).change.learn(slack.id, team, app)])
     teamId = textOf(known?.team_id)
     appId = textOf(known?.app_id)
   }
@@ -95,15 +107,16 @@ async function takeMessage(
   if (channel !== slack.slackChannel || !subtypes.includes(subtype)) return
   // Posts of this grid and of other programs are left out: two mirrors would write to each other without end.
   if (bot_id || app_id || typeof user !== 'string' || user === slack.botUser || typeof ts !== 'string') return
-  if (await account.read.slack.byTs(slack.id, ts)) return
+  const { read, change } = account.feature(slackTables)
+  if (await read.byTs(slack.id, ts)) return
   const code = linkCodePattern.exec(text)?.[0]
   if (code !== undefined) {
-    await account.write(account.change.slack.link(slack.id, user, hashForLookup(code), account.deps.now()))
+    await account.write(change.link(slack.id, user, hashForLookup(code), account.deps.now()))
     return
   }
   const said = fromSlackText(text).trim() || (subtype === 'file_share' ? '(a file in Slack)' : '')
   if (said === '') return
-  const thread = thread_ts === undefined ? undefined : await account.read.slack.byTs(slack.id, thread_ts)
+  const thread = thread_ts === undefined ? undefined : await read.byTs(slack.id, thread_ts)
   const place = { ts, threadTs: thread_ts ?? ts }
   const input: Omit<SendInput, 'text'> = {
     to: `#${slack.name}`,
@@ -114,11 +127,11 @@ async function takeMessage(
     ...(thread && { replyToMessageId: thread.messageId, conversationId: thread.conversationId ?? undefined }),
     concern: {
       plan: ({ message: { id } }) => ({
-        statements: [account.change.slack.addMessage(slack.id, { ...place, messageId: id })],
+        statements: [change.addMessage(slack.id, { ...place, messageId: id })],
       }),
     },
   }
-  const person = await account.read.slack.person(slack.id, user)
+  const person = await read.person(slack.id, user)
   // A viewer only reads, also here.
   if (person && !allows(person.role, 'use')) return
   const { agentId: program, alias: ofProgram } = slack

@@ -1,21 +1,23 @@
 /** Mirrors a channel with one of Slack, and links people to their users in Slack. See docs/operating.md, "Slack". */
 import { callingUser, requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
+import { refuseTakenAlias, refuseTooManyAgents, requireAgentLimit } from '../../grid/agents/agents.ts'
+import { endAgent } from '../../grid/agents/end-agent.ts'
+import { authorize } from '../../grid/authorize.ts'
+import { maxMembers } from '../../grid/channels/channels.ts'
+import { sendMessage } from '../../grid/messaging/send-message.ts'
+import { callingPersonAlias } from '../../grid/people/person-aliases.ts'
+import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
 import { newId } from '../../lib/id.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import { printableLine } from '../../lib/redact.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { hour } from '../../lib/time.ts'
-import { printableLine } from '../../lib/redact.ts'
-import { callSlack, slackApi } from '../../remote/slack.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { refuseTakenAlias, refuseTooManyAgents, requireAgentLimit } from '../agents/agents.ts'
-import { maxMembers } from '../channels/channels.ts'
-import { authorize } from '../authorize.ts'
-import { sendMessage } from '../messaging/send-message.ts'
-import { callingPersonAlias } from '../people/person-aliases.ts'
-import { retryOnConflict } from '../retry-on-conflict.ts'
-import { endMirror } from './end-mirror.ts'
+import type { Statement } from '../../store/sql.ts'
+import { callSlack, slackApi } from './api.ts'
+import { slackTables } from './store.ts'
 
 /** Where Slack sends the events of a mirrored channel. */
 export function slackEventsPath(id: string): string {
@@ -68,7 +70,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
 
   const made = await retryOnConflict(async () => {
     const channel = await channelOf(account, input.channel)
-    const known = await account.read.slack.ofChannel(channel.id)
+    const known = await account.feature(slackTables).read.ofChannel(channel.id)
     if (known && known.id !== id) throw invalidInput('The channel is mirrored with Slack already.', 'slackChannel')
     if (known) return { channel: channel.name, alias: known.alias }
     await refuseTooManyAgents(account)
@@ -86,7 +88,12 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
       change.remoteAgents.setOneOrder(agentId),
       change.channels.addMembers(channel.id, [agentId], at),
       change.channels.requireAtMost(channel.id, maxMembers),
-      ...change.slack.connect({ id, channelId: channel.id, agentId, slackChannel, botUser, teamId }, secret, name, at),
+      ...account.feature(slackTables).change.connect(
+        { id, channelId: channel.id, agentId, slackChannel, botUser, teamId },
+        secret,
+        name,
+        at,
+      ),
     ])
     return { channel: channel.name, alias }
   })
@@ -148,23 +155,34 @@ export async function disconnectSlack(account: AccountStore, channel: string): P
   })
 }
 
+/** Statements that delete the agent of the integration. None if the channel is not mirrored. Messages stay where they are. */
+export async function endMirror(account: AccountStore, channelId: string): Promise<Statement[]> {
+  const { read, change } = account.feature(slackTables)
+  const slack = await read.ofChannel(channelId)
+  if (!slack) return []
+  const { agentId: id, alias } = slack
+  return [...await endAgent(account, { id, alias }, account.deps.now()), ...change.disconnect(channelId)]
+}
+
 /** A code for the calling user, who must be able to write in the channel. It works once, for an hour. */
 export async function askToLinkSlack(account: AccountStore, channel: string): Promise<string> {
   const { precondition } = await authorize(account, 'use')
   await callingPersonAlias(account)
-  const slack = await account.read.slack.ofChannel(channel)
+  const { read, change } = account.feature(slackTables)
+  const slack = await read.ofChannel(channel)
   if (!slack) throw new GridError('not_found', 'The channel is not mirrored with Slack.')
   const code = `grid-link-${mintLinkToken().token}`
   const { userId } = callingUser(account.actor)
   const until = account.deps.now() + codeLifetimeMs
-  await account.write([...precondition, account.change.slack.askToLink(slack.id, userId, hashForLookup(code), until)])
+  await account.write([...precondition, change.askToLink(slack.id, userId, hashForLookup(code), until)])
   return code
 }
 
 /** What the calling user writes in Slack no longer comes as them. */
 export async function unlinkSlack(account: AccountStore, channel: string): Promise<void> {
   const { precondition } = await authorize(account, 'use')
-  const slack = await account.read.slack.ofChannel((await channelOf(account, channel)).id)
+  const { read, change } = account.feature(slackTables)
+  const slack = await read.ofChannel((await channelOf(account, channel)).id)
   if (!slack) return
-  await account.write([...precondition, account.change.slack.unlink(slack.id, callingUser(account.actor).userId)])
+  await account.write([...precondition, change.unlink(slack.id, callingUser(account.actor).userId)])
 }

@@ -1,11 +1,11 @@
 /** Slack's Web API, its signatures and its texts. @see https://docs.slack.dev/apis/web-api */
-import { textOf } from '../lib/text.ts'
 import { createHmac } from 'node:crypto'
-import { RemoteError } from '../lib/outbound/remote-error.ts'
-import type { SafeFetch, SafeRequest } from '../lib/outbound/safe-fetch.ts'
-import { isSameSecret } from '../lib/secrets.ts'
-import { minute, second } from '../lib/time.ts'
-import { RemoteRefusal } from './refusal.ts'
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import type { SafeFetch, SafeRequest } from '../../lib/outbound/safe-fetch.ts'
+import { isSameSecret } from '../../lib/secrets.ts'
+import { textOf } from '../../lib/text.ts'
+import { minute, second } from '../../lib/time.ts'
+import { RemoteRefusal } from '../../remote/refusal.ts'
 
 export const slackApi = 'https://slack.com/api/'
 

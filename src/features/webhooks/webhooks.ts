@@ -6,9 +6,7 @@ import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { newWebhookSecret } from '../../lib/outbound/webhook-signature.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { eventsProvider, maxWebhooks, type WebhookAnswer, type WebhookRow } from '../../store/account/webhooks.ts'
-
-export { eventsProvider }
+import { maxWebhooks, type WebhookAnswer, type WebhookRow, webhookTables } from './store.ts'
 
 export const webhookEvents = ['message', 'task', 'held', 'attention', 'backup'] as const
 
@@ -26,7 +24,7 @@ interface Secrets {
 
 export async function listWebhooks(account: AccountStore): Promise<Webhook[]> {
   requireAdmin(account.actor)
-  const found = await account.read.webhooks.list()
+  const found = await account.feature(webhookTables).read.list()
   return found.map((row) => ({ ...row, events: JSON.parse(row.events), answers: JSON.parse(row.answers) }))
 }
 
@@ -46,7 +44,9 @@ export async function createWebhook(
   const id = newId()
   const secret = newWebhookSecret()
   const sealed = await seal(account, id, { secret })
-  const [added] = await account.write([account.change.webhooks.add(id, url, events, sealed, account.deps.now())])
+  const [added] = await account.write([
+    account.feature(webhookTables).change.add(id, url, events, sealed, account.deps.now()),
+  ])
   if (added.length === 0) throw tooMany()
   return { id, secret }
 }
@@ -61,7 +61,7 @@ export async function rotateWebhook(account: AccountStore, id: string): Promise<
   const { secret: previous } = await secretsOf(account, id)
   const secret = newWebhookSecret()
   const sealed = await seal(account, id, { secret, previous, previousUntil: account.deps.now() + day })
-  await account.write([account.change.webhooks.rotate(id, sealed)])
+  await account.write([account.feature(webhookTables).change.rotate(id, sealed)])
   return { secret }
 }
 
@@ -69,26 +69,26 @@ export async function rotateWebhook(account: AccountStore, id: string): Promise<
 export async function pauseWebhook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await secretsOf(account, id)
-  await account.write([account.change.webhooks.pause(id, account.deps.now())])
+  await account.write([account.feature(webhookTables).change.pause(id, account.deps.now())])
 }
 
 export async function resumeWebhook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await secretsOf(account, id)
-  await account.write([account.change.webhooks.resume(id, account.deps.now())])
+  await account.write([account.feature(webhookTables).change.resume(id, account.deps.now())])
 }
 
 export async function deleteWebhook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await secretsOf(account, id)
-  await account.write([account.change.webhooks.remove(id)])
+  await account.write([account.feature(webhookTables).change.remove(id)])
 }
 
 /** Send an event of the type `test`, in its turn. */
 export async function testWebhook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await secretsOf(account, id)
-  await account.write(account.change.webhooks.tell(id, newId(), account.deps.now()))
+  await account.write(account.feature(webhookTables).change.tell(id, newId(), account.deps.now()))
 }
 
 /** The secrets that sign now. */
@@ -98,7 +98,7 @@ export async function signingSecrets(account: AccountStore, id: string): Promise
 }
 
 async function secretsOf(account: AccountStore, id: string): Promise<Secrets> {
-  const row = await account.read.webhooks.sealed(id)
+  const row = await account.feature(webhookTables).read.sealed(id)
   if (!row) throw new GridError('not_found', 'There is no such webhook.')
   const { answers: _, ...sealed } = row
   return JSON.parse(await account.open('webhooks', id, sealed))

@@ -3,22 +3,69 @@
 /** The mirroring of a channel with Slack: setting it up, and who the visitor is there. */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
-import { slackEventsPath } from '../../grid/slack/connect.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/fields.tsx'
 import { ButtonForm, SubmitRow } from '../../html/form.tsx'
-import { PageForm } from '../forms.tsx'
-import type { Visit } from '../visit.ts'
+import { showSettings } from '../../web/channels/channel.tsx'
+import { PageForm } from '../../web/forms.tsx'
+import type { AccountPages, Visit, WebFeature } from '../../web/visit.ts'
+import {
+  askToLinkSlack,
+  connectSlack,
+  disconnectSlack,
+  notifyOfSlack,
+  slackEventsPath,
+  unlinkSlack,
+} from './connect.ts'
+import { slackTables } from './store.ts'
+
+export const notices = {
+  connected: { code: 'slack-connected', text: 'The channel is mirrored with Slack. Its members are told.' },
+  ended: { code: 'slack-ended', text: 'The channel is no longer mirrored with Slack.' },
+  unlinked: { code: 'slack-unlinked', text: 'What you write in Slack no longer comes as you.' },
+}
+
+export const phrases: WebFeature['phrases'] = {
+  connect_slack: ['Mirror', 'Mirrored', '{channel} with Slack'],
+  disconnect_slack: ['End', 'Ended', 'the mirroring of {channel} with Slack'],
+}
+
+export function slackPages({ post, may }: AccountPages): void {
+  post('/channels/:channel/slack', async (visit) => {
+    const { form } = visit
+    const named = { channel: visit.param('channel'), slackChannel: form.get('slackChannel') ?? '' }
+    const input = { ...named, token: form.get('token') ?? '', signingSecret: form.get('signingSecret') ?? '' }
+    // Recorded without the secrets.
+    const made = await visit.record('connect_slack', named, (account) => connectSlack(account, input))
+    await notifyOfSlack(visit.account, made)
+    return visit.done(notices.connected, 'channels', named.channel, 'settings')
+  }, showSettings)
+  post('/channels/:channel/slack/remove', async (visit) => {
+    const channel = visit.param('channel')
+    await visit.record('disconnect_slack', { channel }, (account) => disconnectSlack(account, channel))
+    return visit.done(notices.ended, 'channels', channel, 'settings')
+  }, showSettings)
+  may('use').post('/channels/:channel/slack/link', async (visit) => {
+    const { account, form, path } = visit
+    const channel = visit.param('channel')
+    if (!form.has('unlink')) {
+      return await visit.showOnce(path('channels', channel, 'settings'), await askToLinkSlack(account, channel))
+    }
+    await unlinkSlack(account, channel)
+    return visit.done(notices.unlinked, 'channels', channel, 'settings')
+  }, showSettings)
+}
 
 /** The card on the page of settings; nothing for people who can do nothing here. */
 export async function slackCard(visit: Visit, channel: Channel) {
   const { account, actor, may, path } = visit
-  const slack = await account.read.slack.ofChannel(channel.id)
+  const { read } = account.feature(slackTables)
+  const slack = await read.ofChannel(channel.id)
   const action = (...parts: string[]) => path('channels', channel.id, 'slack', ...parts)
   if (!slack) return may('manage') ? <ConnectCard visit={visit} action={action()} /> : undefined
   if (!may('use')) return undefined
   const hasAlias = await findPersonAlias(account) !== undefined
-  const isLinked = await account.read.slack.isLinked(slack.id, actor.userId)
+  const isLinked = await read.isLinked(slack.id, actor.userId)
   const code = await visit.takeShown<string>()
   return (
     <Card title='Slack' lead='Posts here appear in Slack, and what people write there appears here.'>

@@ -1,4 +1,4 @@
-/** The card with which a channel is mirrored with Slack. What it does is tested in `test/grid/slack`. */
+/** The card with which a channel is mirrored with Slack. What it does is tested in `slack.test.ts`. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { minute } from '../../../src/lib/time.ts'

@@ -1,10 +1,11 @@
 /** The webhooks of the account, and what they have not been told yet. See docs/protocol/webhooks.md. */
-import { agentOf } from './inbox-message.ts'
 import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { hearsConditions } from '../global/webhooks.ts'
 import {
   type AccountDb,
+  crossAccountQuery,
+  crossAccountStatement,
+  type Db,
   insertedToken,
   precondition,
   query,
@@ -12,8 +13,12 @@ import {
   type Statement,
   statement,
   updatedToken,
-} from '../sql.ts'
-import type { ClaimedOutbox } from './remote-agents.ts'
+} from '../../store/sql.ts'
+import { eventsProvider } from '../../store/account/guardrails.ts'
+import { agentOf } from '../../store/account/inbox-message.ts'
+import type { ClaimedOutbox } from '../../store/account/remote-agents.ts'
+import { inBatch, places } from '../../store/global/conversations.ts'
+import { isAtPosition } from '../../store/global/pulse.ts'
 
 export type WebhookAnswer = (typeof table.$inferSelect)['answers'][number]
 
@@ -30,6 +35,8 @@ export interface WebhookRow {
   failingSince: number | null
   waiting: number
 }
+
+export type FailingWebhook = Pick<WebhookRow, 'id' | 'url' | 'pausedAt' | 'error' | 'failingSince'>
 
 export interface WaitingEvent {
   seq: number
@@ -53,10 +60,11 @@ interface Told {
   after: string
 }
 
-/** The provider in `guardrail_consents` for which people let webhooks of a host have their texts. */
-export const eventsProvider = 'events'
-
 export const maxWebhooks = 10
+
+/** The condition that a row of `webhooks` is told what needs a person. */
+const hearsConditions =
+  `webhooks.paused_at IS NULL AND (instr(webhooks.events, '"attention"') > 0 OR instr(webhooks.events, '"backup"') > 0)`
 
 const list = query<WebhookRow>(`
   SELECT id, url, events, answers, created_at, paused_at, error, failing_since, (
@@ -69,7 +77,7 @@ const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
 // There are at most `maxWebhooks`.
-const failing = query<Pick<WebhookRow, 'id' | 'url' | 'pausedAt' | 'error' | 'failingSince'>>(`
+const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (failing_since <= :until OR (paused_at IS NOT NULL AND error IS NOT NULL))
   ORDER BY coalesce(paused_at, failing_since)`)
@@ -137,7 +145,58 @@ const release = statement(`
   UPDATE webhooks SET claimed_by = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL) WHERE ${isClaimed}`)
 const giveUp = statement(`UPDATE webhooks SET claimed_by = NULL, error = :error, paused_at = :at WHERE ${isClaimed}`)
 
-export const webhooks = {
+const accountsWithConditions = crossAccountQuery<{ accountId: string }>(
+  'accounts whose webhooks are told what needs a person',
+  `
+  SELECT DISTINCT account_id FROM webhooks
+  WHERE account_id > '' AND ${hearsConditions}
+    AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = webhooks.account_id AND accounts.deleted_at IS NOT NULL)`,
+)
+
+// With this condition SQLite looks into an index.
+const existWebhooks = `EXISTS (SELECT 1 FROM webhooks WHERE webhooks.account_id > '')`
+const hears = (type: string) => `webhooks.paused_at IS NULL AND instr(webhooks.events, '"${type}"') > 0`
+const recordAll = (select: string) =>
+  crossAccountStatement(
+    'new events of webhooks',
+    `INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data) ${select}`,
+  )
+const recordMessages = recordAll(`
+  SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'message', place.created_at,
+    json_object('message_id', said.id, 'from', '@' || said.from_alias, 'to', said.recipient,
+      'conversation_id', said.conversation_id, 'reply_to', said.reply_to_message_id)
+  FROM (${places(`${inBatch} AND ${existWebhooks}`)}) AS place
+  CROSS JOIN webhooks ON webhooks.account_id = place.account_id
+  CROSS JOIN messages AS said ON said.seq = place.seq
+  WHERE ${hears('message')} AND webhooks.created_at <= place.created_at
+  ORDER BY place.seq`)
+const isNew = `log.seq > :after AND log.seq <= :upTo AND ${isAtPosition} AND ${existWebhooks}`
+const recordTasks = recordAll(`
+  SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'task', log.at, json_object(
+    'task_id', tasks.id, 'message_id', tasks.message_id, 'recipient', '@' || tasks.recipient_alias, 'state', log.state)
+  FROM log
+  CROSS JOIN tasks ON tasks.account_id = log.home AND tasks.id = log.subject
+  CROSS JOIN webhooks ON webhooks.account_id IN (tasks.account_id, tasks.recipient_account_id)
+  WHERE ${isNew} AND log.kind = 'task' AND log.state IS NOT NULL AND ${hears('task')}
+  ORDER BY log.seq`)
+const recordHeld = recordAll(`
+  SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'held', held.held_at, json_object(
+    'held_id', held.id, 'message_id', held.message_id, 'expires_at', held.expires_at)
+  FROM log
+  CROSS JOIN held_messages AS held ON held.account_id = log.home AND held.id = log.subject
+  CROSS JOIN webhooks ON webhooks.account_id = held.account_id
+  WHERE ${isNew} AND log.kind = 'held' AND ${hears('held')}
+  ORDER BY log.seq`)
+/** Webhooks that have events and no time to send them. */
+const allBeDue = crossAccountStatement(
+  'new events of webhooks',
+  `
+  UPDATE webhooks SET due_at = :at WHERE account_id > '' AND due_at IS NULL AND claimed_by IS NULL AND paused_at IS NULL
+    AND EXISTS (SELECT 1 FROM webhook_events
+      WHERE webhook_events.account_id = webhooks.account_id AND webhook_events.webhook_id = webhooks.id)`,
+)
+
+export const webhookTables = {
   reads: (account: AccountDb) => ({
     /** The oldest first. */
     list: () => account.all(list, {}),
@@ -185,3 +244,22 @@ export const webhooks = {
       account.bind(giveUp, { id, claim, error, at }),
   }),
 }
+
+/** Webhooks of all accounts. */
+export const allWebhooks = (db: Db) => ({
+  /** Record the messages of a batch for the webhooks that hear of them, unless a process has done it. */
+  recordMessages: (batch: { after: number; upTo: number }, at: number): Statement[] => [
+    { ...db.bind(recordMessages, { ...batch, follower: 'webhook messages' }), isTraffic: true },
+    { ...db.bind(allBeDue, { at }), isTraffic: true },
+  ],
+  /** The same of tasks that have changed and messages that are held. */
+  recordEvents: (batch: { after: number; upTo: number }, at: number): Statement[] => [
+    ...[recordTasks, recordHeld].map((record) => ({
+      ...db.bind(record, { ...batch, follower: 'webhook events' }),
+      isTraffic: true,
+    })),
+    { ...db.bind(allBeDue, { at }), isTraffic: true },
+  ],
+  /** The accounts whose webhooks are told what needs a person. */
+  withConditions: async () => (await db.all(accountsWithConditions, {})).map(({ accountId }) => accountId),
+})

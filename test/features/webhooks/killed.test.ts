@@ -1,14 +1,14 @@
 /** A server is killed (SIGKILL) while it tells webhooks of messages. The long form sends 1,000 and kills five times. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { recount } from '../../scripts/recount/recount.ts'
-import { GridClient } from '../../src/clients/grid-client.ts'
-import { createWebhook } from '../../src/grid/webhooks/webhooks.ts'
-import { testGrid } from '../support/grid.ts'
-import { isLong } from '../support/long.ts'
-import { startServe } from '../support/process.ts'
-import { waitFor } from '../support/wait-for.ts'
-import { startWebhook } from '../support/webhook.ts'
+import { recount } from '../../../scripts/recount/recount.ts'
+import { GridClient } from '../../../src/clients/grid-client.ts'
+import { createWebhook } from '../../../src/features/webhooks/webhooks.ts'
+import { testGrid } from '../../support/grid.ts'
+import { isLong } from '../../support/long.ts'
+import { startServe } from '../../support/process.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { startWebhook } from '../../support/webhook.ts'
 
 const messages = isLong ? 1_000 : 90
 const kills = isLong ? 5 : 2

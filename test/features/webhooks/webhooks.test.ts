@@ -1,6 +1,7 @@
 /** Webhooks: what they are told, in which order, and what becomes of one that does not answer. */
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { notifyWebhooks } from '../../../src/features/webhooks/conditions.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -9,14 +10,14 @@ import {
   resumeWebhook,
   rotateWebhook,
   testWebhook,
-} from '../../../src/grid/webhooks/webhooks.ts'
+} from '../../../src/features/webhooks/webhooks.ts'
+import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deletion.ts'
 import { allowService, disallowService } from '../../../src/grid/guardrails/consents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
-import { day, hour, second } from '../../../src/lib/time.ts'
+import { day, hour, minute, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/followers.ts'
-import { notifyWebhooks } from '../../../src/worker/webhooks.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret } from '../../support/guarded.ts'
 import { hold } from '../../support/held.ts'
@@ -506,4 +507,29 @@ test('what a person writes and gets goes to a host only since they allow it, and
   expect(await said()).toEqual([undefined, undefined])
   expect(elsewhere.taken.length).toBeGreaterThan(8)
   expect(elsewhere.taken.every(({ body }) => body.data.text === undefined)).toBe(true)
+})
+
+test('those of a deleted account wait until it is back', async () => {
+  const { hook } = await webhook()
+  await withoutLines(async () => {
+    await send('hello')
+    await followLog(grid.store)
+    await deleteAccount(grid.acme.store, { name: 'Acme' })
+  })
+
+  await step(minute)
+  expect(hook.taken).toEqual([])
+  await restoreAccount(grid.acme.store)
+  await step(minute)
+  expect(hook.taken.length).toBe(1)
+})
+
+test('an event that waits is a request that is due', async () => {
+  await webhook()
+  await withoutLines(async () => {
+    await send('hello')
+    await followLog(grid.store)
+
+    expect(await grid.store.global.figures.waiting(grid.clock.now)).toMatchObject({ dueOutboxes: 1 })
+  })
 })

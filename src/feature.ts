@@ -1,0 +1,35 @@
+/**
+ * What an optional feature registers. Its slots:
+ *
+ * * `routes`: paths beside those of the doors, with their own credentials;
+ * * `web`: pages of accounts, cards on pages of the core, notices, sentences of the activity log, and the words of what it
+ *   reports to Attention;
+ * * `transport`: what carries messages to remote agents of its own, instead of A2A;
+ * * `outboxes`: the requests of outboxes of its own kinds;
+ * * `followers`: what it writes for new messages, or for other rows of the log;
+ * * `duties`: what it does at times;
+ * * `hooks`: statements of units of the core, and what needs a person.
+ *
+ * See docs/architecture.md, "Optional features".
+ */
+import type { OutboxAttempt, Transport } from './grid/remote-agents/attempt.ts'
+import type { Route } from './request-context.ts'
+import type { CoreHooks } from './store/account.ts'
+import type { OutboxKind } from './store/global/outboxes.ts'
+import type { StoredFollower } from './store/global/pulse.ts'
+import type { Batch, Duty } from './store/loop.ts'
+import type { Statement } from './store/sql.ts'
+import type { Store } from './store/store.ts'
+import type { WebFeature } from './web/visit.ts'
+
+export interface Feature {
+  /** The name of its folder. */
+  readonly name: string
+  readonly routes?: (store: Store) => Route[]
+  readonly web?: WebFeature
+  readonly transport?: Transport
+  readonly outboxes?: Partial<Record<OutboxKind, OutboxAttempt>>
+  readonly followers?: (store: Store) => { name: StoredFollower; statements: (batch: Batch) => Statement[] }[]
+  readonly duties?: (store: Store) => Duty[]
+  readonly hooks?: CoreHooks
+}

@@ -1,0 +1,19 @@
+/** Channels that are mirrored with Slack. See docs/operating.md, "Slack". */
+import type { Feature } from '../../feature.ts'
+import { endMirror, slackEventsPath } from './connect.ts'
+import { mirrorToSlack } from './deliver.ts'
+import { notices, phrases, slackCard, slackPages } from './pages.tsx'
+import { slackEvents } from './receive.ts'
+
+export const slack: Feature = {
+  name: 'slack',
+  routes: (store) => [['POST', slackEventsPath(':id'), slackEvents(store)]],
+  web: {
+    pages: slackPages,
+    cards: { channel: slackCard },
+    notices: Object.values(notices),
+    phrases,
+  },
+  transport: mirrorToSlack,
+  hooks: { channelEnd: endMirror },
+}

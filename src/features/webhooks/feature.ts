@@ -1,0 +1,28 @@
+/** Servers that an account tells of its events. See docs/protocol/webhooks.md. */
+import type { Feature } from '../../feature.ts'
+import { minute } from '../../lib/time.ts'
+import { failingWebhooks, notifyWebhooks } from './conditions.ts'
+import { deliverEvents } from './deliver.ts'
+import { failingWords, phrases, webhookPages, webhooksLink } from './pages.tsx'
+import { allWebhooks } from './store.ts'
+
+export const webhooks: Feature = {
+  name: 'webhooks',
+  web: {
+    pages: webhookPages,
+    cards: { adminAccess: webhooksLink },
+    conditions: { webhook: failingWords },
+    phrases,
+  },
+  outboxes: { webhook: deliverEvents },
+  // Events have random ids. Only from the stored position: each is sent with its id until it is taken.
+  followers: (store) => {
+    const { recordMessages, recordEvents } = store.feature(allWebhooks)
+    return [
+      { name: 'webhook messages', statements: (batch) => recordMessages(batch, store.deps.now()) },
+      { name: 'webhook events', statements: (batch) => recordEvents(batch, store.deps.now()) },
+    ]
+  },
+  duties: (store) => [{ name: 'conditions of webhooks', everyMs: minute, run: () => notifyWebhooks(store) }],
+  hooks: { conditions: failingWebhooks },
+}

@@ -1,0 +1,27 @@
+/** A copy of this repository in which optional features are not registered. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/** What is no source, and the folder that is linked. */
+const left = ['.git', '.mutants', 'data', 'dist', 'screenshots', 'node_modules']
+
+export const featureNames = readdirSync('src/features')
+
+/** The lines of these features are removed, and with `isDeleted` also their folders. The caller removes the copy. */
+export function copyWithout(names: readonly string[], { isDeleted }: { isDeleted: boolean }): string {
+  const copy = mkdtempSync(join(tmpdir(), 'agent-grid-without-'))
+  for (const path of readdirSync('.').filter((path) => !left.includes(path))) {
+    cpSync(path, join(copy, path), { recursive: true })
+  }
+  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
+  const list = join(copy, 'src/features.ts')
+  writeFileSync(list, names.reduce(withoutLine, readFileSync(list, 'utf8')))
+  if (isDeleted) { for (const name of names) rmSync(join(copy, 'src/features', name), { recursive: true }) }
+  return copy
+}
+
+function withoutLine(text: string, name: string): string {
+  const [line, variable] = new RegExp(`import { (\\w+) } from './features/${name}/feature.ts'\n`).exec(text)!
+  return text.replace(line, '').replace(`  ${variable},\n`, '')
+}

@@ -1,0 +1,160 @@
+/**
+ * A grid without its optional features: it starts, serves the main job, and empties the tables of features that are not
+ * registered. In the suite without all of them together; in the long form also without each, with the types and the tests of
+ * the core. See docs/architecture.md, "Optional features".
+ */
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../src/grid/channels/channels.ts'
+import { connectSlack } from '../src/features/slack/connect.ts'
+import { slackTables } from '../src/features/slack/store.ts'
+import { webhookTables } from '../src/features/webhooks/store.ts'
+import { newId } from '../src/lib/id.ts'
+import { followLog } from '../src/worker/followers.ts'
+import { a2a, callTool, get, post } from './e2e/client.ts'
+import { copyWithout, featureNames } from './support/copy-without.ts'
+import { testGrid } from './support/grid.ts'
+import { isLong } from './support/long.ts'
+import { sendMessage } from './support/messaging.ts'
+import { rows } from './support/database.ts'
+import { runScriptOf, startServeOf, type TemporaryDatabase, temporaryDatabase } from './support/process.ts'
+import { botToken, signingSecret, startSlack } from './support/slack.ts'
+
+const run = promisify(execFile)
+const word = 'zwiebelkuchen'
+
+let database: TemporaryDatabase
+const copies: string[] = []
+beforeEach(() => {
+  database = temporaryDatabase()
+})
+afterEach(() => {
+  database.remove()
+  for (const copy of copies.splice(0)) rmSync(copy, { recursive: true })
+})
+
+const sets = [featureNames, ...isLong && featureNames.length > 1 ? featureNames.map((name) => [name]) : []]
+
+test.each(sets.map((names) => [names.join(', '), names] as const))(
+  'without %s agents sign up, send over A2A and read over MCP',
+  async (_, names) => {
+    const copy = copied(names, { isDeleted: true })
+    const server = await startServeOf(copy, { DATABASE_URL: database.url, OAUTH_CIMD: 'off', LOG_LEVEL: 'error' })
+    const { url } = server
+    const [ada, ben] = [await signUp(url), await signUp(url)]
+
+    const sent = await a2a(url, ada.key, 'SendMessage', {
+      ...{ messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: word }] },
+      metadata: { to: ben.alias },
+    })
+    const { messages } = await callTool(url, ben.key, 'read_messages')
+
+    expect(sent.body).toMatchObject({ result: { message: { role: 'ROLE_AGENT' } } })
+    expect(messages).toMatchObject([{ user: ada.alias, message: word }])
+    expect((await fetch(`${url}/`)).status).toBe(200)
+    expect((await get(url, '/readyz')).body).toMatchObject({ status: 'ready' })
+    const { code, stderr } = await server.stop()
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  },
+)
+
+test('an account is erased and removed with the rows of features that are not registered', async () => {
+  const grid = await withRowsOfFeatures()
+  const tables = ['slack_channels', 'slack_people', 'slack_messages', 'webhooks', 'webhook_events']
+  for (const table of tables) {
+    expect(await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).not.toEqual([])
+  }
+  await grid.store.close()
+
+  const env = { DATABASE_URL: `file:${join(grid.folder, 'grid.db')}` }
+  const copy = copied(featureNames, { isDeleted: true })
+  const { stdout, stderr } = await runScriptOf(copy, 'test/support/end-account.ts', [grid.acme.id, word], env)
+
+  expect(stderr).toBe('')
+  // Rows of other accounts reference these.
+  expect(JSON.parse(stdout)).toEqual({ erased: [], removed: expect.arrayContaining(['agents']) })
+  expect(
+    JSON.parse(stdout).removed.filter((table: string) => !['agents', 'agent_numbers', 'deliveries'].includes(table)),
+  )
+    .toEqual([])
+})
+
+test('what waits for a feature that is not registered keeps no other outbox from its turn', async () => {
+  const { store, clock } = await withRowsOfFeatures()
+  const due = async (...kinds: string[]) => {
+    const found = await store.global.outboxes.due(clock.now, store.instanceId, { origins: [], accounts: [], kinds }, 1)
+    return found.map(({ kind }) => kind)
+  }
+
+  expect(await due('webhook', 'inbox')).toEqual(['webhook'])
+  expect(await due('inbox')).toEqual(['inbox'])
+})
+
+test.runIf(isLong).each(featureNames)('without %s the types hold', async (name) => {
+  const copy = copied([name], { isDeleted: true })
+
+  await run('npx', ['deno', 'check', 'src/main.ts', 'src/client.ts', 'src/thread.ts'], { cwd: copy })
+})
+
+test.runIf(isLong).each(featureNames)(
+  'without the line of %s the tests of the core pass',
+  async (name) => {
+    // Tests of isolation make rows of every table, so they need the folder.
+    const copy = copied([name], { isDeleted: false })
+    const words = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--exclude', 'test/features/**']
+    // Deno may not load what lies in the linked folder of packages.
+    const left = ['test/without-features.test.ts', 'test/{e2e,docs,scripts,cli}/**', '**/*-runtimes.test.ts']
+
+    await run('npx', [...words, ...left.flatMap((path) => ['--exclude', path])], {
+      cwd: copy,
+      env: { ...process.env, LONG_TESTS: undefined },
+      maxBuffer: 2 ** 26,
+    })
+  },
+  3_600_000,
+)
+
+function copied(...[names, options]: Parameters<typeof copyWithout>): string {
+  const copy = copyWithout(names, options)
+  copies.push(copy)
+  return copy
+}
+
+async function signUp(url: string): Promise<{ alias: string; key: string }> {
+  const alias = `agent-${randomUUID().slice(0, 8)}`
+  const { body } = await post(url, '/api/v1/agentic-signup', { owner_email: 'owner@acme.example', alias })
+  return { alias: body.alias, key: body.api_key }
+}
+
+/** Acme has rows in the tables of each feature, with words of @alice where a table has words. */
+async function withRowsOfFeatures() {
+  const slack = await startSlack()
+  const grid = await testGrid({ safeFetch: slack.safeFetch })
+  const { acme, store, alice } = grid
+  const { channel } = await createChannel(acme.store, { name: 'town', members: ['alice', 'bob'] })
+  const { id } = await connectSlack(acme.store, {
+    ...{ channel: channel.id, slackChannel: 'C01', token: botToken, signingSecret },
+  })
+  await slack.close()
+  const asAlice = store.account(acme.id, { type: 'agent', agentId: alice.id, alias: 'alice', credentialId: 'test' })
+  const message = await sendMessage(asAlice, { to: '#town', text: word })
+  const ann = (await store.global.users.byEmail('ann@acme.example'))!
+  const { change } = acme.store.feature(slackTables)
+  await acme.store.write([
+    change.addMessage(id, { ts: '1.1', threadTs: '1.1', messageId: message.id }),
+    change.askToLink(id, ann.id, 'a hash', 1),
+  ])
+  const webhook = newId()
+  const hooks = acme.store.feature(webhookTables).change
+  await acme.store.write([
+    hooks.add(webhook, 'https://acme.example/', ['message'], await acme.store.seal('webhooks', webhook, '{}'), 1),
+    ...hooks.tell(webhook, newId(), 1),
+  ])
+  await followLog(store)
+  return grid
+}
