@@ -5,7 +5,7 @@
  * Each query sees every commit that was acknowledged before its call.
  */
 import type { InValue, ResultSet, Value } from '@libsql/client'
-import { setImmediate, setTimeout } from 'node:timers'
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { LruMap } from '../../lib/lru-map.ts'
 import { type PlainStatement, resultSet, rowClassOf } from './prepared-statement.ts'
 
@@ -38,6 +38,7 @@ export class RemoteQueries {
   readonly #columns = new LruMap<string, string[]>(maxKnown)
   #waiting: WaitingQuery[] = []
   #isScheduled = false
+  #timer?: ReturnType<typeof setTimeout>
 
   /** Each stream takes one request at a time. */
   constructor(...streams: Send[]) {
@@ -61,7 +62,7 @@ export class RemoteQueries {
       if (send) void this.#run(send)
     }
     if (this.#idle.length === this.#streams) setImmediate(run)
-    else setTimeout(run, patienceMs)
+    else this.#timer = setTimeout(run, patienceMs)
   }
 
   async #run(send: Send): Promise<void> {
@@ -78,6 +79,9 @@ export class RemoteQueries {
       await new Promise((resolve) => setImmediate(resolve))
     }
     this.#idle.push(send)
+    if (this.#idle.length < this.#streams) return
+    clearTimeout(this.#timer)
+    this.#isScheduled = false
   }
 
   async #results(send: Send, queries: PlainStatement[], inSets: boolean): Promise<(ResultSet | Error)[]> {

@@ -8,6 +8,7 @@ import { type InValue, LibsqlBatchError, LibsqlError, type ResultSet, type Value
 import { Buffer } from 'node:buffer'
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { second } from '../../lib/time.ts'
 import { type PlainStatement, resultSet, rowClassOf } from './prepared-statement.ts'
 
 export type Post = (
@@ -61,6 +62,9 @@ const maxStoredTexts = 50
 const maxStoredBytes = 5_000
 const minStoredLength = 200
 
+/** The server ends a stream after 10 s without a request. Asking for one that has ended costs a round trip. */
+const keptMs = 9 * second
+
 /** The id of a text that the stream has; undefined if the text is to be sent. */
 type IdOf = (sql: string) => number | undefined
 
@@ -70,7 +74,9 @@ export class RemoteStream {
   #url: string
   /** Names the stream in the next request. Null: that request opens one. */
   #baton: string | null = null
-  /** The ids of the texts that the stream has. */
+  /** When the last answer came, on the clock of the process. */
+  #answeredAt = 0
+  /** The ids of the texts that the stream has, the least recently used first. */
   #texts = new Map<string, number>()
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
@@ -133,12 +139,12 @@ export class RemoteStream {
   #send<Result>(requests: (idOf: IdOf) => unknown[]): Promise<Answer<Result>[]> {
     const answers = this.#last.then(async () => {
       if (this.#isClosed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
-      const baton = this.#baton
+      const baton = performance.now() - this.#answeredAt < keptMs ? this.#baton : null
       // Without an answer nothing is known of the stream.
       this.#baton = null
       let stored = this.#store(baton, requests)
       let response = await this.#request(baton, stored.requests)
-      // The server has restarted or has ended the stream, after 10 s without a request, or stores less: it has executed nothing.
+      // The server has restarted or has ended the stream, or stores less: it has executed nothing.
       if ((baton !== null || stored.texts > 0) && response.status >= 400 && response.status < 500) {
         stored = this.#store(null, requests, false)
         response = await this.#request(null, stored.requests)
@@ -148,6 +154,7 @@ export class RemoteStream {
       }
       const answer = JSON.parse(response.text)
       this.#baton = answer.baton
+      this.#answeredAt = performance.now()
       this.#url = answer.base_url ?? this.#url
       return answer.results.slice(stored.texts)
     })
@@ -163,16 +170,27 @@ export class RemoteStream {
   ): { requests: unknown[]; texts: number } {
     if (baton === null) this.#texts = new Map()
     const texts = this.#texts
-    const before = texts.size
-    const isStored = (sql: string) =>
-      hasRoom && texts.size < maxStoredTexts && sql.length >= minStoredLength &&
-      Buffer.byteLength(sql) <= maxStoredBytes
+    const used = new Set<string>()
+    const stores: unknown[] = []
     const made = requests((sql) => {
-      if (!texts.has(sql) && isStored(sql)) texts.set(sql, texts.size)
-      return texts.get(sql)
+      if (!hasRoom || sql.length < minStoredLength || Buffer.byteLength(sql) > maxStoredBytes) return undefined
+      let id = texts.get(sql)
+      if (id === undefined && texts.size < maxStoredTexts) {
+        id = texts.size
+        stores.push({ type: 'store_sql', sql_id: id, sql })
+      } else if (id === undefined) {
+        const [oldest, freed] = texts.entries().next().value!
+        if (used.has(oldest)) return undefined
+        id = freed
+        texts.delete(oldest)
+        stores.push({ type: 'close_sql', sql_id: id }, { type: 'store_sql', sql_id: id, sql })
+      }
+      texts.delete(sql)
+      texts.set(sql, id!)
+      used.add(sql)
+      return id
     })
-    const fresh = [...texts].slice(before).map(([sql, sql_id]) => ({ type: 'store_sql', sql_id, sql }))
-    return { requests: [...fresh, ...made], texts: fresh.length }
+    return { requests: [...stores, ...made], texts: stores.length }
   }
 
   #request(baton: string | null, requests: unknown[]): ReturnType<Post> {

@@ -2,7 +2,10 @@
 import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
+import { resultSet } from '../../../src/store/driver/prepared-statement.ts'
+import { RemoteQueries, type Send } from '../../../src/store/driver/remote-queries.ts'
 import { connectRemote, queriesOf } from '../../../src/store/driver/remote-client.ts'
+import { isLong } from '../../support/long.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
 import { turn } from '../../support/wait-for.ts'
 
@@ -61,6 +64,32 @@ test('a query does not wait for a request that takes long', async () => {
   expect(await slow).toBe(1)
 })
 
+test('a query does not wait while all streams are free, whatever waited before', async () => {
+  const answers: (() => void)[] = []
+  const send: Send = (statements) =>
+    new Promise((resolve) => answers.push(() => resolve(statements.map(() => resultSet({ columns: [], rows: [] })))))
+  const queries = new RemoteQueries(send, send, send)
+  const ask = () => queries.execute({ sql: 'SELECT 1', args: [] })
+  const asked = async (requests: number) => {
+    for (let n = 0; n < 3 && answers.length < requests; n++) await turn()
+    return answers.length
+  }
+
+  const first = ask()
+  expect(await asked(1)).toBe(1)
+  const second = ask()
+  answers[0]()
+  await first
+  expect(await asked(2)).toBe(2)
+  answers[1]()
+  await second
+  await turn()
+  const third = ask()
+  expect(await asked(3)).toBe(3)
+  answers[2]()
+  await third
+})
+
 test('a long text is sent once on a stream, and again on a new one', async () => {
   const text = `SELECT ?1 AS value /* ${'x'.repeat(300)} */`
   const run = async (value: number) => (await client.execute({ sql: text, args: [value] })).rows[0].value
@@ -73,7 +102,41 @@ test('a long text is sent once on a stream, and again on a new one', async () =>
   expect(sent()).toBe(2)
 })
 
-test('more and longer texts than a server stores are sent each time', async () => {
+test.each([
+  ['that is too long for the server to keep', 4999],
+  ['with letters of several bytes', 2600],
+])('a text %s is sent each time', async (_, letters) => {
+  const text = `SELECT ?1 AS value /* ${'ß'.repeat(letters)} */`
+  const run = async (value: number) => (await client.execute({ sql: text, args: [value] })).rows[0].value
+
+  expect([await run(1), await run(2)]).toEqual([1, 2])
+  expect((await client.batch([{ sql: text, args: [3] }]))[0].rows[0].value).toBe(3)
+})
+
+test('of more texts than the server keeps, those that are used go on being sent once', async () => {
+  const text = (n: number) => `SELECT ?1 AS value /* text ${n} ${'y'.repeat(300)} */`
+  const run = (n: number) => client.execute({ sql: text(n), args: [n] })
+  const sent = (n: number) => requests.filter((body) => body.includes(text(n))).length
+
+  for (let n = 0; n < 60; n++) expect((await run(n)).rows[0].value).toBe(n)
+  const all = Array.from({ length: 60 }, (_, n) => n)
+  expect((await Promise.all(all.map(run))).map(({ rows }) => rows[0].value)).toEqual(all)
+  requests = []
+  for (let n = 0; n < 5; n++) expect((await run(1000)).rows[0].value).toBe(1000)
+  expect(sent(1000)).toBe(1)
+})
+
+test('a commit sends a text once however often it has it, after many others', async () => {
+  const text = (n: number) => `SELECT ?1 AS value /* part ${n} ${'z'.repeat(300)} */`
+  for (let n = 0; n < 60; n++) await client.batch([{ sql: text(n), args: [n] }])
+  requests = []
+
+  const results = await client.batch(Array.from({ length: 30 }, (_, i) => ({ sql: text(1000), args: [i] })))
+  expect(results.map(({ rows }) => rows[0].value)).toEqual(Array.from({ length: 30 }, (_, i) => i))
+  expect(requests.join().split(text(1000)).length - 1).toBe(1)
+})
+
+test('more and longer texts than a server stores have their results', async () => {
   const run = async (n: number, length: number) => {
     const sql = `SELECT ?1 AS value /* ${String(n).padEnd(length, 'x')} */`
     return (await client.execute({ sql, args: [n] })).rows[0].value
@@ -137,15 +200,11 @@ test('queries of one text are one statement, or run alone where their arguments 
 
   expect(await Promise.all([echo(1), echo(2), echo(3)])).toEqual([1, 2, 3])
   expect(
-    requests.map((body) =>
-      JSON.parse(body).requests.filter(({ type }: { type: string }) => type !== 'store_sql').length
-    ),
+    requests.map((body) => JSON.parse(body).requests.filter(({ type }: { type: string }) => type === 'execute').length),
   ).toEqual([1])
   expect((await Promise.all([few(1), few(2), few(3)])).map((rows) => rows.length)).toEqual([1, 2, 3])
   expect(
-    requests.map((body) =>
-      JSON.parse(body).requests.filter(({ type }: { type: string }) => type !== 'store_sql').length
-    ),
+    requests.map((body) => JSON.parse(body).requests.filter(({ type }: { type: string }) => type === 'execute').length),
   ).toEqual([1, 3])
 })
 
@@ -186,6 +245,15 @@ test('consecutive requests share one stream, and one that the server forgot is r
   expect(more).toEqual([])
 })
 
+test.runIf(isLong)('a stream that the server has ended for want of requests is not asked again', async () => {
+  await echo(1)
+  await new Promise((resolve) => setTimeout(resolve, 12_000))
+  requests = []
+
+  expect(await echo(2)).toBe(2)
+  expect(requests).toHaveLength(1)
+})
+
 test('while the server is silent, all waiting queries fail after one timeout, and the next one succeeds', async () => {
   timeoutMs = 200
   opened = new Promise(() => {})
@@ -217,7 +285,7 @@ function open(): Client {
       return await send(url, headers, body)
     },
   })
-  return { ...queriesOf(remote), close: () => remote.close() } as Client
+  return { ...queriesOf(remote), batch: (each) => remote.batch(each), close: () => remote.close() } as Client
 }
 
 async function echo(n: number): Promise<number> {
