@@ -24,6 +24,7 @@ const allowed: Record<string, string> = {
   'support/fault.ts': 'a program that a fault ends before its timer fires',
   'support/responder.ts': 'a recipient that works for a while, because a suite asks it to',
   'auth/passwords.test.ts': 'measures how long the event loop is held',
+  'store/driver/remote-queries.test.ts': 'waits until the server has ended a stream, in the long tests',
   'store/loop-turns.test.ts': 'sees that nothing is asked for a while',
   'support/counting-proxy.ts': 'a server that is some way off, which is what the test is about',
   'worker/idle-requests.test.ts': 'counts requests for a while',

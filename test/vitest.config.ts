@@ -23,9 +23,9 @@ export default defineConfig({
     // `npm run mutants` chooses its tests.
     include: process.env.MUTANT_TESTS?.split(' ') ?? ['test/**/*.test.{ts,tsx}'],
     // A few processes run all files, so what these import is loaded a few times, and not once for each. No file may leave
-    // anything behind in its process. Two more than there are processors in CI: many tests wait for a child.
+    // anything behind in its process. One more than there are processors in CI: many tests wait for a child.
     isolate: false,
-    maxWorkers: 4,
+    maxWorkers: 3,
     testTimeout: patienceMs,
     hookTimeout: patienceMs,
     teardownTimeout: patienceMs,

@@ -40,7 +40,7 @@ afterEach(() => {
 
 const sets = [featureNames, ...isLong && featureNames.length > 1 ? featureNames.map((name) => [name]) : []]
 
-test.each(sets.map((names) => [names.join(', '), names] as const))(
+test.runIf(isLong).each(sets.map((names) => [names.join(', '), names] as const))(
   'without %s agents sign up, send over A2A and read over MCP',
   async (_, names) => {
     const copy = copied(names, { isDeleted: true })

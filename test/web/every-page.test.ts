@@ -9,6 +9,7 @@ import { themeCookie } from '../../src/web/theme.ts'
 import { browser } from '../support/browse.ts'
 import { faultsOf, hasBrowser, useBrowser, type View, views } from '../support/browser.ts'
 import { parametersOf } from '../support/crawl.ts'
+import { isLong } from '../support/long.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
 import {
   pagesOf,
@@ -35,9 +36,9 @@ const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
 const [desktop, phone] = views
 const small: View = { scheme: 'dark', viewport: 'small' }
 const viewsOf: Record<VisitorName, View[]> = {
-  nobody: [desktop, small],
-  half: [desktop, small],
-  owner: [desktop, { ...small, isLayoutOnly: true }],
+  nobody: isLong ? [desktop, small] : [small],
+  half: isLong ? [desktop, small] : [small],
+  owner: isLong ? [desktop, { ...small, isLayoutOnly: true }] : [desktop],
   viewer: [phone],
   beginner: [small],
 }
