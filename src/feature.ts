@@ -1,7 +1,7 @@
 /**
  * What an optional feature registers. Its slots:
  *
- * * `routes`: paths beside those of the doors, with their own credentials;
+ * * `routes`: paths outside of the doors, which authenticate their callers themselves;
  * * `web`: pages of accounts, cards on pages of the core, notices, sentences of the activity log, and the words of what it
  *   reports to Attention;
  * * `transport`: what carries messages to remote agents of its own, instead of A2A;

@@ -36,7 +36,7 @@ const measured = ['METRICS_TOKEN', 'OTEL_EXPORTER_OTLP_ENDPOINT']
 export interface BenchDatabase {
   env: Record<string, string>
   agents: BenchAgents
-  /** Where a libsql-server tells what it has counted. */
+  /** The admin API of the libsql-server, which has its counters. */
   adminUrl?: string
 }
 

@@ -86,7 +86,7 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
 export interface AuthenticatedCall {
   /** Who it is, or is taken for. */
   readonly actor: Actor
-  /** The account of the caller, who has been looked up. */
+  /** The account of the caller, once the credential was looked up. */
   caller(): Promise<AccountStore>
   /**
    * Answer the call, which may begin before the caller is looked up: with a remote database, an agent whose credential
@@ -288,7 +288,7 @@ function agentMoved(): GridError {
   })
 }
 
-/** Nobody is told: the call is refused as the look-up says, or answered again. */
+/** No client sees it: `serve` refuses the call with the error of the look-up, or answers it again. */
 function unproven(): GridError {
   return new GridError('unauthenticated', 'The caller is not who it was taken for.')
 }

@@ -20,7 +20,7 @@ export type AnswerRoom = <Answer>(
 /** What a door knows of the one who gets the answer. */
 interface Caller {
   hasLeft?(): boolean
-  /** Resolves when the answer is sent; undefined if nobody tells. */
+  /** Resolves when the answer is sent; undefined if the connection does not report it. */
   whenSent?(): Promise<void> | undefined
 }
 

@@ -39,9 +39,9 @@ test.each([
   'SELECT a.id FROM agents a, messages m WHERE a.account_id = ?',
   'SELECT a.id FROM agents a JOIN agents b ON b.account_id = a.account_id, messages m WHERE a.account_id = ?',
   'SELECT a.id FROM agents a LEFT JOIN messages m ON m.account_id = a.account_id AND a.account_id = ?',
-  'SELECT m.id FROM messages m JOIN deliveries d ON d.message_id = m.id WHERE d.account_id = ?',
+  'SELECT m.id FROM messages m JOIN held_messages d ON d.message_id = m.id WHERE d.account_id = ?',
   // A column of either table.
-  'SELECT messages.id FROM messages JOIN deliveries ON message_id = messages.id WHERE account_id = ?',
+  'SELECT messages.id FROM messages JOIN held_messages ON message_id = messages.id WHERE account_id = ?',
   'SELECT id FROM agents WHERE account_id = ? AND id IN (SELECT agent_id FROM deliveries WHERE seq > ?)',
   'SELECT id FROM agents WHERE account_id = ? AND EXISTS (SELECT 1 FROM trials WHERE trials.agent_id = agents.id)',
   'SELECT (SELECT count(*) FROM messages) FROM agents WHERE account_id = ?',
@@ -57,6 +57,11 @@ test.each([
   'SELECT seq FROM deliveries WHERE inbox = (SELECT n FROM agent_numbers WHERE agent_id = ?)',
   'SELECT seq FROM deliveries WHERE inbox = (SELECT automated FROM agents WHERE account_id = ?)',
   'SELECT d.seq FROM deliveries d JOIN agent_numbers a ON d.inbox = a.n',
+  'SELECT d.seq FROM deliveries d JOIN messages m ON m.seq = d.seq',
+  'SELECT seq FROM deliveries WHERE seq = ?',
+  'DELETE FROM deliveries WHERE seq IN (SELECT seq FROM messages WHERE id = ?)',
+  'DELETE FROM deliveries WHERE seq IN (SELECT seq FROM log WHERE kind = ?)',
+  'SELECT t.thread_id FROM thread_messages t JOIN messages m ON m.seq = t.seq WHERE m.account_id = ?',
 ])('an unscoped statement is stopped before it runs: %s', async (statement) => {
   await expect(rows(grid, statement)).rejects.toThrow('Tripwire')
 })
@@ -65,7 +70,9 @@ test.each([
   'SELECT id FROM agents WHERE (agents.account_id = ? AND (alias = ? OR id = ?))',
   'select "id" from "agents" where "agents"."account_id" = ?',
   'SELECT a.id FROM agents a LEFT JOIN signups s ON s.account_id = a.account_id WHERE a.account_id = ?',
-  'SELECT m.id FROM deliveries d JOIN messages m ON m.account_id = d.sender_account_id WHERE d.account_id = ?',
+  'SELECT m.id FROM deliveries d JOIN messages m ON m.seq = d.seq WHERE d.account_id = ?',
+  'DELETE FROM deliveries WHERE seq IN (SELECT seq FROM messages WHERE account_id = ? AND id = ?)',
+  'SELECT a.agent_id FROM deliveries d JOIN agent_numbers a ON a.n = d.inbox WHERE d.account_id = ?',
   'SELECT (SELECT count(*) FROM agents b WHERE b.account_id = a.account_id) FROM agents AS a WHERE ? = a.account_id',
   'SELECT a.id FROM accounts c JOIN agents a ON a.account_id = c.id WHERE c.id = ?',
   'INSERT INTO skills (account_id, id) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM skills WHERE account_id = ?)',

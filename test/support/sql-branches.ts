@@ -187,10 +187,13 @@ function seqEqualityOf(
   return other && (numberedTables.includes(other.table) || !other.isNeeded) ? [row, other] : undefined
 }
 
+/** Tables whose column `seq` is another number. */
+const otherNumbers = 'log|task_events|webhook_events|projections|sqlite_sequence'
+
 /** Whether a sub-select, each side of it, returns nothing but numbers of messages and deliveries. */
 function isMessageNumber(query: Token[]): boolean {
   return split(query, (word) => setOperators.has(word)).every((branch) =>
-    /^(all )?select (\w+ \. )?seq from /.test(branch.map(bare).join(' '))
+    new RegExp(`^(all )?select (\\w+ \\. )?seq from (?!(${otherNumbers})\\b)`).test(branch.map(bare).join(' '))
   )
 }
 

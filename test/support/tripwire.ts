@@ -119,7 +119,7 @@ export const allowedCrossAccountQueries = [
   'public agents',
   'recipient in another account',
   'requests to remote agents that are due',
-  'accounts whose webhooks are told what needs a person',
+  'accounts whose webhooks get what needs a person',
   'signup by claim link',
   'tokens of ended grants',
   'subscriptions of a browser',

@@ -146,7 +146,7 @@ const release = statement(`
 const giveUp = statement(`UPDATE webhooks SET claimed_by = NULL, error = :error, paused_at = :at WHERE ${isClaimed}`)
 
 const accountsWithConditions = crossAccountQuery<{ accountId: string }>(
-  'accounts whose webhooks are told what needs a person',
+  'accounts whose webhooks get what needs a person',
   `
   SELECT DISTINCT account_id FROM webhooks
   WHERE account_id > '' AND ${hearsConditions}
@@ -260,6 +260,6 @@ export const allWebhooks = (db: Db) => ({
     })),
     { ...db.bind(allBeDue, { at }), isTraffic: true },
   ],
-  /** The accounts whose webhooks are told what needs a person. */
+  /** The accounts whose webhooks get what needs a person. */
   withConditions: async () => (await db.all(accountsWithConditions, {})).map(({ accountId }) => accountId),
 })

@@ -86,8 +86,8 @@ interface Opening {
 }
 
 /**
- * A page of a conversation. With the newest messages in it, the user has seen it, unless it `isGlance`. What it has is
- * looked up beside who may read it, and shown only then.
+ * A page of a conversation. With the newest messages in it, the user has seen it, unless it `isGlance`. The
+ * messages and the permission to read them are looked up together; without permission nothing is returned.
  */
 export async function openConversation(
   account: AccountStore,
@@ -192,7 +192,7 @@ async function readableSince(account: AccountStore, place: Awaitable<Place>) {
   return { reader, thread, since, first: since === undefined ? null : await firstSince(account, thread.id, since) }
 }
 
-/** Those of some messages that the reader may read, with what became of them. */
+/** Leaves out the messages that the reader may not read, and adds the receipts of the others. */
 export async function readable(
   account: AccountStore,
   reader: Reader,

@@ -8,13 +8,10 @@ import {
   maxCountedUnread,
   selectInboxMessages,
 } from './inbox-message.ts'
-import { givenTo, isLeased } from './leases.ts'
+import { endedLeaseDepth, givenTo, isLeased } from './leases.ts'
 import { readTasks } from './task-changes.ts'
 import { type AccountDb, query, type Statement, statement, traffic } from '../sql.ts'
 import type { MessageType } from './new-message.ts'
-
-/** So many of the newest messages that were read are looked at for a lease that has ended. */
-const lastLeaseDepth = 1_000
 
 // The states are written out, not bound: only then may the planner use the partial indexes.
 const inInbox = `deliveries.inbox = ${inboxOf()}`
@@ -37,7 +34,7 @@ const ofLease = query<InboxMessage>(selectInboxMessages(isLeased))
 const ofEndedLease = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN (
   SELECT seq FROM (
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries WHERE ${readOnes}
-    ORDER BY deliveries.seq DESC LIMIT ${lastLeaseDepth})
+    ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth})
   WHERE lease_id = :lease)`))
 // What is no reply was given to the lease of the message, soon after it.
 const answerTo = query<InboxMessage>(
@@ -92,8 +89,8 @@ const lastLease = query<{ id: string | null }>(`
       SELECT deliveries.lease_id FROM deliveries
       WHERE ${readOnes} AND deliveries.release_count > 0 AND +deliveries.seq >= coalesce((
         SELECT deliveries.seq FROM deliveries WHERE ${readOnes}
-        ORDER BY deliveries.seq DESC LIMIT 1 OFFSET ${lastLeaseDepth - 1}), 0)
-      ORDER BY deliveries.seq DESC LIMIT ${lastLeaseDepth}))`)
+        ORDER BY deliveries.seq DESC LIMIT 1 OFFSET ${endedLeaseDepth - 1}), 0)
+      ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth}))`)
 
 const messageId = '(SELECT messages.id FROM messages WHERE messages.seq = deliveries.seq) AS message_id'
 const isListed = isOfMessage('IN (SELECT value FROM json_each(:messages))')

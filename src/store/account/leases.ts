@@ -57,22 +57,21 @@ const maxWoken = 50
 
 // The states are written out, not bound: only then may the planner use the partial indexes.
 const inInbox = `deliveries.inbox = ${inboxOf()}`
-/**
- * A condition: the delivery to `:agent` is in the lease. `lease` is SQL of its id, and `noted` of that of a lease which has not
- * ended and began with the message.
- */
+/** A condition: the delivery to `:agent` is in `lease`. `noted` began with it, and has not ended. Both are SQL of ids. */
 export const isInLease = (lease: string, noted = lease) =>
   `${inInbox} AND deliveries.seq IN (
     SELECT value FROM json_each((SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = ${noted})))
   AND deliveries.lease_id = ${lease}`
 export const isLeased = isInLease(':lease')
+/** So many messages that were read are looked at for those of a lease that has ended. */
+export const endedLeaseDepth = 1_000
 /** What the lease of a message that awaited its answer was given, also after it ended: numbers, or none after 1,000 others. */
 export const givenTo = (message: string) => `
   SELECT seq FROM (
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries
     WHERE ${inInbox} AND deliveries.state = 'read' AND deliveries.seq > (
       SELECT asked.seq FROM messages AS asked WHERE asked.account_id = :account AND asked.id = ${message})
-    ORDER BY deliveries.seq LIMIT 1000)
+    ORDER BY deliveries.seq LIMIT ${endedLeaseDepth})
   WHERE lease_id = ${message}`
 
 // A claim that took nothing makes no lease. One that is repeated finds its lease, and takes nothing more.

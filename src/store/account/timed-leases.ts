@@ -1,6 +1,6 @@
 /** Leases that expire, which their reader extends, acks and releases. See docs/delivery.md, "Leases of runners". */
 import { inboxOf } from './inbox-message.ts'
-import { isInLease, isLeased } from './leases.ts'
+import { endedLeaseDepth, isInLease, isLeased } from './leases.ts'
 import { type AccountDb, precondition, query, type Statement, statement, traffic } from '../sql.ts'
 
 /** How many expired leases one look finds. The worker releases all others. */
@@ -59,7 +59,7 @@ const acked = statement(`
     nullif((SELECT count(*) FROM deliveries WHERE ${isInLease(':into', ':lease')}), 0),
     (SELECT count(*) FROM (
       SELECT deliveries.lease_id FROM deliveries WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'read'
-      ORDER BY deliveries.seq DESC LIMIT 1000) WHERE lease_id = :into)) AS n
+      ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth}) WHERE lease_id = :into)) AS n
   LIMIT 1`)
 
 // Once the message of the unit is stored, the unit is repeated, and the lease has ended with the first time.
