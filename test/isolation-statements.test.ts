@@ -334,6 +334,7 @@ const texts: Record<string, string[]> = {
   config: [push.configId],
   ids: list(ids),
   words: list(names),
+  wanted: names.map((name) => JSON.stringify([name])),
   aliases: list(names),
   named: [pause.key],
   keys: list([pause.key, foreign['channel id']]),

@@ -227,21 +227,21 @@ export function BottomBar({ frame, needs }: NavigationProps) {
   )
 }
 
-/** The dialog that finds agents, channels and pages while its user types. What was said is searched on a page. */
+/** The dialog that finds names, pages and actions while its user types. Messages are searched on a page. */
 export function Jump({ account }: { account: string }) {
   return (
     <dialog id='jump' aria-label='Search' data-jump={`/accounts/${account}/jump`}>
       <form method='get' action={searchPath(account)} role='search'>
         <SearchField
           name='q'
-          placeholder='Search messages, or go to …'
-          label='Search messages, or go to an agent, channel or page'
+          placeholder='Go to, do, or search'
+          label='Find an agent, page or action, or search messages'
           aria-describedby='jump-hint'
           autocomplete='off'
           autofocus
         />
         <div data-found />
-        <p class='soft small' id='jump-hint'>Enter searches what was said. Arrow down goes to the list.</p>
+        <p class='soft small' id='jump-hint'>Enter opens the first. Shift Enter searches messages.</p>
       </form>
     </dialog>
   )
@@ -275,7 +275,7 @@ export function Shortcuts({ account }: { account: string }) {
         </Key>
         <Key keys={['s']}>Snooze the row, on the page Attention</Key>
         <Key keys={['/']}>Search</Key>
-        <Key keys={['Ctrl', 'K']}>Go to an agent, a channel or a page</Key>
+        <Key keys={['Ctrl', 'K']}>Find anything by name, or an action</Key>
         {sections.map(([key, item, title]) => (
           <Key keys={['g', key]}>
             <a href={sectionPath(account, item as NavItem)} data-key={`g ${key}`}>{title}</a>

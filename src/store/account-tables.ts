@@ -21,6 +21,7 @@ import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
 import { limits } from './account/limits.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
+import { namedThings } from './account/named-things.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
@@ -69,6 +70,7 @@ const tables = {
   limits,
   messageStatus,
   messages,
+  namedThings,
   names,
   notifications,
   overview,

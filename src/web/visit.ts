@@ -59,10 +59,21 @@ export interface WebFeature {
     readonly adminAccess?: (visit: Visit) => Child
   }
   readonly notices?: readonly FeatureNotice[]
+  /** What the search box finds. */
+  readonly places?: readonly FixedPlace[]
   /** Sentences of the activity log. */
   readonly phrases?: Phrases
   /** The words of its conditions in Attention, by kind. */
   readonly conditions?: Partial<Record<FeatureCondition['kind'], FeatureWords>>
+}
+
+/** A place for the search box. `path` is below the account; `words` find it besides its name. */
+export interface FixedPlace {
+  name: string
+  kind: 'page' | 'setting' | 'action'
+  path: string
+  words?: string
+  may?: Permission
 }
 
 /** A condition of a feature in words, and what its visitor can do about it. */

@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const url = (...parts: (string | number)[]) => site.grid.url + site.path(...parts)
 
   test.each(['/', 'Control+k'])(
-    '%s opens the dialog, which finds names; Enter searches what was said',
+    '%s opens the dialog, in which Enter opens the first place and Shift Enter searches messages',
     async (keys) => {
       const { page } = visitor
       await page.goto(url('channels'))
@@ -35,14 +35,12 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       await page.keyboard.type('ali')
       await dialog.getByRole('link', { name: '@alice' }).waitFor()
       expect(await accessibilityFaults(page, '#jump')).toEqual([])
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press('ArrowDown')
       await page.keyboard.press('Enter')
       await page.waitForURL(url('agents', 'alice'))
 
       await page.keyboard.press(keys)
       await page.keyboard.type('deploy blue')
-      await page.keyboard.press('Enter')
+      await page.keyboard.press('Shift+Enter')
       await page.getByRole('heading', { name: '1 message' }).waitFor()
       await page.getByRole('link', { name: /connection refused/ }).click()
       await page.waitForURL(/\/conversations\/\d+\?m=\d+#m\d+$/)

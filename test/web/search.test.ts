@@ -1,5 +1,6 @@
 /** The search of people. See docs/security.md, "People who read". */
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
 import { readableTimes, readerOf } from '../../src/grid/conversations/may-read.ts'
 import { day, minute } from '../../src/lib/time.ts'
@@ -238,10 +239,62 @@ test('pages of hits follow each other', async () => {
   expect((await search(`q=word&older=${older}`)).texts).toEqual(['word 2', 'word 1', 'word 0'])
 })
 
-test('the dialog finds agents, channels and pages, and reads no message', async () => {
+test('the dialog ends with the search of messages, and reads none', async () => {
   await createChannel(grid.acme.store, { name: 'al-ops', members: ['alice'] })
   const { html } = await browser.open(`/accounts/${grid.acme.id}/jump?q=al`)
 
-  expect(html).toMatch(/search\?q=al".*agents\/alice".*channels\//s)
-  expect((await browser.open(`/accounts/${grid.acme.id}/jump?q=team`)).html).toContain('/settings/team"')
+  expect(html).toMatch(/channels\/.*agents\/alice".*search\?q=al"/s)
+  expect(await readings()).toEqual([])
+})
+
+describe('places', () => {
+  /** The names that the dialog lists, the first one first. */
+  async function places(text: string, by = browser): Promise<string[]> {
+    const { html } = await by.open(`/accounts/${grid.acme.id}/jump?q=${encodeURIComponent(text)}`)
+    return [...html.matchAll(/<li><a href="[^"]*"[^>]*><bdi>(.*?)<\/bdi>/g)].map(([, name]) => name)
+  }
+
+  test('the beginning of a name comes before its middle, and that before a description', async () => {
+    await createAgent(grid.acme.store, { alias: 'ops', description: 'research and operations' })
+    await createAgent(grid.acme.store, { alias: 'old-res', description: '' })
+    await createAgent(grid.acme.store, { alias: 'researcher', description: '' })
+
+    expect((await places('res')).filter((name) => name.startsWith('@'))).toEqual(['@researcher', '@old-res', '@ops'])
+  })
+
+  test('a sign before the name chooses the kind', async () => {
+    await createChannel(grid.acme.store, { name: 'alice-news', members: [] })
+
+    expect(await places('#ali')).toEqual(['#alice-news'])
+    expect(await places('@ali')).toEqual(['@alice'])
+  })
+
+  test.each([
+    ['invite', 'Invite'],
+    ['webhook', 'Webhooks'],
+    ['2fa', 'Settings, Security'],
+    ['agent new', 'New agent'],
+    ['rotate ali', 'Rotate key of @alice'],
+    ['write bob', 'Write to @bob'],
+  ])('%s finds %s first', async (text, name) => {
+    const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+
+    expect((await places(text, owner))[0]).toBe(name)
+  })
+
+  test('a viewer finds no action and no member', async () => {
+    const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
+
+    for (const text of ['invite', 'rotate ali', 'write bob', 'webhook', 'ann@acme.example']) {
+      expect(await places(text, viewer)).toEqual([])
+    }
+    expect(await places('alice', viewer)).toEqual(['@alice'])
+  })
+
+  test('another account finds nothing', async () => {
+    const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
+    const { html } = await eve.open(`/accounts/${grid.evil.id}/jump?q=alice`)
+
+    expect(html).not.toContain('@alice')
+  })
 })

@@ -12,6 +12,7 @@ export const webhooks: Feature = {
     pages: webhookPages,
     cards: { adminAccess: webhooksLink },
     conditions: { webhook: failingWords },
+    places: [{ name: 'Webhooks', kind: 'page', path: 'webhooks', words: 'events servers', may: 'manage' }],
     phrases,
   },
   outboxes: { webhook: deliverEvents },

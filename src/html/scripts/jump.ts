@@ -1,4 +1,7 @@
-/** The dialog `jump`: Ctrl or Cmd with K opens it. It shows what `data-jump` answers while its user types. */
+/**
+ * The dialog `jump`: Ctrl or Cmd with K opens it. It lists what `data-jump` answers while its user types. Enter opens the
+ * first of the list, with Shift the search of messages.
+ */
 export const jump = `
 const jumpDialog = byId('jump')
 function openJump() {
@@ -13,11 +16,21 @@ if (jumpDialog) {
     const mine = ++asked
     const url = jumpDialog.dataset.jump + '?' + new URLSearchParams({ q: field.value })
     const page = field.value.trim() === '' ? undefined : await fetchPage(url).catch(() => undefined)
-    if (mine === asked) found.replaceChildren(...page ? page.body.childNodes : [])
+    if (mine !== asked) return
+    found.replaceChildren(...page ? page.body.childNodes : [])
   }
   field.addEventListener('input', () => {
     clearTimeout(timer)
     timer = setTimeout(look, 100)
+  })
+  // What was typed last may not be in the list yet.
+  jumpDialog.querySelector('form').addEventListener('keydown', async event => {
+    if (event.key !== 'Enter' || event.isComposing || event.target !== field || field.value.trim() === '') return
+    event.preventDefault()
+    clearTimeout(timer)
+    await look()
+    const link = !event.shiftKey && found.querySelector('a')
+    link ? link.click() : field.form.requestSubmit()
   })
   document.addEventListener('keydown', event => {
     const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing } = event

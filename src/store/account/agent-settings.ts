@@ -102,14 +102,6 @@ const searchesAmong = {
   unread: search(places.unread, `${isAmong} AND ${matches}`),
   seen: search(places.seen, `${isAmong} AND ${matches}`),
 }
-const named = (condition: string, alias = 'agents.alias') =>
-  query<Pick<Agent, 'alias' | 'type'>>(
-    `SELECT agents.alias, agents.type FROM ${liveOnes} AND ${condition} ORDER BY ${alias} LIMIT :limit`,
-  )
-const beginning = named(`agents.alias >= lower(:search) AND agents.alias < lower(:search) || '~'`)
-const matching = named(matches)
-// `+` keeps the planner from reading all agents in their order.
-const matchingAmong = named(`${isAmong} AND ${matches}`, '+agents.alias')
 const byId = query<{
   hasRemoteToken: number
   messageReplies: boolean
@@ -178,16 +170,6 @@ export const agentSettings = {
       const ids = await agentSearch.reads(account).candidates(search)
       if (!ids) return await account.all(searches[order], { ...from, search })
       return await account.all(searchesAmong[order], { ...from, search, ids: JSON.stringify(ids) })
-    },
-    /**
-     * The first live agents by alias that match a text. A text of one or two characters matches the beginning of an
-     * alias, because no index has it.
-     */
-    named: async (search: string, limit: number) => {
-      if ([...search].length < 3) return await account.all(beginning, { search, limit })
-      const ids = await agentSearch.reads(account).candidates(search)
-      if (!ids) return await account.all(matching, { search, limit })
-      return await account.all(matchingAmong, { search, limit, ids: JSON.stringify(ids) })
     },
     async byId(id: string) {
       const row = (await account.one(byId, { id }))!

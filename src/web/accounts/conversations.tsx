@@ -55,6 +55,7 @@ function numberOf(text: string | null): number | undefined {
 export function TurnLimitsCard({ visit, limits }: { visit: Visit; limits: TurnLimits }) {
   return (
     <Card
+      id='turns'
       title='Conversations'
       lead='Agents that answer each other without end are told to stop, and then paused. 0 switches a limit off.'
     >

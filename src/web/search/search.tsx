@@ -1,28 +1,24 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Searching messages, agents, channels, skills and pages. See docs/security.md, "People who read". */
+/** Searching messages, names, pages and actions. See docs/security.md, "People who read". */
 import { type Hit, searchConversations, type SearchResult } from '../../grid/conversations/search.ts'
 import { parseSearch, type SearchQuery } from '../../grid/conversations/search-query.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { Via } from '../../html/conversation/message.tsx'
 import { Face, FaceSymbols } from '../../html/conversation/faces.tsx'
-import { sectionTitles } from '../../html/frame.tsx'
 import { htmlFragment } from '../../html/html-response.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { navItems } from '../../html/paths.ts'
 import { SearchField } from '../../html/search-field.tsx'
 import { instantOf } from '../../lib/time.ts'
 import { seqIn } from '../conversations/list-pane.tsx'
 import { pluralize } from '../listing.tsx'
-import { settingsPath, type SettingsTab, settingsTabs } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
+import { findPlaces, type Place } from './places.ts'
 import { filterFields, searchHref } from './search-form.tsx'
 
-const maxNames = 5
-
-/** Registers the search, and what its dialog shows while its user types. */
+/** Registers the search, and the list of its dialog. */
 export function searchPages({ get }: Pages<Visit>): void {
   get('/search', show)
   get('/jump', jump)
@@ -33,9 +29,9 @@ async function show(visit: Visit) {
   const query = parseSearch(given)
   const days = { after: instant(timeZone, query.after), before: instant(timeZone, query.before) }
   const position = seqIn(given, 'older')
-  const [result, names] = await Promise.all([
+  const [result, places] = await Promise.all([
     searchConversations(account, query, { days, position, requestId }),
-    position === undefined ? namesFor(visit, query.words) : [],
+    position === undefined ? findPlaces(visit, query.words) : [],
   ])
   return await appPage(
     visit.frame('search'),
@@ -48,7 +44,7 @@ async function show(visit: Visit) {
             name='q'
             value={query.words}
             placeholder='Words, or from:@alice after:2026-11-01'
-            label='Search messages, agents, channels and skills'
+            label='Search messages, names and pages'
             autofocus={!result.isAsked}
           />
           <button type='submit' class='button'>Search</button>
@@ -57,9 +53,9 @@ async function show(visit: Visit) {
       </form>
       {result.isFilling && <p class='soft'>The search is being set up again. The newest messages are not found yet.</p>}
       {result.isAsked && <Messages visit={visit} query={query} result={result} isFirst={position === undefined} />}
-      {names.length > 0 && (
-        <Card title='Agents, channels, skills and pages' isFlush>
-          <NameList names={names} />
+      {places.length > 0 && (
+        <Card title='Names, pages and actions' isFlush>
+          <PlaceList places={places} />
         </Card>
       )}
       {!result.isAsked && (
@@ -91,7 +87,7 @@ function Messages(
     return (
       <EmptyState icon='search' title={next === undefined ? 'No messages found' : 'None among the newest'}>
         {next === undefined
-          ? 'Try fewer words or filters. You find only what you may read.'
+          ? 'Try fewer words or filters. Search covers messages you may read.'
           : <a href={searchHref(here, query, next)}>Search older messages</a>}
       </EmptyState>
     )
@@ -134,51 +130,10 @@ function HitRow({ visit, hit }: { visit: Visit; hit: Hit }) {
   )
 }
 
-interface FoundName {
-  href: string
-  name: string
-  kind: string
-}
-
-/** Agents, channels, skills and pages whose names contain the text. */
-async function namesFor({ account, path }: Visit, text: string): Promise<FoundName[]> {
-  const search = text.replace(/^[@#]/, '').trim()
-  if (search === '') return []
-  const { agentSettings, channels, skills } = account.read
-  const [foundAgents, foundChannels, foundSkills] = await Promise.all([
-    agentSettings.named(search, maxNames),
-    channels.search(search, maxNames, 0),
-    skills.search(search, maxNames, 0),
-  ])
-  const pages = [
-    ...navItems.map((item) => ({ href: path(item), name: sectionTitles[item] })),
-    { href: path('held'), name: 'Held messages' },
-    { href: path('approval-rules'), name: 'Approval rules' },
-    ...Object.entries(settingsTabs).map(([tab, title]) => ({
-      href: settingsPath({ path }, tab as SettingsTab),
-      name: `Settings, ${title}`,
-    })),
-  ].filter(({ name }) => name.toLowerCase().includes(search.toLowerCase())).slice(0, maxNames)
-  return [
-    ...foundAgents.map(({ alias, type }) => ({
-      href: path('agents', alias),
-      name: `@${alias}`,
-      kind: type === 'human' ? 'person' : 'agent',
-    })),
-    ...foundChannels.map(({ id, name }) => ({ href: path('channels', id), name: `#${name}`, kind: 'channel' })),
-    ...foundSkills.map(({ name }) => ({
-      href: `${path('skills')}?${new URLSearchParams({ search: name })}`,
-      name,
-      kind: 'skill',
-    })),
-    ...pages.map((page) => ({ ...page, kind: 'page' })),
-  ]
-}
-
-function NameList({ names }: { names: FoundName[] }) {
+function PlaceList({ places }: { places: Place[] }) {
   return (
     <ul class='found-names'>
-      {names.map(({ href, name, kind }) => (
+      {places.map(({ href, name, kind }) => (
         <li>
           <a href={href}>
             <Name text={name} />
@@ -190,24 +145,24 @@ function NameList({ names }: { names: FoundName[] }) {
   )
 }
 
-/** What the dialog shows while its user types: names alone, so that nothing is read. */
+/** The list of the dialog while its user types. It shows no text of a message, so nothing is read. */
 async function jump(visit: Visit) {
   const query = parseSearch(visit.query)
   if (query.words === '') return { redirectTo: visit.path('search') }
-  const names = await namesFor(visit, query.words)
   return await htmlFragment(
     visit,
     <div>
+      <PlaceList places={await findPlaces(visit, query.words)} />
       <ul class='found-names'>
         <li>
-          <a href={searchHref(visit.path('search'), query)}>
+          <a href={searchHref(visit.path('search'), query)} data-messages>
             <span>
               <Icon name='search' size={14} /> Search messages for “<Name text={query.words} />”
             </span>
+            <kbd>Shift Enter</kbd>
           </a>
         </li>
       </ul>
-      <NameList names={names} />
     </div>,
   )
 }

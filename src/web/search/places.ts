@@ -1,0 +1,145 @@
+/** Where the search box and Ctrl K lead: what people named, pages, settings and actions. */
+import type { Permission } from '../../auth/actor.ts'
+import { sectionTitles } from '../../html/frame.tsx'
+import { navItems, writePath } from '../../html/paths.ts'
+import type { NamedThing } from '../../store/account/named-things.ts'
+import { settingsTabs } from '../settings.tsx'
+import type { FixedPlace, Visit } from '../visit.ts'
+
+export interface Place {
+  name: string
+  /** As its list shows it: `agent`, `page`, `action`. */
+  kind: string
+  href: string
+}
+
+const maxPlaces = 8
+/** Names and fixed places are ranked together, so more names are read than shown. */
+const maxNames = 20
+const maxAgentsToAct = 3
+
+const tabWords: Partial<Record<keyof typeof settingsTabs, string>> = {
+  profile: 'name time zone colours theme dark keyboard email password alias',
+  notifications: 'push phone digest',
+  security: 'second factor passkey totp authenticator recovery codes 2fa',
+  sessions: 'browsers sign out',
+  account: 'rename delete',
+  team: 'members people invitations roles',
+}
+
+const fixedPlaces: readonly FixedPlace[] = [
+  ...navItems.map((item): FixedPlace => ({ name: sectionTitles[item], kind: 'page', path: item })),
+  ...Object.entries(settingsTabs).map(([tab, title]): FixedPlace => ({
+    ...{ name: `Settings, ${title}`, kind: 'setting', path: `settings/${tab}` },
+    words: tabWords[tab as keyof typeof settingsTabs],
+  })),
+  { name: 'Held messages', kind: 'page', path: 'held', words: 'approve approvals decisions' },
+  { name: 'Approval rules', kind: 'page', path: 'approval-rules', words: 'hold decide people' },
+  { name: 'Open tasks', kind: 'page', path: 'tasks?state=open' },
+  { name: 'Failed tasks', kind: 'page', path: 'tasks?state=failed' },
+  { name: 'Limits of conversations', kind: 'setting', path: 'settings/account#turns', words: 'turns loops paused' },
+  { name: 'Who reads messages', kind: 'setting', path: 'settings/account#reading', words: 'privacy contents' },
+  {
+    ...{ name: 'Admin keys', kind: 'setting', path: 'settings/account#admin-access', may: 'manage' },
+    words: 'api access programs oauth mcp',
+  },
+  { name: 'Write a message', kind: 'action', path: 'write', words: 'send new', may: 'use' },
+  { name: 'New agent', kind: 'action', path: 'new-agent', words: 'create add connect register', may: 'manage' },
+  { name: 'New channel', kind: 'action', path: 'channels/new', words: 'create add', may: 'manage' },
+  { name: 'New skill', kind: 'action', path: 'skills/new', words: 'create add', may: 'manage' },
+  { name: 'New guardrail', kind: 'action', path: 'guardrails/new', words: 'create add', may: 'manage' },
+  { name: 'New approval rule', kind: 'action', path: 'approval-rules/new', words: 'create add', may: 'manage' },
+  { name: 'Invite', kind: 'action', path: 'settings/team#invitations', words: 'people member add', may: 'manage' },
+  { name: 'Export activity', kind: 'action', path: 'activity', words: 'csv download log' },
+]
+
+/** What can be done with an agent. It is found by a word of its own beside the words that find the agent. */
+const agentActions: { name: string; may: Permission; isRemote?: true; href(visit: Visit, alias: string): string }[] = [
+  { name: 'Write to', may: 'use', href: ({ membership }, alias) => writePath(membership.id, `@${alias}`) },
+  { name: 'Rotate key of', may: 'manage', href: ({ path }, alias) => path('agents', alias, 'key') },
+  { name: 'Pause', may: 'manage', isRemote: true, href: ({ path }, alias) => path('agents', alias) },
+]
+
+/** The places that all words of a text find, the best first: exact names, then beginnings, then the rest. */
+export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
+  const [first, ...more] = text.toLowerCase().split(/\s+/).filter((word) => word !== '')
+  if (first === undefined) return []
+  const words = [first, ...more] as const
+  const [named, actions] = await Promise.all([namedPlaces(visit, [...words]), actionsOnAgents(visit, [...words])])
+  const fixed = [...fixedPlaces, ...visit.features.flatMap(({ places }) => places ?? [])].flatMap((place) => {
+    const rank = rankOf(words, place.name, place.words)
+    return rank === undefined || !visit.may(place.may ?? 'view') ? [] : [{ rank, place: shown(visit, place) }]
+  })
+  // The sort keeps the order of equal ones.
+  return [...actions, ...named, ...fixed].sort((a, b) => a.rank - b.rank).slice(0, maxPlaces).map(({ place }) => place)
+}
+
+interface Ranked {
+  rank: number
+  place: Place
+}
+
+/** Found by something that is not shown, such as a description. */
+const byMore = 5
+
+/** The sum over the words, each 0 for the whole name to 4 for another word; undefined if one is not there. */
+function rankOf(words: readonly string[], name: string, more = ''): number | undefined {
+  const title = name.toLowerCase()
+  const bare = title.replace(/^[@#]/, '')
+  let sum = 0
+  for (const word of words) {
+    if (title === word || bare === word) continue
+    if (title.startsWith(word) || bare.startsWith(word)) sum += 1
+    else if (title.includes(` ${word}`)) sum += 2
+    else if (title.includes(word)) sum += 3
+    else if (` ${more}`.includes(` ${word}`)) sum += 4
+    else return undefined
+  }
+  return sum
+}
+
+const shown = ({ path }: Visit, place: FixedPlace): Place => ({ ...place, href: `${path()}/${place.path}` })
+
+async function namedPlaces(visit: Visit, words: [string, ...string[]]): Promise<Ranked[]> {
+  const things = await visit.account.read.namedThings.search(words, maxNames)
+  return things.filter(({ kind }) => kind !== 'member' || visit.may('manage')).map((thing) => ({
+    rank: rankOf(words, thing.name) ?? byMore * words.length,
+    place: { name: thing.name, kind: thing.kind, href: hrefOf(visit, thing) },
+  }))
+}
+
+function hrefOf({ path }: Visit, { kind, ref }: NamedThing): string {
+  switch (kind) {
+    case 'channel':
+      return path('channels', ref)
+    case 'skill':
+      return `${path('skills')}?${new URLSearchParams({ search: ref })}`
+    case 'guardrail':
+      return path('guardrails', ref)
+    case 'rule':
+      return path('approval-rules', ref)
+    case 'member':
+      return path('settings', 'team')
+    case 'task':
+      return path('messages', ref)
+    default:
+      return path('agents', ref)
+  }
+}
+
+/** `rotate res` finds the key of @researcher. */
+async function actionsOnAgents(visit: Visit, words: string[]): Promise<Ranked[]> {
+  const meant = agentActions.filter(({ name, may }) =>
+    visit.may(may) && words.some((word) => rankOf([word], name) !== undefined)
+  )
+  const [first, ...more] = words.filter((word) => !meant.some(({ name }) => rankOf([word], name) !== undefined))
+  if (meant.length === 0 || first === undefined) return []
+  const things = await visit.account.read.namedThings.search([first, ...more], maxNames)
+  const agents = things.filter(({ kind }) => ['agent', 'remote agent', 'person'].includes(kind))
+  return agents.slice(0, maxAgentsToAct).flatMap(({ kind, ref, name }) =>
+    meant.filter(({ isRemote }) => !isRemote || kind === 'remote agent').map((action) => ({
+      rank: rankOf([first, ...more], name) ?? byMore,
+      place: { name: `${action.name} ${name}`, kind: 'action', href: action.href(visit, ref) },
+    }))
+  )
+}
