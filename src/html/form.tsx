@@ -111,12 +111,14 @@ interface ButtonProps {
   waits?: boolean
   /** Hidden until a value in its form changes. Without script it is always visible. */
   whenChanged?: boolean
+  /** The form answers with a file, so the page stays. The text then stands beside the button. */
+  downloads?: string
   /** Sends a form by its id to another place than its own, also while required fields are empty. */
   sends?: { form: string; to: string }
 }
 
 export function SubmitButton(
-  { children, kind = 'main-action', name, value, isWhole, isSmall, waits, whenChanged, sends }: ButtonProps,
+  { children, kind = 'main-action', name, value, isWhole, isSmall, waits, whenChanged, downloads, sends }: ButtonProps,
 ) {
   return (
     <button
@@ -129,6 +131,7 @@ export function SubmitButton(
       formnovalidate={sends !== undefined}
       data-wait={waits ? '' : undefined}
       data-when-changed={whenChanged ? '' : undefined}
+      data-downloads={downloads}
     >
       {children}
     </button>

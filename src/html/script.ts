@@ -36,7 +36,8 @@ import { times } from './scripts/times.ts'
  *   the epoch. `data-zone` around it says UTC without script.
  * - `data-push` on a form: see `scripts/push.ts`; `data-network`: see `scripts/network.ts`.
  * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
- * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus.
+ * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus. After a
+ *   button with `data-downloads` the page stays, so it is ready again after a second, with that text beside it.
  * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
  *   and Back open that page and do not ask whether to send the form again.
  */
@@ -197,8 +198,17 @@ document.addEventListener('submit', event => {
   event.target.dataset.sent = 'yes'
   submitter?.setAttribute('aria-busy', 'true')
   submitter?.setAttribute('aria-disabled', 'true')
+  if (submitter?.dataset.downloads) return setTimeout(downloaded, 1000, submitter)
   sessionStorage.setItem('posted', event.target.getAttribute('action'))
 })
+function downloaded(button) {
+  canSendAgain()
+  if (button.nextElementSibling) return
+  const note = document.createElement('span')
+  note.setAttribute('role', 'status')
+  button.after(note)
+  note.textContent = ' ' + button.dataset.downloads
+}
 const posted = sessionStorage.getItem('posted')
 sessionStorage.removeItem('posted')
 const [arrival] = performance.getEntriesByType('navigation')

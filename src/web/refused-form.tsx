@@ -94,7 +94,7 @@ function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams
 }
 
 /** Not a refusal: the form has waited and is back. */
-const sendAgain = 'Thank you. Nothing has changed yet: check what you entered, and send it again.'
+const sendAgain = 'Confirmed. Nothing has changed yet: press the button again to finish.'
 
 /** Whether the page shows a form that has waited, instead of one that was refused. */
 export function isBack({ inputError }: Pick<FormVisit, 'inputError'>): boolean {

@@ -56,7 +56,7 @@ export async function beginList(
     listThreads(account, {
       userId,
       before,
-      name: search?.replace(/^[@#]/, '').toLowerCase(),
+      names: search?.toLowerCase().split(/\s+/).map((name) => name.replace(/^[@#]/, '')).filter((name) => name !== ''),
       isOfUser: show === 'you' || (role === 'member' && show === 'channels'),
       channels: show === 'channels',
       waiting: show === 'waiting',

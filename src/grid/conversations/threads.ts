@@ -15,8 +15,8 @@ interface ThreadFilter {
   channels?: boolean
   /** Only threads in which the newest message to one of the agents is unread; with `agentId`, to that agent. */
   waiting?: boolean
-  /** Only threads with an agent of the account, or of a channel, whose name contains this text. */
-  name?: string
+  /** Only threads where each of the first two is in the alias of an agent of the account or the name of the channel. */
+  names?: readonly string[]
 }
 
 export interface ThreadAgent {
@@ -63,12 +63,12 @@ interface ThreadListPage {
 const pageSize = 20
 
 export async function listThreads(account: AccountStore, list: ThreadList): Promise<ThreadListPage> {
-  const { agentId, alias, isOfUser, waiting, channels, name = '', userId } = list
+  const { agentId, alias, isOfUser, waiting, channels, names = [], userId } = list
   const { since = 0, before = Number.MAX_SAFE_INTEGER } = list
   const [found, unread] = await Promise.all([
     account.read.threads.list(
       { agentId, alias, isOfUser, isWaiting: waiting },
-      { user: userId ?? '', name, before, since, isChannel: channels ?? false, limit: pageSize + 1 },
+      { user: userId ?? '', names, before, since, isChannel: channels ?? false, limit: pageSize + 1 },
     ),
     unreadOf(account, userId),
   ])

@@ -55,12 +55,14 @@ const joinChannel = `LEFT JOIN channels ON channels.account_id = threads.account
   AND threads.kind = 'channel'`
 // Asked of one thread after the other, the newest first: a name that many threads have ends the walk soon. SQLite looks for the
 // agents and channels of the name once.
-const isNamed = `(:name = ''
+const isNamedBy = (name: string) =>
+  `(${name} = ''
   OR (threads.kind = 'channel' AND threads.key IN (
-    SELECT channels.id FROM channels WHERE channels.account_id = :account AND instr(channels.name, :name) > 0))
+    SELECT channels.id FROM channels WHERE channels.account_id = :account AND instr(channels.name, ${name}) > 0))
   OR EXISTS (SELECT 1 FROM thread_agents WHERE thread_agents.account_id = :account
     AND thread_agents.thread_id = threads.id AND thread_agents.agent_id IN (
-      SELECT agents.id FROM agents WHERE agents.account_id = :account AND instr(agents.alias, :name) > 0)))`
+      SELECT agents.id FROM agents WHERE agents.account_id = :account AND instr(agents.alias, ${name}) > 0)))`
+const isNamed = `${isNamedBy(':name')} AND ${isNamedBy(':otherName')}`
 const isListed = `threads.account_id = :account AND threads.last_seq > 0 AND threads.last_seq < :before
   AND threads.last_at >= :since AND (:isChannel = 0 OR threads.kind = 'channel') AND ${isNamed}`
 
@@ -159,17 +161,17 @@ export const threads = {
   reads: (account: AccountDb) => ({
     list: (
       { agentId, alias, isOfUser, isWaiting }: ThreadSelection,
-      { user, name, before, since, isChannel, limit }: {
+      { user, names: [name = '', otherName = ''], before, since, isChannel, limit }: {
         user: string
-        /** Only threads with an agent or of a channel whose name contains it; empty for all. */
-        name: string
+        /** Only threads where each of the first two is in the alias of an agent or the name of the channel. */
+        names: readonly string[]
         before: number
         since: number
         isChannel: boolean
         limit: number
       },
     ): Promise<StoredThread[]> => {
-      const values = { user, name, before, since, isChannel, limit }
+      const values = { user, name, otherName, before, since, isChannel, limit }
       if (isOfUser) return account.all(lists.ofUser, values)
       if (alias !== undefined) return account.all(lists.ofAlias, { ...values, alias })
       if (agentId === undefined) return account.all(isWaiting ? lists.waiting : lists.all, values)

@@ -46,7 +46,9 @@ export async function ExportCard({ visit, store }: { visit: Visit; store: PageDe
           <p>
             <CopyText id='export-fingerprint' label='the fingerprint' text={fingerprint} />
           </p>
-          <ButtonForm action={action} kind='plain'>Export the account</ButtonForm>
+          <ButtonForm action={action} kind='plain' downloads='Your browser downloads the archive.'>
+            Export the account
+          </ButtonForm>
         </>
       )}
     </Card>

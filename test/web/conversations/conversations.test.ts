@@ -263,6 +263,9 @@ test('the list is filtered by name, without script, and keeps the filter and wha
   expect(html).toMatch(new RegExp(`conversations/${posts}\\?search=%23TEA`))
   expect((await names('search=bo', owner))[0]).toContain('@bob')
   expect((await names('show=channels&search=bo', owner))[1]).toContain('No conversations found')
+  // Two names find what is between them.
+  expect((await names('search=%40bo+ann', owner))[0]).toContain('@bob')
+  expect((await names('search=bo+nobody', owner))[1]).toContain('No conversations found')
   // A name does not open what the reader does not see.
   expect((await names('search=team'))[1]).toContain('No conversations found')
 })
