@@ -22,7 +22,6 @@ import { leases, parked } from './account/leases.ts'
 import { limits } from './account/limits.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { names, profile } from './account/profile.ts'
-import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
 import { pushConfigs } from './account/push-configs.ts'
 import { questions } from './account/questions.ts'
@@ -70,7 +69,6 @@ const tables = {
   messageStatus,
   messages,
   names,
-  notifications,
   overview,
   parked,
   parts,

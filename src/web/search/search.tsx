@@ -16,7 +16,7 @@ import { SearchField } from '../../html/search-field.tsx'
 import { instantOf } from '../../lib/time.ts'
 import { seqIn } from '../conversations/list-pane.tsx'
 import { pluralize } from '../listing.tsx'
-import { settingsPath, type SettingsTab, settingsTabs } from '../settings.tsx'
+import { settingsTabs } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { filterFields, searchHref } from './search-form.tsx'
 
@@ -141,7 +141,7 @@ interface FoundName {
 }
 
 /** Agents, channels, skills and pages whose names contain the text. */
-async function namesFor({ account, path }: Visit, text: string): Promise<FoundName[]> {
+async function namesFor({ account, path, features }: Visit, text: string): Promise<FoundName[]> {
   const search = text.replace(/^[@#]/, '').trim()
   if (search === '') return []
   const { agentSettings, channels, skills } = account.read
@@ -154,10 +154,7 @@ async function namesFor({ account, path }: Visit, text: string): Promise<FoundNa
     ...navItems.map((item) => ({ href: path(item), name: sectionTitles[item] })),
     { href: path('held'), name: 'Held messages' },
     { href: path('approval-rules'), name: 'Approval rules' },
-    ...Object.entries(settingsTabs).map(([tab, title]) => ({
-      href: settingsPath({ path }, tab as SettingsTab),
-      name: `Settings, ${title}`,
-    })),
+    ...settingsTabs({ path, features }).map(({ href, title }) => ({ href, name: `Settings, ${title}` })),
   ].filter(({ name }) => name.toLowerCase().includes(search.toLowerCase())).slice(0, maxNames)
   return [
     ...foundAgents.map(({ alias, type }) => ({
