@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "7b619bbf0bb773501b5f4a258c7017634e978da1077964440828af62149f3daa",
+    "hash": "f1ebae098e305874eceaf1806d584afbbbbb0b646f36b1dd5d1bdd36d38f8f84",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -96,7 +96,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `links_user` ON `links` (`user_id`,`kind`);",
       "CREATE INDEX `links_expire` ON `links` (`expires_at`);",
       "CREATE TABLE `log` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`home` text,\n\t`state` text,\n\t`at` integer DEFAULT (unixepoch() * 1000) NOT NULL\n);",
-      "CREATE TABLE `mail_digests` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`period` text NOT NULL,\n\t`next_at` integer NOT NULL,\n\t`notified_seq` integer DEFAULT 0 NOT NULL,\n\t`notified_news_seq` integer DEFAULT 0 NOT NULL,\n\t`token` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`account_id`,`user_id`) REFERENCES `person_aliases`(`account_id`,`user_id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `mail_digests` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`period` text NOT NULL,\n\t`next_at` integer NOT NULL,\n\t`notified_seq` integer DEFAULT 0 NOT NULL,\n\t`notified_news_seq` integer DEFAULT 0 NOT NULL,\n\t`token` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`account_id`,`user_id`) REFERENCES `person_aliases`(`account_id`,`user_id`) ON UPDATE no action ON DELETE cascade\n);",
       "CREATE UNIQUE INDEX `mail_digests_token` ON `mail_digests` (`token`);",
       "CREATE INDEX `mail_digests_next` ON `mail_digests` (`next_at`);",
       "CREATE TABLE `memberships` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`role` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`role_by_claim` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
@@ -135,7 +135,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `push_notices` (\n\t`account_id` text NOT NULL,\n\t`subscription_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`kind` text NOT NULL,\n\t`first_seq` integer NOT NULL,\n\t`last_seq` integer NOT NULL,\n\t`due_at` integer,\n\t`tries` integer DEFAULT 0 NOT NULL,\n\t`pushed_at` integer DEFAULT 0 NOT NULL,\n\tPRIMARY KEY(`account_id`, `subscription_id`, `thread_id`, `kind`),\n\tFOREIGN KEY (`account_id`,`subscription_id`) REFERENCES `push_subscriptions`(`account_id`,`id`) ON UPDATE no action ON DELETE cascade\n);",
       "CREATE INDEX `push_notices_due` ON `push_notices` (`due_at`) WHERE due_at IS NOT NULL;",
       "CREATE INDEX `push_notices_pushed` ON `push_notices` (`pushed_at`) WHERE due_at IS NULL;",
-      "CREATE TABLE `push_subscriptions` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`session_id` text NOT NULL,\n\t`endpoint` text NOT NULL,\n\t`p256dh` text NOT NULL,\n\t`auth` text NOT NULL,\n\t`user_agent` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_success_at` integer,\n\t`failures` integer DEFAULT 0 NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`user_id`) REFERENCES `person_aliases`(`account_id`,`user_id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `push_subscriptions` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`session_id` text NOT NULL,\n\t`endpoint` text NOT NULL,\n\t`p256dh` text NOT NULL,\n\t`auth` text NOT NULL,\n\t`user_agent` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_success_at` integer,\n\t`failures` integer DEFAULT 0 NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`user_id`) REFERENCES `person_aliases`(`account_id`,`user_id`) ON UPDATE no action ON DELETE cascade\n);",
       "CREATE UNIQUE INDEX `push_subscriptions_endpoint` ON `push_subscriptions` (`endpoint`,`account_id`);",
       "CREATE INDEX `push_subscriptions_user` ON `push_subscriptions` (`account_id`,`user_id`);",
       "CREATE INDEX `push_subscriptions_session` ON `push_subscriptions` (`session_id`);",

@@ -1447,7 +1447,8 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   failures: integer('failures').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
-  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [personAliases.accountId, personAliases.userId] }),
+  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [personAliases.accountId, personAliases.userId] })
+    .onDelete('cascade'),
   uniqueIndex('push_subscriptions_endpoint').on(t.endpoint, t.accountId),
   index('push_subscriptions_user').on(t.accountId, t.userId),
   index('push_subscriptions_session').on(t.sessionId),
@@ -1491,7 +1492,8 @@ export const mailDigests = sqliteTable('mail_digests', {
   token: text('token').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId] }),
-  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [personAliases.accountId, personAliases.userId] }),
+  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [personAliases.accountId, personAliases.userId] })
+    .onDelete('cascade'),
   uniqueIndex('mail_digests_token').on(t.token),
   index('mail_digests_next').on(t.nextAt),
 ])

@@ -31,9 +31,8 @@ import { metricsRoute } from './rest/metrics.ts'
 import { handlerOf, type Route as RestRoute } from './rest/route.ts'
 import { restRoutes } from './rest/routes.ts'
 import type { Store } from './store/store.ts'
-import { assets, manifest, serviceWorker } from './web/assets.ts'
+import { assets, manifest } from './web/assets.ts'
 import { AttentionCounts } from './web/attention/counts.ts'
-import { unsubscribeFromDigest } from './web/notifications/settings-notifications.tsx'
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
 import { inChosenTheme } from './web/theme.ts'
@@ -98,9 +97,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', ['/oauth/authorize', '/oauth/authorize/:host'], authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],
-    ['GET', serviceWorker.path, (c) => serviceWorker.answer(c.req.raw)],
     ['GET', manifest.path, (c) => manifest.answer(c.req.raw)],
-    ['POST', '/unsubscribe/:token', unsubscribeFromDigest(store)],
     ...assets.map(({ path, answer }): Route => ['GET', path, (c) => answer(c.req.raw)]),
     ...a2aHttpJson(authenticateKey, deps, cards),
   ]

@@ -2,12 +2,13 @@
  * What an optional feature registers. Its slots:
  *
  * * `routes`: paths outside of the doors, which authenticate their callers themselves;
- * * `web`: pages of accounts, cards on pages of the core, notices, sentences of the activity log, and the words of what it
+ * * `web`: pages, tabs of the settings, cards on pages of the core, a script, notices, sentences of the activity log, and the words of what it
  *   reports to Attention;
  * * `transport`: what carries messages to remote agents of its own, instead of A2A;
  * * `outboxes`: the requests of outboxes of its own kinds;
  * * `followers`: what it writes for new messages, or for other rows of the log;
- * * `duties`: what it does at times;
+ * * `news`: statements for messages that may be news to people who are not their recipients;
+ * * `duties`: what it does at times; `stopping` is raised when the process stops;
  * * `hooks`: statements of units of the core, and what needs a person.
  *
  * See docs/architecture.md, "Optional features".
@@ -15,6 +16,7 @@
 import type { OutboxAttempt, Transport } from './grid/remote-agents/attempt.ts'
 import type { Route } from './request-context.ts'
 import type { CoreHooks } from './store/account.ts'
+import type { PossibleNews } from './store/global/news.ts'
 import type { OutboxKind } from './store/global/outboxes.ts'
 import type { StoredFollower } from './store/global/pulse.ts'
 import type { Batch, Duty } from './store/loop.ts'
@@ -29,7 +31,16 @@ export interface Feature {
   readonly web?: WebFeature
   readonly transport?: Transport
   readonly outboxes?: Partial<Record<OutboxKind, OutboxAttempt>>
-  readonly followers?: (store: Store) => { name: StoredFollower; statements: (batch: Batch) => Statement[] }[]
-  readonly duties?: (store: Store) => Duty[]
+  readonly followers?: (store: Store) => FeatureFollower[]
+  readonly news?: (store: Store, messages: readonly PossibleNews[], batch: { after: number; at: number }) => Statement[]
+  readonly duties?: (store: Store, stopping: AbortSignal) => Duty[]
   readonly hooks?: CoreHooks
+}
+
+interface FeatureFollower {
+  name: StoredFollower
+  statements: (batch: Batch) => Statement[]
+  /** It reads messages when they have their places in conversations. */
+  isPlaced?: boolean
+  gatherMs?: number
 }

@@ -101,8 +101,6 @@ const rules: Record<string, Rule> = {
   'grid/accounts/': globalVerbs,
   'grid/people/': globalVerbs,
   'grid/sso/': globalVerbs,
-  // The key for push services belongs to the grid.
-  'grid/notifications/': globalVerbs,
   // Signing keys and public agents belong to no account.
   'grid/cards.ts': globalVerbs,
   // A callback names no account.
@@ -172,7 +170,6 @@ const rules: Record<string, Rule> = {
       'leven',
       'secure-json-parse',
       'uuid',
-      'web-push',
       'jose',
       'standardwebhooks',
     ],
@@ -189,12 +186,16 @@ const feature: Rule = {
   types: [...globalVerbs.types!, 'feature.ts', 'request-context.ts'],
 }
 for (const folder of featureFolders) rules[folder] = feature
+rules['features/notifications/'] = { ...feature, packages: ['web-push'] }
 for (const path of featureStores) {
   rules[path] = {
     ours: ['store/sql.ts', 'store/account/', 'store/global/', '../db/schema.ts', 'lib/'],
     types: ['auth/actor.ts'],
   }
 }
+
+/** These find what is due in the accounts. */
+const dutiesOfFeatures = ['features/notifications/due-digests.ts', 'features/notifications/push-notifier.ts']
 
 /** Settings are plain data: every place may import their type. */
 const forAll = ['config.ts']
@@ -241,7 +242,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     word: /\baccountId\b/,
     // A person's grants are in several accounts, and so are the logs that record what the operator does for a person.
     only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/', 'grid/people/operator.ts']
-      .concat(featureStores),
+      .concat(featureStores, dutiesOfFeatures),
     why: 'an AccountStore knows its account',
   },
   {
@@ -258,6 +259,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'grid/oauth/',
       'features/slack/receive.ts',
       'features/webhooks/conditions.ts',
+      ...dutiesOfFeatures,
     ],
     why: 'doors are given their account',
   },
@@ -314,7 +316,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     word: /(?<![.\w])fetch\(/,
     // The calls of the database driver go to the operator's database; listen/ only names its handler so; html/scripts/
     // runs in the browser, which its policy keeps at this origin.
-    only: ['store/open-database.ts', 'listen/', 'html/scripts/', 'clients/'],
+    only: ['store/open-database.ts', 'listen/', 'html/scripts/', 'features/notifications/page-script.ts', 'clients/'],
     why: 'deps.safeFetch is the only way out',
   },
   {
@@ -339,7 +341,11 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'deps.safeFetch is the only way out',
   },
   { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },
-  { word: /'web-push'/, only: ['lib/outbound/web-push.ts'], why: 'the library could send requests by itself' },
+  {
+    word: /'web-push'/,
+    only: ['features/notifications/web-push.ts'],
+    why: 'the library could send requests by itself',
+  },
   { word: /\bprocess\.env\b/, only: ['cli/', 'clients/'], why: 'the environment is read once, into the configuration' },
   {
     word: /\braw\(|dangerouslySetInnerHTML/,

@@ -11,6 +11,8 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../src/grid/channels/channels.ts'
+import { setDigest } from '../src/features/notifications/digests.ts'
+import { subscribe } from '../src/features/notifications/subscriptions.ts'
 import { connectSlack } from '../src/features/slack/connect.ts'
 import { slackTables } from '../src/features/slack/store.ts'
 import { webhookTables } from '../src/features/webhooks/store.ts'
@@ -21,6 +23,7 @@ import { copyWithout, featureNames } from './support/copy-without.ts'
 import { testGrid } from './support/grid.ts'
 import { isLong } from './support/long.ts'
 import { sendMessage } from './support/messaging.ts'
+import { personWithAlias } from './support/person-aliases.ts'
 import { rows } from './support/database.ts'
 import { runScriptOf, startServeOf, type TemporaryDatabase, temporaryDatabase } from './support/process.ts'
 import { botToken, signingSecret, startSlack } from './support/slack.ts'
@@ -65,7 +68,8 @@ test.runIf(isLong).each(sets.map((names) => [names.join(', '), names] as const))
 
 test('an account is erased and removed with the rows of features that are not registered', async () => {
   const grid = await withRowsOfFeatures()
-  const tables = ['slack_channels', 'slack_people', 'slack_messages', 'webhooks', 'webhook_events']
+  const tables = ['slack_channels', 'slack_people', 'slack_messages', 'webhooks', 'webhook_events', 'mail_digests']
+    .concat('push_subscriptions')
   for (const table of tables) {
     expect(await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).not.toEqual([])
   }
@@ -155,6 +159,10 @@ async function withRowsOfFeatures() {
     hooks.add(webhook, 'https://acme.example/', ['message'], await acme.store.seal('webhooks', webhook, '{}'), 1),
     ...hooks.tell(webhook, newId(), 1),
   ])
+  const person = await personWithAlias(grid, 'ann-lee')
+  await setDigest(person.account, person.person, 'daily')
+  const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
+  await subscribe(store, person.account, { endpoint: 'https://push.example/1', ...keys, userAgent: 'a browser' })
   await followLog(store)
   return grid
 }

@@ -26,7 +26,8 @@ export const pageScript = asset('js', 'text/javascript', script)
 /** The icon of the grid: of its pages, on a home screen, and of its notifications. */
 export const icon = asset('svg', 'image/svg+xml', iconSvg)
 
-function asset(extension: string, type: string, text: string): Asset {
+/** `text` as a file of pages. */
+export function asset(extension: string, type: string, text: string): Asset {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
   return { path: `/assets/app.${hash}.${extension}`, type: `${type}; charset=utf-8`, text }
 }

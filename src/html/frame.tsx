@@ -40,6 +40,8 @@ export interface AppFrame {
   timeZone?: string
   /** How much needs the user, for the number in the navigation; undefined if it is not known. */
   needs?: Promise<FrameNeeds | undefined>
+  /** The paths of scripts besides the one of all pages. */
+  scripts?: readonly string[]
   /** Shown above the content: the result of the last action. */
   notice?: { kind: NoticeKind; text: string }
 }

@@ -19,6 +19,8 @@ export interface HtmlResponseOptions {
   timeZone?: string
   /** The CSRF token, for a page with forms. */
   csrf?: string
+  /** The paths of scripts that run after the one of all pages. */
+  scripts?: readonly string[]
   /**
    * An additional target for the forms of this page: the redirect URI on the consent page.
    * See docs/security.md, "Pages".
@@ -28,7 +30,7 @@ export interface HtmlResponseOptions {
 
 /** A complete HTML document as a response. `title` goes into `<title>`, followed by the product name. */
 export async function htmlResponse(
-  { title, bodyClass, status = 200, timeZone = utc, csrf, formTarget }: HtmlResponseOptions & {
+  { title, bodyClass, status = 200, timeZone = utc, csrf, scripts = [], formTarget }: HtmlResponseOptions & {
     title: string
     bodyClass: string
   },
@@ -44,7 +46,7 @@ export async function htmlResponse(
         <link rel='icon' href={icon.path} />
         <link rel='manifest' href={manifestPath} />
         <link rel='stylesheet' href={styleSheet.path} />
-        <script src={pageScript.path} defer></script>
+        {[pageScript.path, ...scripts].map((path) => <script src={path} defer></script>)}
       </head>
       <body class={bodyClass}>
         <a class='skip' href='#content'>Skip to content</a>

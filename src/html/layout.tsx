@@ -45,6 +45,7 @@ export async function appPage(
     {
       timeZone: frame.timeZone,
       csrf: frame.csrf,
+      scripts: frame.scripts,
       ...options,
       title: `${isolated(title)} · ${isolated(frame.account.name)}`,
       bodyClass: 'app',

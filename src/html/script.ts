@@ -4,7 +4,6 @@ import { jump } from './scripts/jump.ts'
 import { keyboard } from './scripts/keyboard.ts'
 import { liveScript } from './scripts/live.ts'
 import { network } from './scripts/network.ts'
-import { push } from './scripts/push.ts'
 import { times } from './scripts/times.ts'
 
 /**
@@ -34,7 +33,7 @@ import { times } from './scripts/times.ts'
  *   reader.
  * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
  *   the epoch. `data-zone` around it says UTC without script.
- * - `data-push` on a form: see `scripts/push.ts`; `data-network`: see `scripts/network.ts`.
+ * - `data-network`: see `scripts/network.ts`.
  * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
  * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus. After a
  *   button with `data-downloads` the page stays, so it is ready again after a second, with that text beside it.
@@ -223,4 +222,4 @@ function canSendAgain() {
   }
 }
 addEventListener('pageshow', canSendAgain)
-` + times + drafts + inView + jump + keyboard + liveScript + network + push
+` + times + drafts + inView + jump + keyboard + liveScript + network

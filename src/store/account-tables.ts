@@ -23,7 +23,6 @@ import { limits } from './account/limits.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { namedThings } from './account/named-things.ts'
 import { names, profile } from './account/profile.ts'
-import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
 import { pushConfigs } from './account/push-configs.ts'
 import { questions } from './account/questions.ts'
@@ -72,7 +71,6 @@ const tables = {
   messages,
   namedThings,
   names,
-  notifications,
   overview,
   parked,
   parts,

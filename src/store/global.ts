@@ -8,13 +8,13 @@ import { imports } from './global/imports.ts'
 import { keyChecks } from './global/key-checks.ts'
 import { invitations, links } from './global/links.ts'
 import { conversations, livePlaces } from './global/conversations.ts'
-import { notifications, turns } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
 import { figures } from './global/figures.ts'
 import { pulses } from './global/pulse.ts'
 import { outboxes } from './global/outboxes.ts'
 import { taskNotices } from './global/task-notices.ts'
 import { traffic } from './global/traffic.ts'
+import { turns } from './global/turns.ts'
 import { waits } from './global/waits.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
@@ -45,7 +45,6 @@ export function globalTables(db: Db, keys?: KeyCache) {
     links: links(db),
     keyChecks: keyChecks(db),
     livePlaces: livePlaces(db),
-    notifications: notifications(db),
     oauth: oauth(db),
     publicAgents: publicAgents(db),
     figures: figures(db),

@@ -50,7 +50,11 @@ export interface ProcessFollower extends AnyFollower {
 
 /** Work that is due at a stored time, or every `everyMs`. */
 export type Duty =
-  & { run(): Promise<void> }
+  & {
+    run(): Promise<void>
+    /** Resolves when nothing goes on that its runs have started. */
+    settled?(): Promise<void>
+  }
   & ({ name: StoredDuty; everyMs?: undefined } | { name: string; everyMs: number; firstMs?: number })
 
 /** A follower that does not move on, and since when, in milliseconds since the epoch. */
@@ -171,6 +175,7 @@ export class Loop {
       this.#duties.delete(running)
       await this.#ticking
       await running.work
+      await duty.settled?.()
     }
   }
 

@@ -32,11 +32,6 @@ const notices = {
   'message-held': 'Your message waits for the approval of another person. You are told if it is refused.',
   'message-retracted': 'The message is retracted.',
   'all-read': 'You have read all messages to you.',
-  'browser-on': 'This browser now shows notifications of messages to you.',
-  'browser-off': 'The browser no longer shows notifications.',
-  'test-sent': 'The test was sent. It should appear in a moment.',
-  'digest-on': 'You get an email when you have unread messages.',
-  'digest-off': 'You get no email about messages.',
   'shortcuts-on': 'Single keys are on.',
   'shortcuts-off': 'Single keys are off.',
   'answered': 'Your answer has been sent.',
@@ -109,8 +104,6 @@ const notices = {
 /** What the user should know or do, by code. */
 const warnings = {
   'held-undeliverable': 'The message could not be delivered any more, so it was refused. Its sender is told why.',
-  'test-failed':
-    'The push service of a browser refused the test. Turn notifications off for that browser, and on again in it.',
   'agent-key-shown': 'The key was shown once and cannot be shown again. If you did not copy it, replace it.',
   'admin-key-shown':
     'The key was shown once and cannot be shown again. If you did not copy it, delete it and generate another.',
@@ -126,10 +119,11 @@ const warnings = {
 
 export type NoticeCode = keyof typeof notices | keyof typeof warnings
 
-/** A notice of an optional feature: what went well. */
+/** A notice of an optional feature; without a kind it says what went well. */
 export interface FeatureNotice {
   code: string
   text: string
+  kind?: 'warning'
 }
 
 export function withNotice(path: string, notice: NoticeCode | FeatureNotice): string {
@@ -139,7 +133,7 @@ export function withNotice(path: string, notice: NoticeCode | FeatureNotice): st
 export function noticeOf(query: URLSearchParams, ofFeatures: readonly FeatureNotice[] = []): AppFrame['notice'] {
   const code = query.get('done') ?? ''
   const found = ofFeatures.find((notice) => notice.code === code)
-  if (found) return { kind: 'good', text: found.text }
+  if (found) return { kind: found.kind ?? 'good', text: found.text }
   if (Object.hasOwn(notices, code)) return { kind: 'good', text: notices[code as keyof typeof notices] }
   if (Object.hasOwn(warnings, code)) return { kind: 'warning', text: warnings[code as keyof typeof warnings] }
   return undefined

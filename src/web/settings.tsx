@@ -5,28 +5,31 @@ import { Tabs } from '../html/components.tsx'
 import { appPage } from '../html/layout.tsx'
 import type { Visit } from './visit.ts'
 
-export const settingsTabs = {
-  profile: 'Profile',
-  notifications: 'Notifications',
-  security: 'Security',
-  sessions: 'Sessions',
-  account: 'Account',
-  team: 'Team',
+/** The tabs of the core. The search box finds them by `words` too. */
+const tabs = {
+  profile: { title: 'Profile', words: 'name time zone colours theme dark keyboard email password alias' },
+  security: { title: 'Security', words: 'second factor passkey totp authenticator recovery codes 2fa' },
+  sessions: { title: 'Sessions', words: 'browsers sign out' },
+  account: { title: 'Account', words: 'rename delete' },
+  team: { title: 'Team', words: 'members people invitations roles' },
 } as const
 
-export type SettingsTab = keyof typeof settingsTabs
+type SettingsTab = keyof typeof tabs
 
-/** The path of a settings tab, or of an action on it. */
+/** The path of a settings tab of the core, or of an action on it. */
 export function settingsPath(visit: Pick<Visit, 'path'>, tab: SettingsTab, ...action: string[]): string {
   return visit.path('settings', tab, ...action)
 }
 
-export function settingsPage(visit: Visit, current: SettingsTab, content: Child): Promise<Response> {
-  const items = (Object.keys(settingsTabs) as SettingsTab[]).map((tab) => ({
-    title: settingsTabs[tab],
-    href: settingsPath(visit, tab),
-    isCurrent: tab === current,
-  }))
+/** All tabs in their order. Those of features follow the first one. */
+export function settingsTabs({ path, features }: Pick<Visit, 'path' | 'features'>) {
+  const [first, ...others] = Object.entries(tabs).map(([name, tab]) => ({ name, ...tab }))
+  const added = features.flatMap(({ settingsTab }) => settingsTab ?? [])
+  return [first, ...added, ...others].map((tab) => ({ ...tab, href: path('settings', tab.name) }))
+}
+
+export function settingsPage(visit: Visit, current: string, content: Child): Promise<Response> {
+  const items = settingsTabs(visit).map(({ name, ...tab }) => ({ ...tab, isCurrent: name === current }))
   return appPage(
     visit.frame('settings'),
     { title: 'Settings' },

@@ -10,6 +10,7 @@ import { type Condition, findConditions } from '../grid/attention.ts'
 import type { Channel } from '../grid/channels/channels.ts'
 import { type Question, questionsOf } from '../grid/conversations/questions.ts'
 import type { NeedRow } from '../html/attention.tsx'
+import type { Asset } from '../html/assets.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { zoneCookie } from '../html/scripts/times.ts'
@@ -51,6 +52,11 @@ export interface PageDeps {
 /** What an optional feature adds to the pages. */
 export interface WebFeature {
   readonly pages?: (pages: AccountPages, deps: PageDeps) => void
+  readonly publicPages?: (pages: PublicPages, deps: PageDeps) => void
+  /** A tab of the settings, which its pages show: the last part of its path, and its title. */
+  readonly settingsTab?: { name: string; title: string; words: string }
+  /** A script of all pages of accounts. */
+  readonly script?: Asset
   /** Cards on pages of the core. */
   readonly cards?: {
     /** On the settings of a channel. */
@@ -250,6 +256,7 @@ export function accountPages(
         csrf,
         current,
         timeZone,
+        scripts: features.flatMap(({ script }) => script?.path ?? []),
         notice: noticeOf(query, features.flatMap(({ notices }) => notices ?? [])),
         needs: needs().then((needs) => needs && { ...needs, open: open ?? needs.open }),
       }),

@@ -23,7 +23,6 @@ import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
 import { homePages } from './home/home.tsx'
 import { networkPages } from './network/network.tsx'
-import { notificationPages, renewBrowserPage, unsubscribePage } from './notifications/settings-notifications.tsx'
 import { emailLinkPages } from './people/email-links.tsx'
 import { handOverPages } from './people/hand-over.tsx'
 import { invitationPages } from './people/invitation.tsx'
@@ -73,8 +72,6 @@ export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute
   claimLinkPages(publicRoutes, pageDeps)
   invitationPages(publicRoutes, pageDeps)
   newAccountPages(publicRoutes, pageDeps)
-  renewBrowserPage(publicRoutes, pageDeps)
-  unsubscribePage(publicRoutes)
 
   homePages(accountRoutes, pageDeps)
   conversationPages(accountRoutes)
@@ -93,7 +90,6 @@ export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute
   activityPages(accountRoutes)
   accountRoutes.get('/settings', (visit) => ({ redirectTo: settingsPath(visit, 'profile') }))
   profilePages(ownRoutes, pageDeps)
-  notificationPages(ownRoutes, pageDeps)
   securityPages(
     accountPages(app, pageDeps, { routes, may: 'view', isOfUser: true, withoutSecondFactor: true }),
     pageDeps,
@@ -102,7 +98,10 @@ export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute
   teamPages(accountRoutes, pageDeps)
   handOverPages(accountRoutes.may('own'))
   sessionPages(accountPages(app, pageDeps, { routes, may: 'view', isOfUser: true }), pageDeps)
-  for (const { pages } of pageDeps.features) pages?.(accountRoutes, pageDeps)
+  for (const { pages, publicPages } of pageDeps.features) {
+    publicPages?.(publicRoutes, pageDeps)
+    pages?.(accountRoutes, pageDeps)
+  }
 
   app.onError(async (error, c) => {
     // Where the user goes on after these, nothing is refused.

@@ -9,7 +9,6 @@ import { type Batch, type GridFollower, step } from '../store/loop.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 import { addToSearch, searchBatchChars } from './search.ts'
-import { batchMs, quietMs } from './push.ts'
 
 const messages = ({ messages }: Pulse) => messages
 const events = ({ events }: Pulse) => events
@@ -21,8 +20,7 @@ const batchSize = 500
 
 /** The statements of a batch and its new position are one unit, so each batch is applied once. */
 export function gridFollowers(store: Store): GridFollower[] {
-  const { global: { conversations, notifications, pulses, taskNotices, traffic }, deps: { now } } = store
-  const delays = { quietMs, batchMs }
+  const { global: { conversations, pulses, taskNotices, traffic }, deps: { now } } = store
 
   return [
     // Places in conversations. Each is inserted once.
@@ -47,16 +45,10 @@ export function gridFollowers(store: Store): GridFollower[] {
         gatherMs: 200,
       },
     ),
-    // What browsers are to be notified of. Only from the stored position: a person is notified once.
-    follower('browser messages', placed, (batch) => [notifications.noteMessages(batch, delays)], {
-      // Nobody is notified before 5 s.
-      gatherMs: second,
-    }),
-    follower('browser events', events, (batch) => notifications.noteEvents(batch, delays)),
     // Push notifications of tasks become due. A repeat finds them due, or nothing to send.
     follower('task notices', events, (batch) => [taskNotices.beDue(batch, now())]),
-    ...features.flatMap(({ followers }) => followers?.(store) ?? []).map(({ name, statements }) =>
-      follower(name, isEventFollower(name) ? events : messages, statements)
+    ...features.flatMap(({ followers }) => followers?.(store) ?? []).map(({ name, statements, isPlaced, gatherMs }) =>
+      follower(name, isEventFollower(name) ? events : isPlaced ? placed : messages, statements, { gatherMs })
     ),
   ]
 

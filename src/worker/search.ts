@@ -1,14 +1,15 @@
 /** The follower `search`: stores the words of messages, and notes whom they are news for. */
+import { features } from '../features.ts'
 import { listParts } from '../grid/conversations/open-message.ts'
 import { isShortened } from '../grid/messaging/long-text.ts'
 import { namedAliases } from '../lib/names.ts'
 import { searchWords } from '../lib/search-words.ts'
 import { ownLink, ownWord } from '../store/account/search.ts'
+import { isPossibleNews } from '../store/global/news.ts'
 import type { ChangedText } from '../store/global/search-index.ts'
 import type { Batch } from '../store/loop.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
-import { quietMs } from './push.ts'
 
 /** How many characters one batch has, because the time to store their words depends on them. */
 export const searchBatchChars = 400_000
@@ -29,7 +30,13 @@ export async function addToSearch(store: Store, batch: Batch): Promise<Statement
     has: [...listParts({ id, a2a, body }).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
     own: ownWords(JSON.parse(changed)),
   })))
-  return searchIndex.add(rows, batch.after, { at: store.deps.now(), quietMs })
+  const { after } = batch
+  const words = searchIndex.add(rows, after)
+  const possible = rows.filter(isPossibleNews)
+  if (possible.length === 0) return [words]
+  const at = store.deps.now()
+  const ofFeatures = features.flatMap(({ news }) => news?.(store, possible, { after, at }) ?? [])
+  return [words, searchIndex.noteNews(possible, { after, at }), ...ofFeatures]
 }
 
 /** Each agent finds what it was given. Those for whom there is no room find nothing. */

@@ -7,11 +7,10 @@ import type { Duty } from '../store/loop.ts'
 import type { Store } from '../store/store.ts'
 import { backUpIfDue } from './backups.ts'
 import { keepClock, removePreviousFiles } from './clock.ts'
-import { notifyOfPauses, sendDigests } from './digests.ts'
 import { gridFollowers } from './followers.ts'
 import { LeaseRecovery } from './leases.ts'
-import { PushNotifier } from './push.ts'
 import { type OutboxAttempts, Outboxes } from './outboxes.ts'
+import { notifyOfPauses } from './pauses.ts'
 import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
 
 export interface Worker {
@@ -26,7 +25,6 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
   const startsFull = await store.storage.check()
   await keepClock(store)
   await leases.start()
-  const notifier = new PushNotifier(store)
   const outboxes = new Outboxes(store, attempts)
   const { global: { pulses } } = store
 
@@ -35,8 +33,6 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     { name: 'held messages', run: () => expireHeldMessages(store, stopping.signal) },
     { name: 'tasks', run: () => failTasks(store, stopping.signal) },
     { name: 'outboxes', run: () => outboxes.run() },
-    { name: 'notices', run: () => notifier.run() },
-    { name: 'digests', run: () => sendDigests(store, stopping.signal) },
     { name: 'pauses', run: () => notifyOfPauses(store) },
     { name: 'storage', everyMs: second, run: watchStorage },
     // Only a remote database has several processes.
@@ -56,7 +52,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     { name: 'retention', everyMs: hour, firstMs: minute, run: removeOld },
     { name: 'signing keys', everyMs: hour, firstMs: minute, run: () => keepSigningKeys(store) },
     { name: 'domains', everyMs: hour, firstMs: minute, run: () => checkDomains(store) },
-    ...features.flatMap(({ duties }) => duties?.(store) ?? []),
+    ...features.flatMap(({ duties }) => duties?.(store, stopping.signal) ?? []),
   ]
   const followers = gridFollowers(store)
   const ends = [
@@ -93,7 +89,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
   let stopped: Promise<void> | undefined
   async function stop(): Promise<void> {
     stopping.abort()
-    await Promise.all([notifier.stop(), outboxes.stop(), ...ends.map((end) => end())])
+    await Promise.all([outboxes.stop(), ...ends.map((end) => end())])
     await sweeping
     await leases.stop().catch((error) => store.deps.log.warn('The end of this process was not recorded', { error }))
   }

@@ -220,9 +220,8 @@ test('a message that is retracted while its words are cut does not come into the
     names: [],
     channelId: null,
   }))
-  const news = { at: grid.clock.now, quietMs: 0 }
   for (let i = 0; i < 2; i++) {
-    await grid.store.write([...searchIndex.add(words, after, news), pulses.move('search', after, after + 2)])
+    await grid.store.write([searchIndex.add(words, after), pulses.move('search', after, after + 2)])
   }
 
   expect(await rows(grid, "SELECT rowid FROM message_search WHERE message_search MATCH 'wfleeting'")).toEqual([])

@@ -3,6 +3,7 @@ import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
 import * as schema from '../../db/schema.ts'
+import { allNotifications } from '../../src/features/notifications/store.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { setPushConfig } from '../../src/grid/tasks/push-configs.ts'
@@ -51,7 +52,7 @@ async function seal(grid: TestGrid): Promise<string[]> {
   const secret = await store.keyRing.seal('of an app', totpContext(ann.id))
   await store.write([store.global.secondFactors.setTotp(ann.id, secret, grid.clock.now)])
   const key = await store.keyRing.seal('of push services', pushKeyContext('vapid'))
-  await store.write([store.global.notifications.addPushKey('vapid', 'public', key, null, grid.clock.now)])
+  await store.write([store.feature(allNotifications).addPushKey('vapid', 'public', key, null, grid.clock.now)])
   const signing = await store.keyRing.seal('to sign cards', signingKeyContext('kid'))
   await store.write([store.global.signingKeys.add({ id: 'kid', publicKey: '{}', at: 1 }, signing, '')])
   return [

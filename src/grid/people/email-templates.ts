@@ -1,14 +1,13 @@
 /**
- * The texts of all emails: short, plain, with at most one link (a digest has a second one that ends it). The only text
- * from unverified callers is an alias. See docs/security.md, "Signing in".
+ * The texts of emails: short, plain, with at most one link. The only text from unverified callers is an alias. See
+ * docs/security.md, "Signing in".
  */
 import type { Config } from '../../config.ts'
 import type { OutgoingEmail } from '../../deps.ts'
-import { isoTime } from '../../lib/time.ts'
 
 export type EmailContent = Omit<OutgoingEmail, 'to'>
 
-type AppUrl = Pick<Config, 'appUrl'>
+export type AppUrl = Pick<Config, 'appUrl'>
 
 const ignoreNotice = 'If you did not request it, ignore this email.'
 
@@ -101,43 +100,13 @@ export function conversationsPausedEmail(
   ])
 }
 
-export function digestEmail(
-  config: AppUrl,
-  link: string,
-  digest: {
-    accountName: string
-    waiting?: string
-    senders: string[]
-    /** What waits for a decision of the person, the first to expire first. */
-    held: { count: number; senders: string[]; firstEndsAt: number | undefined }
-    news: string[]
-    unsubscribe: string
-  },
-): EmailContent {
-  const { accountName, waiting, senders, held, news, unsubscribe } = digest
-  const decide = held.count === 1 ? '1 message waits' : `${held.count} messages wait`
-  const end = held.firstEndsAt === undefined ? '' : isoTime(held.firstEndsAt).slice(0, 16).replace('T', ' ')
-  const expires = held.count === 1 ? `It expires on ${end} UTC.` : `The first one expires on ${end} UTC.`
-  const account = `the account "${plainName(accountName)}" on ${hostOf(config)}`
-  const others = news.length > maxNamedAgents ? [`and ${news.length - maxNamedAgents} more`] : []
-  const content = emailContent(config, 'digest', link, [
-    ...(waiting === undefined ? [] : [`${waiting} for you in ${account}, from ${named(senders)}.`]),
-    ...(held.count === 0 ? [] : [`${decide} for your decision in ${account}, from ${named(held.senders)}. ${expires}`]),
-    ...(news.length === 0 ? [] : [`News in ${account}: ${[...news.slice(0, maxNamedAgents), ...others].join('; ')}.`]),
-    'To read and answer, open this link and sign in:',
-    link,
-    'You asked for these emails under Settings, Notifications. To end them, open this link:',
-    unsubscribe,
-  ])
-  return { ...content, ...(waiting === undefined && { subject: 'News for you' }), unsubscribe }
-}
-
-function named(aliases: string[]): string {
+/** Aliases in words, or the first of many. */
+export function named(aliases: string[]): string {
   const more = aliases.length > maxNamedAgents ? ` and ${aliases.length - maxNamedAgents} more` : ''
   return aliases.slice(0, maxNamedAgents).map((alias) => `@${alias}`).join(', ') + more
 }
 
-const maxNamedAgents = 8
+export const maxNamedAgents = 8
 
 const secondFactorChanges = {
   passkey_added: 'A passkey was added to',
@@ -165,7 +134,7 @@ const subjects = {
   digest: 'Messages wait for you',
 } satisfies Record<OutgoingEmail['kind'], string>
 
-function emailContent(
+export function emailContent(
   config: AppUrl,
   kind: OutgoingEmail['kind'],
   link: string | undefined,
@@ -175,11 +144,11 @@ function emailContent(
   return { kind, subject: subjects[kind], text, link }
 }
 
-function hostOf({ appUrl }: AppUrl): string {
+export function hostOf({ appUrl }: AppUrl): string {
   return new URL(appUrl).host
 }
 
 /** A name without line breaks and without anything that an email program would turn into a link. */
-function plainName(name: string): string {
+export function plainName(name: string): string {
   return name.normalize('NFKC').replace(/[^\p{L}\p{M}\p{N} &'_-]+/gu, ' ').replace(/\s+/g, ' ').trim().slice(0, 60)
 }

@@ -158,13 +158,12 @@ export async function giveUpAlias(account: AccountStore): Promise<{ alias: strin
 /** Statements that end the person alias of a user. They fail the unit if it has changed since. */
 export async function endPersonAlias(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
   const personAlias = await account.read.personAliases.ofMember(userId)
-  const { notifications, personAliases } = account.change
+  const { personAliases } = account.change
   if (!personAlias) return [personAliases.requireNoOther(userId, undefined)]
   const { agentId, alias } = personAlias
   return [
     personAliases.requirePersonAlias(userId, agentId),
     ...await endAgent(account, { id: agentId, alias, isPerson: true }, account.deps.now()),
-    ...notifications.endAll(userId),
     personAliases.remove(userId),
   ]
 }

@@ -6,7 +6,6 @@ import type { LinkKind } from '../../store/global/links.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import {
-  digestEmail,
   type EmailContent,
   invitationEmail,
   linkEmail,
@@ -15,7 +14,7 @@ import {
 } from './email-templates.ts'
 import type { SentInvitation } from './invitations.ts'
 import { linkExpired, linkLifetimeMs } from './people.ts'
-import { requireEmailAttempt, type SilentPurpose, takeDigestAttempt, takeEmailAttempt } from './throttle.ts'
+import { requireEmailAttempt, type SilentPurpose, takeEmailAttempt } from './throttle.ts'
 
 /** Where the link of each kind leads, and the email that brings it. */
 const links = {
@@ -82,19 +81,6 @@ export function sendNotice(store: Store, to: string, content: EmailContent): voi
 
 export function sendSecondFactorEmail(store: Store, to: string, change: SecondFactorChange): void {
   sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
-}
-
-/** Tell a person about messages that wait. False over a limit: then nothing is sent. */
-export async function trySendDigest(
-  store: Store,
-  to: string,
-  link: string,
-  digest: Parameters<typeof digestEmail>[2],
-): Promise<boolean> {
-  const isSent = await takeDigestAttempt(store, to)
-  if (isSent) store.deps.email.send({ to, ...digestEmail(store.deps.config, link, digest) })
-  else store.deps.log.warn('A mail digest was not sent: limit reached')
-  return isSent
 }
 
 /** The kinds that are sent to users. A claim email may go to an address that has no user yet (`claim-email.ts`). */

@@ -34,19 +34,14 @@ const rates = {
   secondFactorFromAll: [[30, day]],
   emailTo: [[1, 5 * minute], [3, day]],
   emailFrom: [[5, hour]],
-  digestTo: [[12, hour]],
   registrations: [[60, hour]],
   pauses: [[1, hour]],
-  /** Notifications to all browsers of one user in one account, and how many of them may be tests. */
-  push: [[120, hour]],
-  testPush: [[5, minute], [30, hour]],
   /** Email links of one purpose that one client address requests, whether or not they are sent. */
   linkRequests: { sign_in: [[20, hour]], reset: [[20, hour]], change_email: [[5, hour]] },
 } as const satisfies Record<string, unknown>
 
 /** The part of the hourly emails of the grid that claims may have, and invitations. The rest is for email links. */
 const shareOfGrid = 0.4
-const shareOfDigests = 0.1
 /** Failed sign-ins of the whole grid; beyond, client addresses that the user has not signed in from wait. */
 const signInsPerHour = 6_000
 /** Invitations of one user; in a day three times as many. */
@@ -108,7 +103,7 @@ export async function takeRegistration(store: Store, address: string): Promise<v
 const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }
 
 /** Count an attempt, which `limited` can refuse. Resolves to a function that removes what the first one counts. */
-async function take(
+export async function take(
   store: Store,
   counts: Count[],
   { name, what }: { name: string; what: string },
@@ -122,7 +117,11 @@ async function take(
 }
 
 /** Count an attempt, and resolve to undefined; or count nothing and resolve to the limits, one of which is reached. */
-async function tryTake(store: Store, counts: Count[], at = store.deps.now()): Promise<AttemptLimit[] | undefined> {
+export async function tryTake(
+  store: Store,
+  counts: Count[],
+  at = store.deps.now(),
+): Promise<AttemptLimit[] | undefined> {
   const limits = limitsOf(counts, at)
   return await takeAttempts(store, attemptsOf(newId(), counts), limits, at) ? undefined : limits
 }
@@ -214,12 +213,18 @@ async function isFamiliarAddress(store: Store, email: string, address: string): 
   return await store.global.sessions.beganAt(email, address) && address !== unknownAddress
 }
 
-/** Count one digest to a recipient. False if a limit is reached; at that of the whole grid it logs an error. */
-export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
+/**
+ * Count one email of an optional feature to a recipient: of one kind, which has a share of the emails of the grid. False if
+ * a limit is reached; at that of the whole grid it logs an error.
+ */
+export async function takeEmailOfKind(
+  store: Store,
+  { kind, email, rates, share }: { kind: string; email: string; rates: readonly Rate[]; share: number },
+): Promise<boolean> {
   const { mailsPerHour } = store.deps.config
   return !await tryTakeEmail(store, [
-    { kind: 'mail_to', subject: hashForLookup(`digest\n${email}`), rates: rates.digestTo },
-    { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(mailsPerHour * shareOfDigests), hour]] },
+    { kind: 'mail_to', subject: hashForLookup(`${kind}\n${email}`), rates },
+    { kind: 'mail_share', subject: kind, rates: [[Math.ceil(mailsPerHour * share), hour]] },
     { kind: 'mail', subject: 'all', rates: [[mailsPerHour, hour]] },
   ])
 }
@@ -230,18 +235,4 @@ export async function takePauseAttempt(store: Store, account: string): Promise<b
   // Asked first, because every look at pauses that wait would be a commit.
   const [limit] = limitsOf(counts, store.deps.now())
   return await store.global.attempts.blockedSince(limit) === undefined && !await tryTake(store, counts)
-}
-
-export async function takePushAttempt(store: Store, account: string, userId: string): Promise<boolean> {
-  return !await tryTake(store, [{ kind: 'push', subject: pushSubject(account, userId), rates: rates.push }])
-}
-
-export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
-  const subject = pushSubject(account, userId)
-  const refusal = { name: 'notifications', what: 'Too many tests.' }
-  await take(store, [{ kind: 'push_test', subject, rates: rates.testPush }], refusal)
-}
-
-function pushSubject(account: string, userId: string): string {
-  return hashForLookup(`${account}\n${userId}`)
 }

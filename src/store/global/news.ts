@@ -5,12 +5,11 @@
 import { agentOf } from '../account/inbox-message.ts'
 import { hour } from '../../lib/time.ts'
 import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
-import { elseLater } from './notifications.ts'
+import { isAtPosition } from './pulse.ts'
 
-/** A browser is told of the news of a conversation at most once in this time. What is older is no news. */
-export const newsMs = hour
+/** What is older is no news. */
+const newsMs = hour
 
-const isPosition = `(SELECT projections.seq FROM projections WHERE projections.name = 'search') = :after`
 const ofPeople = crossAccountStatement(
   'news of new messages',
   `
@@ -34,26 +33,10 @@ const ofPeople = crossAccountStatement(
     AND (m.channel_id IS NOT NULL OR NOT EXISTS (SELECT 1 FROM deliveries AS d WHERE d.seq = m.seq AND ${
     agentOf('d')
   } = told.agent_id))
-    AND ${isPosition}
+    AND ${isAtPosition}
   GROUP BY place.account_id, person_aliases.user_id, place.thread_id
   ON CONFLICT (account_id, user_id, thread_id) DO UPDATE SET news_seq = max(thread_seen.news_seq, excluded.news_seq)`,
 )
-const ofBrowsers = crossAccountStatement(
-  'news of new messages',
-  `
-  INSERT INTO push_notices (account_id, subscription_id, thread_id, kind, first_seq, last_seq, due_at)
-  SELECT sub.account_id, sub.id, seen.thread_id, 'news', max(seen.news_seq), max(seen.news_seq), :dueAt
-  FROM json_each(:rows) AS one CROSS JOIN messages AS m CROSS JOIN thread_messages AS place
-  CROSS JOIN thread_seen AS seen CROSS JOIN push_subscriptions AS sub
-  WHERE m.seq = (one.value ->> 0) AND place.account_id = m.account_id AND place.seq = m.seq
-    AND seen.account_id = place.account_id AND seen.thread_id = place.thread_id AND seen.news_seq = place.seq
-    AND sub.account_id = seen.account_id AND sub.user_id = seen.user_id AND m.created_at > :since
-    AND ${isPosition}
-  GROUP BY sub.account_id, sub.id, seen.thread_id
-  ${elseLater(String(newsMs))}
-  WHERE excluded.last_seq > push_notices.last_seq`,
-)
-
 /** A message that may be news: the aliases that it names, and the id of its channel. */
 export interface PossibleNews {
   seq: number
@@ -61,24 +44,21 @@ export interface PossibleNews {
   channelId: string | null
 }
 
-/**
- * Note whom these messages are news for, and tell their browsers after `quietMs`. Part of the unit that moves the
- * projection `search` on from `after`. No statements for messages that name no one and are in no channel.
- */
+/** Whether a message may be news: it names somebody, or is in a channel. */
+export function isPossibleNews({ names, channelId }: PossibleNews): boolean {
+  return names.length > 0 || channelId !== null
+}
+
+/** Note whom these messages are news for. Part of the unit that moves the follower `search` on from `after`. */
 export function noteNews(
   db: Db,
-  messages: readonly PossibleNews[],
-  { after, at, quietMs }: { after: number; at: number; quietMs: number },
-): Statement[] {
-  const possible = messages.filter(({ names, channelId }) => names.length > 0 || channelId !== null)
-  if (possible.length === 0) return []
-  const values = {
-    rows: JSON.stringify(possible.map(({ seq, names }) => [seq, names])),
-    after,
-    since: at - newsMs,
+  possible: readonly PossibleNews[],
+  { after, at }: { after: number; at: number },
+): Statement {
+  const rows = JSON.stringify(possible.map(({ seq, names }) => [seq, names]))
+  return {
+    ...db.bind(ofPeople, { rows, after, follower: 'search', since: at - newsMs }),
+    rows: possible.length,
+    isTraffic: true,
   }
-  return [
-    { ...db.bind(ofPeople, values), rows: possible.length, isTraffic: true },
-    { ...db.bind(ofBrowsers, { ...values, dueAt: at + quietMs }), rows: possible.length, isTraffic: true },
-  ]
 }

@@ -95,19 +95,16 @@ export const searchIndex = (db: Db) => ({
   texts: ({ after, upTo }: { after: number; upTo: number }): Promise<NewText[]> => db.all(texts, { after, upTo }),
   /** The text of a message whose row has only its beginning: all texts among its parts. */
   wholeText: async (seq: number): Promise<string> => (await db.one(whole, { seq }))?.text ?? '',
-  /**
-   * Store words, and note whom the messages are news for, unless the follower has moved on from `after`. Browsers are
-   * notified after `quietMs`.
-   */
-  add: (found: readonly MessageWords[], after: number, news: { at: number; quietMs: number }): Statement[] => {
+  /** Store words, unless the follower has moved on from `after`. */
+  add: (found: readonly MessageWords[], after: number): Statement => {
     const rows = JSON.stringify(found.map(({ seq, words, has, own }) => {
       return [seq, [...words.map(wordTerm), ...has.map((kind) => `h${kind}`), ...own].map((one) => ` ${one}`).join('')]
     }))
-    return [
-      { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true },
-      ...noteNews(db, found, { after, ...news }),
-    ]
+    return { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true }
   },
+  /** In the same unit: whom the messages are news for. */
+  noteNews: (possible: readonly PossibleNews[], batch: { after: number; at: number }): Statement =>
+    noteNews(db, possible, batch),
   /** Empty the index. It is filled again from the first message on. */
   startAgain: (): Statement[] => again.map((statement) => db.bind(statement)),
 })

@@ -18,21 +18,8 @@ const maxPlaces = 8
 const maxNames = 20
 const maxAgentsToAct = 3
 
-const tabWords: Partial<Record<keyof typeof settingsTabs, string>> = {
-  profile: 'name time zone colours theme dark keyboard email password alias',
-  notifications: 'push phone digest',
-  security: 'second factor passkey totp authenticator recovery codes 2fa',
-  sessions: 'browsers sign out',
-  account: 'rename delete',
-  team: 'members people invitations roles',
-}
-
 const fixedPlaces: readonly FixedPlace[] = [
   ...navItems.map((item): FixedPlace => ({ name: sectionTitles[item], kind: 'page', path: item })),
-  ...Object.entries(settingsTabs).map(([tab, title]): FixedPlace => ({
-    ...{ name: `Settings, ${title}`, kind: 'setting', path: `settings/${tab}` },
-    words: tabWords[tab as keyof typeof settingsTabs],
-  })),
   { name: 'Held messages', kind: 'page', path: 'held', words: 'approve approvals decisions' },
   { name: 'Approval rules', kind: 'page', path: 'approval-rules', words: 'hold decide people' },
   { name: 'Open tasks', kind: 'page', path: 'tasks?state=open' },
@@ -66,7 +53,8 @@ export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
   if (first === undefined) return []
   const words = [first, ...more] as const
   const [named, actions] = await Promise.all([namedPlaces(visit, [...words]), actionsOnAgents(visit, [...words])])
-  const fixed = [...fixedPlaces, ...visit.features.flatMap(({ places }) => places ?? [])].flatMap((place) => {
+  const places = [...fixedPlaces, ...settingsPlaces(visit), ...visit.features.flatMap(({ places }) => places ?? [])]
+  const fixed = places.flatMap((place) => {
     const rank = rankOf(words, place.name, place.words)
     return rank === undefined || !visit.may(place.may ?? 'view') ? [] : [{ rank, place: shown(visit, place) }]
   })
@@ -96,6 +84,12 @@ function rankOf(words: readonly string[], name: string, more = ''): number | und
     else return undefined
   }
   return sum
+}
+
+function settingsPlaces(visit: Visit): FixedPlace[] {
+  return settingsTabs(visit).map(({ name, title, words }) => (
+    { name: `Settings, ${title}`, kind: 'setting', path: `settings/${name}`, words }
+  ))
 }
 
 const shown = ({ path }: Visit, place: FixedPlace): Place => ({ ...place, href: `${path()}/${place.path}` })

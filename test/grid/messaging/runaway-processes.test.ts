@@ -1,7 +1,7 @@
 /** Conversations that run away over processes, restarts and accounts. docs/delivery.md, "Conversations that run away". */
 import { expect, onTestFinished, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
-import { notifyOfPauses } from '../../../src/worker/digests.ts'
+import { notifyOfPauses } from '../../../src/worker/pauses.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { echo, pausesOf, send } from '../../support/echoes.ts'

@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import {
   type EmailAttempt,
   requireEmailAttempt,
-  takeDigestAttempt,
   takeEmailAttempt,
   takeSignInAttempt,
 } from '../../../src/grid/people/throttle.ts'
@@ -135,13 +134,6 @@ describe('emails', () => {
     expect(isLogged).toBe(who === 'the whole grid')
     grid.clock.now += hour
     expect(await takeNth(500)).toBe(true)
-  })
-
-  test('one recipient gets 12 digests an hour', async () => {
-    for (let n = 0; n < 12; n++) expect(await takeDigestAttempt(grid.store, ann)).toBe(true)
-
-    expect(await takeDigestAttempt(grid.store, ann)).toBe(false)
-    expect(await takeDigestAttempt(grid.store, 'other@x.example')).toBe(true)
   })
 
   test.each([

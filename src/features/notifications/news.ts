@@ -1,7 +1,8 @@
 /** Messages that people are told of although they are not to them. See docs/delivery.md, "Notifications". */
+import { mayRead, placeOf, readerFor } from '../../grid/conversations/may-read.ts'
 import { namedAliases } from '../../lib/names.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { mayRead, placeOf, readerFor } from '../conversations/may-read.ts'
+import { notificationTables } from './store.ts'
 
 /** The newest message of a conversation that a person is told of. Never its text. */
 interface News {
@@ -18,7 +19,7 @@ export async function newsOf(
   userId: string,
   which: { thread?: number; after?: number },
 ): Promise<News[]> {
-  const found = await account.read.notifications.news(userId, which)
+  const found = await account.feature(notificationTables).read.news(userId, which)
   const reader = found.length > 0 ? await readerFor(account, userId) : undefined
   const { personAlias } = reader ?? {}
   if (!reader || !personAlias) return []

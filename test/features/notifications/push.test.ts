@@ -1,26 +1,27 @@
 /** Notifications in browsers: when one is sent, what it says, and what becomes of one that cannot be sent. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { approve } from '../../src/grid/approvals/decide.ts'
-import { heldMessage, heldMessages } from '../../src/grid/approvals/held.ts'
-import { createApprovalRule } from '../../src/grid/approvals/rules.ts'
-import { createChannel } from '../../src/grid/channels/channels.ts'
-import { markRead } from '../../src/grid/conversations/marks.ts'
-import { dismissQuestion, questionsOf } from '../../src/grid/conversations/questions.ts'
-import { listThreads } from '../../src/grid/conversations/threads.ts'
-import { writeMessage } from '../../src/grid/conversations/write.ts'
-import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
-import type { AccountStore } from '../../src/store/account.ts'
-import { newKeyRing } from '../../src/lib/key-ring.ts'
-import { day, hour, minute, second } from '../../src/lib/time.ts'
-import { batchMs, PushNotifier, quietMs } from '../../src/worker/push.ts'
-import { followLog } from '../../src/worker/followers.ts'
-import { say } from '../support/conversations.ts'
-import { rows } from '../support/database.ts'
-import { onEachDatabase } from '../support/databases.ts'
-import { storeOf, type TestGrid } from '../support/grid.ts'
-import { sendMessage } from '../support/messaging.ts'
-import { type PushAnswer, type PushService, startPushService } from '../support/push-service.ts'
-import { type PersonWithAlias, personWithAlias } from '../support/person-aliases.ts'
+import { approve } from '../../../src/grid/approvals/decide.ts'
+import { heldMessage, heldMessages } from '../../../src/grid/approvals/held.ts'
+import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { markRead } from '../../../src/grid/conversations/marks.ts'
+import { dismissQuestion, questionsOf } from '../../../src/grid/conversations/questions.ts'
+import { listThreads } from '../../../src/grid/conversations/threads.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { notificationTables } from '../../../src/features/notifications/store.ts'
+import { subscribe } from '../../../src/features/notifications/subscriptions.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { newKeyRing } from '../../../src/lib/key-ring.ts'
+import { day, hour, minute, second } from '../../../src/lib/time.ts'
+import { batchMs, PushNotifier, quietMs } from '../../../src/features/notifications/push-notifier.ts'
+import { followLog } from '../../../src/worker/followers.ts'
+import { say } from '../../support/conversations.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { type PushAnswer, type PushService, startPushService } from '../../support/push-service.ts'
+import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 onEachDatabase((open) => {
   let grid: TestGrid
@@ -43,7 +44,7 @@ onEachDatabase((open) => {
   async function after(ms: number) {
     grid.clock.now += ms
     await followLog(grid.store)
-    const notifier = new PushNotifier(grid.store)
+    const notifier = new PushNotifier(grid.store, new AbortController().signal)
     await notifier.run()
     await notifier.settled()
     return service.taken.splice(0).map(({ shown }) => shown)
@@ -63,7 +64,7 @@ onEachDatabase((open) => {
     await say(grid, alice, 'ann-lee', 'a secret text')
     expect(await after(0)).toEqual([])
     grid.clock.now += quietMs
-    const notifier = new PushNotifier(grid.store)
+    const notifier = new PushNotifier(grid.store, new AbortController().signal)
     await notifier.run()
     await notifier.settled()
 
@@ -119,7 +120,7 @@ onEachDatabase((open) => {
   test('several processes tell a browser once', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += quietMs
-    const notifiers = [1, 2, 3].map(() => new PushNotifier(grid.store))
+    const notifiers = [1, 2, 3].map(() => new PushNotifier(grid.store, new AbortController().signal))
     await Promise.all(notifiers.map((notifier) => notifier.run()))
     await Promise.all(notifiers.map((notifier) => notifier.settled()))
 
@@ -128,7 +129,7 @@ onEachDatabase((open) => {
 
   test('what is read and not answered is notified', async () => {
     const { id } = await say(grid, alice, 'ann-lee', 'hello')
-    await new PushNotifier(grid.store).run()
+    await new PushNotifier(grid.store, new AbortController().signal).run()
     await markRead(ann.account, [id])
 
     expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
@@ -222,9 +223,11 @@ onEachDatabase((open) => {
     service.answers.push(() => {})
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += quietMs
-    const notifier = new PushNotifier(grid.store)
+    const stopping = new AbortController()
+    const notifier = new PushNotifier(grid.store, stopping.signal)
     await notifier.run()
-    await notifier.stop()
+    stopping.abort()
+    await notifier.settled()
 
     expect(service.taken.length).toBeLessThanOrEqual(1)
     service.answers.length = 0
@@ -237,7 +240,7 @@ onEachDatabase((open) => {
     await followLog(grid.store)
     const [{ subscription_id, thread_id, due_at }] = await notices()
     const notice = { subscriptionId: String(subscription_id), threadId: Number(thread_id), kind: 'message' as const }
-    const { notifications } = grid.acme.store.change
+    const { change: notifications } = grid.acme.store.feature(notificationTables)
     const until = grid.clock.now + quietMs + minute
     await grid.acme.store.write([
       notifications.claim(notice, Number(due_at), until),

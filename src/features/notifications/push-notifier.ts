@@ -1,13 +1,12 @@
 /** Sends the notifications of browsers that are due. See docs/delivery.md, "Notifications". */
-import { newsOf } from '../grid/notifications/news.ts'
-import { recordResult } from '../grid/notifications/subscriptions.ts'
-import { type PushResult, sendPush } from '../grid/notifications/send-push.ts'
-import { takePushAttempt } from '../grid/people/throttle.ts'
-import { hour, minute, second } from '../lib/time.ts'
-import type { AccountStore } from '../store/account.ts'
-import type { DueNotice } from '../store/global/notifications.ts'
-import { newsMs } from '../store/global/news.ts'
-import type { Store } from '../store/store.ts'
+import { hour, minute, second } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Store } from '../../store/store.ts'
+import { takePushAttempt } from './limits.ts'
+import { newsOf } from './news.ts'
+import { type PushResult, sendPush } from './send-push.ts'
+import { allNotifications, type DueNotice, newsMs, notificationTables } from './store.ts'
+import { recordResult } from './subscriptions.ts'
 
 /** How long a message must wait: people who answer it at once are not notified. */
 export const quietMs = 5 * second
@@ -20,34 +19,29 @@ const retryAfterMs = [10 * second, minute, 5 * minute, hour]
 const maxSending = 10
 const maxToDecide = 200
 
-/** Sends what is due, a few at a time, until `stop`. */
+/** Sends what is due, a few at a time, until `stopping`. Then it gives up what is being sent, which is tried again later. */
 export class PushNotifier {
   readonly #store: Store
-  readonly #stopping = new AbortController()
+  readonly #stopping: AbortSignal
   readonly #sending = new Map<string, Promise<void>>()
 
-  constructor(store: Store) {
+  constructor(store: Store, stopping: AbortSignal) {
     this.#store = store
+    this.#stopping = stopping
   }
 
   async settled(): Promise<void> {
     while (this.#sending.size > 0) await Promise.all(this.#sending.values())
   }
 
-  /** Give up what is being sent; it is tried again later. */
-  async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.settled()
-  }
-
   async run(): Promise<void> {
-    const { global: { notifications }, deps: { now } } = this.#store
-    for (const notice of await notifications.due(now(), 2 * maxSending)) this.#start(notice)
+    const due = await this.#store.feature(allNotifications).due(this.#store.deps.now(), 2 * maxSending)
+    for (const notice of due) this.#start(notice)
   }
 
   #start(notice: DueNotice): void {
     const key = `${notice.subscriptionId} ${notice.threadId}`
-    if (this.#stopping.signal.aborted || this.#sending.size >= maxSending || this.#sending.has(key)) return
+    if (this.#stopping.aborted || this.#sending.size >= maxSending || this.#sending.has(key)) return
     const sent = this.#send(notice).finally(() => this.#sending.delete(key)).then(() => this.run())
     this.#sending.set(
       key,
@@ -63,7 +57,7 @@ export class PushNotifier {
     const store = this.#store
     const { deps: { now } } = store
     const account = store.account(accountId, { type: 'system', job: 'notify' })
-    const { read, change: { notifications } } = account
+    const { read, change: notifications } = account.feature(notificationTables)
     const claimedUntil = now() + claimMs
     const [claimed] = await account.write([notifications.claim(notice, dueAt, claimedUntil)])
     if (claimed.length === 0) return
@@ -79,12 +73,12 @@ export class PushNotifier {
       return void await settle(Number.MAX_SAFE_INTEGER, null)
     }
     const [browser, messages, news] = await Promise.all([
-      read.notifications.subscription(subscriptionId),
+      read.subscription(subscriptionId),
       notice.kind === 'held'
         ? toDecide(account, userId)
         : isNews
         ? []
-        : read.notifications.inThread(userId, subscriptionId, threadId),
+        : read.inThread(userId, subscriptionId, threadId),
       isNews ? newsOf(account, userId, { thread: threadId }) : [],
     ])
     const waiting = isNews ? news : messages
@@ -102,7 +96,7 @@ export class PushNotifier {
         : { title: `@${messages[0].alias}`, body: `${newMessages(messages.length)} in ${browser.accountName}` },
       tag: `${accountId}:${notice.kind === 'held' ? 'held' : threadId}`,
       path: notice.kind === 'held' ? `/accounts/${accountId}/held` : isNews ? place : `${place}?show=you`,
-    }, this.#stopping.signal)
+    }, this.#stopping)
     const waitMs = delayOf(result, tries)
     if (waitMs !== undefined) {
       return void await account.write([notifications.postpone(notice, claimedUntil, now() + waitMs)])

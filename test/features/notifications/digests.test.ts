@@ -1,21 +1,23 @@
 /** Mail digests: when one is sent, what it says, and how it ends. */
 import { beforeEach, expect, test } from 'vitest'
-import { createApprovalRule } from '../../src/grid/approvals/rules.ts'
-import { createChannel } from '../../src/grid/channels/channels.ts'
-import { markRead } from '../../src/grid/conversations/marks.ts'
-import { writeMessage } from '../../src/grid/conversations/write.ts'
-import { type DigestPeriod, findDigest, setDigest } from '../../src/grid/notifications/digests.ts'
-import { giveUpAlias } from '../../src/grid/people/person-aliases.ts'
-import { day, hour } from '../../src/lib/time.ts'
-import type { AccountStore } from '../../src/store/account.ts'
-import { sendDigests } from '../../src/worker/digests.ts'
-import { followLog } from '../../src/worker/followers.ts'
-import { say } from '../support/conversations.ts'
-import { rows } from '../support/database.ts'
-import { onEachDatabase } from '../support/databases.ts'
-import { sendMessage } from '../support/messaging.ts'
-import { storeOf, type TestGrid } from '../support/grid.ts'
-import { type PersonWithAlias, personWithAlias } from '../support/person-aliases.ts'
+import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { markRead } from '../../../src/grid/conversations/marks.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { findDigest, setDigest } from '../../../src/features/notifications/digests.ts'
+import { takeDigestAttempt } from '../../../src/features/notifications/limits.ts'
+import { type DigestPeriod, notificationTables } from '../../../src/features/notifications/store.ts'
+import { giveUpAlias } from '../../../src/grid/people/person-aliases.ts'
+import { day, hour } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { sendDigests } from '../../../src/features/notifications/due-digests.ts'
+import { followLog } from '../../../src/worker/followers.ts'
+import { say } from '../../support/conversations.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 onEachDatabase((open) => {
   let grid: TestGrid
@@ -118,7 +120,7 @@ onEachDatabase((open) => {
     await choose('hourly')
     await say(grid, alice, 'ann-lee', 'hello')
     const { nextAt } = (await findDigest(ann.account))!
-    const { notifications } = grid.acme.store.change
+    const { change: notifications } = grid.acme.store.feature(notificationTables)
     await grid.acme.store.write([notifications.claimDigest(ann.person.id, nextAt, nextAt + hour)])
 
     expect(await after(2 * hour - 1)).toEqual([])
@@ -161,4 +163,12 @@ onEachDatabase((open) => {
     Object.assign(grid.deps.email, { isConfigured: false })
     await expect(choose('hourly')).rejects.toMatchObject({ code: 'invalid_input' })
   })
+})
+
+test('one recipient gets 12 digests an hour', async () => {
+  const { store } = await testGrid({ env: { MAILS_PER_HOUR: '150' } })
+  for (let n = 0; n < 12; n++) expect(await takeDigestAttempt(store, 'ann@acme.example')).toBe(true)
+
+  expect(await takeDigestAttempt(store, 'ann@acme.example')).toBe(false)
+  expect(await takeDigestAttempt(store, 'other@x.example')).toBe(true)
 })

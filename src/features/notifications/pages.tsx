@@ -1,14 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { type DigestPeriod, endDigest, findDigest, setDigest } from '../../grid/notifications/digests.ts'
-import { publicPushKey } from '../../grid/notifications/send-push.ts'
-import {
-  listBrowsers,
-  renewBrowser,
-  subscribe,
-  testNotifications,
-  unsubscribe,
-} from '../../grid/notifications/subscriptions.ts'
+/** The page of settings on which people choose how they are notified. See docs/delivery.md, "Notifications". */
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
 import { ChoiceList } from '../../html/fields.tsx'
@@ -17,18 +9,41 @@ import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import type { Handler } from '../../request-context.ts'
 import type { Store } from '../../store/store.ts'
-import { formErrors, PageForm, readChoice } from '../forms.tsx'
-import type { NoticeCode } from '../notices.ts'
-import { describeBrowser } from '../people/settings-sessions.tsx'
-import { settingsPage, settingsPath } from '../settings.tsx'
-import { type AccountPages, type PageDeps, type PublicPages, signedIn, type Visit } from '../visit.ts'
+import { formErrors, PageForm, readChoice } from '../../web/forms.tsx'
+import type { FeatureNotice } from '../../web/notices.ts'
+import { describeBrowser } from '../../web/people/settings-sessions.tsx'
+import { settingsPage } from '../../web/settings.tsx'
+import { type AccountPages, type PageDeps, type PublicPages, signedIn, type Visit } from '../../web/visit.ts'
+import { endDigest, findDigest, setDigest } from './digests.ts'
+import { publicPushKey } from './send-push.ts'
+import type { DigestPeriod } from './store.ts'
+import { listBrowsers, renewBrowser, subscribe, testNotifications, unsubscribe } from './subscriptions.ts'
+
+export const notices = {
+  browserOn: { code: 'browser-on', text: 'This browser now shows notifications of messages to you.' },
+  browserOff: { code: 'browser-off', text: 'The browser no longer shows notifications.' },
+  testSent: { code: 'test-sent', text: 'The test was sent. It should appear in a moment.' },
+  testFailed: {
+    code: 'test-failed',
+    text:
+      'The push service of a browser refused the test. Turn notifications off for that browser, and on again in it.',
+    kind: 'warning',
+  },
+  digestOn: { code: 'digest-on', text: 'You get an email when you have unread messages.' },
+  digestOff: { code: 'digest-off', text: 'You get no email about messages.' },
+} as const satisfies Record<string, FeatureNotice>
+
+export const settingsTab = { name: 'notifications', title: 'Notifications', words: 'push phone digest email' }
+
+function tabPath(visit: Visit, ...action: string[]): string {
+  return visit.path('settings', settingsTab.name, ...action)
+}
 
 type Browsers = Awaited<ReturnType<typeof listBrowsers>>
 
-/** How the user is told of messages to their alias in this account. See docs/delivery.md, "Notifications". */
-export function notificationPages({ get, post, may }: AccountPages, deps: PageDeps): void {
-  const { store } = deps
-  const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'notifications')
+export function notificationPages(pages: AccountPages, { store }: PageDeps): void {
+  const { get, post, may } = pages.may('view')
+  const done = (visit: Visit, notice: FeatureNotice) => visit.done(notice, 'settings', settingsTab.name)
   const show = async (visit: Visit) => {
     const [personAlias, browsers, publicKey, digest] = await Promise.all([
       findPersonAlias(visit.account),
@@ -44,7 +59,7 @@ export function notificationPages({ get, post, may }: AccountPages, deps: PageDe
         </>
       )
       : <NoAlias visit={visit} />
-    return await settingsPage(visit, 'notifications', content)
+    return await settingsPage(visit, settingsTab.name, content)
   }
 
   get('/settings/notifications', show)
@@ -56,29 +71,43 @@ export function notificationPages({ get, post, may }: AccountPages, deps: PageDe
       auth: form.get('auth') ?? '',
       userAgent: request.headers.get('user-agent') ?? '',
     })
-    return done(visit, 'browser-on')
+    return done(visit, notices.browserOn)
   }, show)
   post('/settings/notifications/browsers/:browser/remove', async (visit) => {
     await unsubscribe(visit.account, visit.param('browser'))
-    return done(visit, 'browser-off')
+    return done(visit, notices.browserOff)
   })
   may('use').post('/settings/notifications/test', async (visit) => {
     const { sent, browsers } = await testNotifications(store, visit.account, visit.membership)
-    return done(visit, sent === browsers ? 'test-sent' : 'test-failed')
+    return done(visit, sent === browsers ? notices.testSent : notices.testFailed)
   }, show)
   may('use').post('/settings/notifications/digest', async (visit) => {
     const period = readChoice(visit.form, 'period', ['off', 'hourly', 'daily']) ?? 'off'
     await setDigest(visit.account, visit.visitor.user, period === 'off' ? undefined : period)
-    return done(visit, period === 'off' ? 'digest-off' : 'digest-on')
+    return done(visit, period === 'off' ? notices.digestOff : notices.digestOn)
   }, show)
 }
 
-/** What the script asks for in a browser that is notified. */
-export function renewBrowserPage({ post }: PublicPages, { store }: PageDeps): void {
+export function publicNotificationPages({ get, post }: PublicPages, { store }: PageDeps): void {
+  // What the script asks for in a browser that is notified.
   post('/notifications/renew', async (visit) => {
     await renewBrowser(store, signedIn(visit), visit.form.get('endpoint') ?? '')
     return new Response(null, { status: 204 })
   })
+  // Where the link in a mail digest leads. Opening it changes nothing: email scanners open links.
+  get('/unsubscribe/:token', ({ param }) =>
+    barePage(
+      { title: 'End these emails' },
+      <>
+        <h1>End these emails</h1>
+        <p>
+          You get no more emails about messages that wait in this account. You can ask for them again in its settings.
+        </p>
+        <form method='post' action={`/unsubscribe/${encodeURIComponent(param('token'))}`}>
+          <SubmitButton isWhole>End these emails</SubmitButton>
+        </form>
+      </>,
+    ))
 }
 
 function NoAlias({ visit }: { visit: Visit }) {
@@ -90,7 +119,7 @@ function NoAlias({ visit }: { visit: Visit }) {
       {visit.may('use')
         ? (
           <p>
-            You have no alias here yet. <a href={`${settingsPath(visit, 'profile')}#my-alias`}>Choose one</a>{' '}
+            You have no alias here yet. <a href={`${visit.path('settings', 'profile')}#my-alias`}>Choose one</a>{' '}
             first, so that agents can write to you.
           </p>
         )
@@ -103,8 +132,8 @@ function BrowsersCard(
   { visit, browsers, publicKey }: { visit: Visit; browsers: Browsers; publicKey: string | undefined },
 ) {
   const now = visit.account.deps.now()
-  const action = settingsPath(visit, 'notifications', 'browsers')
-  const test = settingsPath(visit, 'notifications', 'test')
+  const action = tabPath(visit, 'browsers')
+  const test = tabPath(visit, 'test')
   const refused = formErrors(visit, action, []).rest ?? formErrors(visit, test, []).rest
   return (
     <Card
@@ -137,7 +166,7 @@ function BrowsersCard(
               isUntitled: true,
               cell: ({ id }) => (
                 <ButtonForm
-                  action={settingsPath(visit, 'notifications', 'browsers', id, 'remove')}
+                  action={tabPath(visit, 'browsers', id, 'remove')}
                   kind='quiet'
                   isSmall
                 >
@@ -198,7 +227,7 @@ function DigestCard(
       {!isPossible && <p class='soft'>This grid does not send email.</p>}
       {isPossible && !isVerified && (
         <p class='soft'>
-          Verify your email address under <a href={settingsPath(visit, 'profile')}>Profile</a> first.
+          Verify your email address under <a href={visit.path('settings', 'profile')}>Profile</a> first.
         </p>
       )}
       {digest && (
@@ -207,7 +236,7 @@ function DigestCard(
         </p>
       )}
       {(digest || (isPossible && isVerified)) && (
-        <PageForm visit={visit} action={settingsPath(visit, 'notifications', 'digest')} fields={['period']}>
+        <PageForm visit={visit} action={tabPath(visit, 'digest')} fields={['period']}>
           <ChoiceList
             name='period'
             label='Send an email'
@@ -223,23 +252,6 @@ function DigestCard(
       )}
     </Card>
   )
-}
-
-/** Where the link in a mail digest leads. Opening it changes nothing: email scanners open links. */
-export function unsubscribePage({ get }: PublicPages): void {
-  get('/unsubscribe/:token', ({ param }) =>
-    barePage(
-      { title: 'End these emails' },
-      <>
-        <h1>End these emails</h1>
-        <p>
-          You get no more emails about messages that wait in this account. You can ask for them again in its settings.
-        </p>
-        <form method='post' action={`/unsubscribe/${encodeURIComponent(param('token'))}`}>
-          <SubmitButton isWhole>End these emails</SubmitButton>
-        </form>
-      </>,
-    ))
 }
 
 /**

@@ -5,9 +5,10 @@
 import { pushKeyContext } from '../../lib/key-ring.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeResponse } from '../../lib/outbound/safe-fetch.ts'
-import { newPushKey, type PushKey, pushRequest, type PushTarget } from '../../lib/outbound/web-push.ts'
 import { day, hour, second } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
+import { allNotifications } from './store.ts'
+import { newPushKey, type PushKey, pushRequest, type PushTarget } from './web-push.ts'
 
 const id = 'vapid'
 
@@ -16,21 +17,22 @@ const id = 'vapid'
  * that encrypts it was lost; of several processes, one wins. Fails with `invalid_input` without encryption keys.
  */
 export async function publicPushKey(store: Store): Promise<string> {
-  const known = await store.global.notifications.pushKey(id)
+  const notifications = store.feature(allNotifications)
+  const known = await notifications.pushKey(id)
   if (known && store.keyRing.ids.includes(known.tokenKeyId)) return known.publicKey
   const { publicKey, privateKey } = await newPushKey()
   const sealed = await store.keyRing.seal(privateKey, pushKeyContext(id))
   await store.write([
-    store.global.notifications.addPushKey(id, publicKey, sealed, known?.tokenKeyId ?? null, store.deps.now()),
+    notifications.addPushKey(id, publicKey, sealed, known?.tokenKeyId ?? null, store.deps.now()),
   ])
-  return (await store.global.notifications.pushKey(id))!.publicKey
+  return (await notifications.pushKey(id))!.publicKey
 }
 
 /** The key pair; undefined before a browser has subscribed. Fails with `internal` if its encryption key is gone. */
-async function readPushKey({ global, keyRing }: Store): Promise<PushKey | undefined> {
-  const stored = await global.notifications.pushKey(id)
+async function readPushKey(store: Store): Promise<PushKey | undefined> {
+  const stored = await store.feature(allNotifications).pushKey(id)
   if (!stored) return undefined
-  return { publicKey: stored.publicKey, privateKey: await keyRing.open(stored, pushKeyContext(id)) }
+  return { publicKey: stored.publicKey, privateKey: await store.keyRing.open(stored, pushKeyContext(id)) }
 }
 
 /** What the service worker of the browser shows. It has no text of a message. */

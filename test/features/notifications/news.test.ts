@@ -1,22 +1,22 @@
 /** Whom a message names as `@alias`, and who follows a channel: when they are told of it, and what is said. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
-import { createChannel, followChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
-import { openConversation } from '../../src/grid/conversations/open.ts'
-import { setDigest } from '../../src/grid/notifications/digests.ts'
-import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
-import { writeMessage } from '../../src/grid/conversations/write.ts'
-import { newKeyRing } from '../../src/lib/key-ring.ts'
-import { namedAliases } from '../../src/lib/names.ts'
-import { hour, minute } from '../../src/lib/time.ts'
-import type { AccountStore } from '../../src/store/account.ts'
-import { sendDigests } from '../../src/worker/digests.ts'
-import { PushNotifier, quietMs } from '../../src/worker/push.ts'
-import { followLog } from '../../src/worker/followers.ts'
-import { say } from '../support/conversations.ts'
-import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
-import { type PushService, startPushService } from '../support/push-service.ts'
-import { type PersonWithAlias, personWithAlias } from '../support/person-aliases.ts'
+import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
+import { createChannel, followChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
+import { openConversation } from '../../../src/grid/conversations/open.ts'
+import { setDigest } from '../../../src/features/notifications/digests.ts'
+import { subscribe } from '../../../src/features/notifications/subscriptions.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { newKeyRing } from '../../../src/lib/key-ring.ts'
+import { namedAliases } from '../../../src/lib/names.ts'
+import { hour, minute } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { sendDigests } from '../../../src/features/notifications/due-digests.ts'
+import { PushNotifier, quietMs } from '../../../src/features/notifications/push-notifier.ts'
+import { followLog } from '../../../src/worker/followers.ts'
+import { say } from '../../support/conversations.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type PushService, startPushService } from '../../support/push-service.ts'
+import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
 test.each([
   ['ask @ann-lee, please', ['ann-lee']],
@@ -50,7 +50,7 @@ afterEach(async () => {
 /** What browsers were shown after some time. */
 async function after(ms: number) {
   grid.clock.now += ms
-  const notifier = new PushNotifier(grid.store)
+  const notifier = new PushNotifier(grid.store, new AbortController().signal)
   await notifier.run()
   await notifier.settled()
   return service.taken.splice(0).map(({ shown }) => shown)

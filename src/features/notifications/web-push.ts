@@ -2,7 +2,7 @@
  * The cryptography of Web Push: keys of a sender (RFC 8292), and messages that only one browser can read (RFC 8291). The
  * library sends nothing; requests go through `safeFetch`. See docs/security.md, "Outgoing requests".
  */
-import { once } from '../lazy.ts'
+import { once } from '../../lib/lazy.ts'
 
 /** A VAPID key pair, each key in base64url. */
 export interface PushKey {

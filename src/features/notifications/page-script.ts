@@ -1,3 +1,8 @@
+/** What browsers run to show notifications. */
+import { asset, icon } from '../../html/assets.ts'
+import { staticAnswer } from '../../lib/http/static-answer.ts'
+import type { ServedAsset } from '../../web/assets.ts'
+
 /**
  * Notifications. `<form data-push="KEY">` asks the browser for a subscription with this public key, puts its address and
  * keys into the fields `endpoint`, `p256dh` and `auth`, and is sent then. What goes wrong is written into the element
@@ -6,7 +11,10 @@
  * A browser with a subscription tells the grid once a session that it is still signed in. If its user has none, as after
  * another one has signed in, it ends.
  */
-export const push = `
+export const pushScript = asset(
+  'js',
+  'text/javascript',
+  `'use strict'
 const keyBytes = text => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), one => one.charCodeAt(0))
 async function subscribeWith(manager, key) {
   const options = { userVisibleOnly: true, applicationServerKey: keyBytes(key) }
@@ -64,4 +72,45 @@ const sessionForm = document.querySelector('form[action="/sign-out"]')?.elements
 if (sessionForm && 'serviceWorker' in navigator && sessionStorage.getItem('renewed') !== sessionForm) {
   renewPush(sessionForm).catch(() => {})
 }
+`,
+)
+
+/**
+ * The service worker, which runs while no page is open. It shows the notifications that the grid sends, and a click opens
+ * what they are about. It keeps nothing and answers no requests of pages.
+ */
+const serviceWorkerScript = `'use strict'
+addEventListener('install', () => skipWaiting())
+addEventListener('activate', event => event.waitUntil(clients.claim()))
+addEventListener('push', event => {
+  const { title, body, tag, path } = event.data.json()
+  event.waitUntil(registration.showNotification(title, { body, tag, icon: '${icon.path}', data: { path } }))
+})
+addEventListener('notificationclick', event => {
+  event.notification.close()
+  event.waitUntil(open(new URL(event.notification.data.path, location.origin).href))
+})
+async function open(url) {
+  const windows = await clients.matchAll({ type: 'window', includeUncontrolled: true })
+  const same = windows.find(one => one.url === url)
+  if (same) return await same.focus()
+  return await clients.openWindow(url)
+}
 `
+
+/**
+ * Shows notifications. Its policy lets it load nothing. Browsers ask for it again: its path has no hash, because a browser
+ * would take another path for another worker.
+ */
+export const serviceWorker: ServedAsset = {
+  path: '/sw.js',
+  answer: staticAnswer(() =>
+    new Response(serviceWorkerScript, {
+      headers: {
+        'Content-Type': 'text/javascript; charset=utf-8',
+        'Content-Security-Policy': "default-src 'none'",
+        'Cache-Control': 'no-cache',
+      },
+    })
+  ),
+}

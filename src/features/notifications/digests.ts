@@ -1,23 +1,21 @@
 /** Emails that tell people how many messages wait for them. See docs/delivery.md, "Notifications". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { authorize } from '../../grid/authorize.ts'
+import { callingPersonAlias } from '../../grid/people/person-aliases.ts'
+import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
 import { mintLinkToken } from '../../lib/secrets.ts'
 import { day, hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { DigestPeriod } from '../../store/account/notifications.ts'
 import type { Store } from '../../store/store.ts'
-import { authorize } from '../authorize.ts'
-import { callingPersonAlias } from '../people/person-aliases.ts'
-import { retryOnConflict } from '../retry-on-conflict.ts'
-
-export type { DigestPeriod }
+import { allNotifications, type DigestPeriod, notificationTables } from './store.ts'
 
 const periodMs: Record<DigestPeriod, number> = { hourly: hour, daily: day }
 
 export async function findDigest(
   account: AccountStore,
 ): Promise<{ period: DigestPeriod; nextAt: number } | undefined> {
-  return await account.read.notifications.digest(callingUser(account.actor).userId)
+  return await account.feature(notificationTables).read.digest(callingUser(account.actor).userId)
 }
 
 /** Send the calling user an email once in a period with unread messages; never if `period` is undefined. */
@@ -27,7 +25,7 @@ export async function setDigest(
   period: DigestPeriod | undefined,
 ): Promise<void> {
   const { userId } = callingUser(account.actor)
-  const { notifications, personAliases } = account.change
+  const { change: notifications } = account.feature(notificationTables)
   if (period === undefined) return void await account.write([notifications.endDigest(userId)])
   if (!account.deps.email.isConfigured) throw new GridError('invalid_input', 'This grid is not set up to send email.')
   if (emailVerifiedAt === null) throw new GridError('invalid_input', 'Verify your email address first.')
@@ -38,15 +36,15 @@ export async function setDigest(
     const nextAt = account.deps.now() + periodMs[period]
     await account.write([
       ...precondition,
-      personAliases.requirePersonAlias(userId, personAlias.agentId),
+      account.change.personAliases.requirePersonAlias(userId, personAlias.agentId),
       notifications.setDigest(userId, period, nextAt, token),
     ])
   })
 }
 
 /** End the emails that carry a token. Resolves to whether there were any. */
-export async function endDigest({ global, write }: Store, token: string): Promise<boolean> {
-  const [ended] = await write([global.notifications.endDigest(token)])
+export async function endDigest(store: Store, token: string): Promise<boolean> {
+  const [ended] = await store.write([store.feature(allNotifications).endDigest(token)])
   return ended.length > 0
 }
 

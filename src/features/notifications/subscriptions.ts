@@ -1,16 +1,16 @@
 /** The browsers in which a person is notified of messages to their alias. See docs/delivery.md, "Notifications". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { authorize } from '../../grid/authorize.ts'
+import { callingPersonAlias } from '../../grid/people/person-aliases.ts'
+import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
 import { newId } from '../../lib/id.ts'
 import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { PushSubscription } from '../../store/account/notifications.ts'
 import type { Store } from '../../store/store.ts'
-import { authorize } from '../authorize.ts'
-import { callingPersonAlias } from '../people/person-aliases.ts'
-import { takePushTest } from '../people/throttle.ts'
-import { retryOnConflict } from '../retry-on-conflict.ts'
+import { takePushTest } from './limits.ts'
 import { publicPushKey, type PushResult, sendPush } from './send-push.ts'
+import { allNotifications, notificationTables, type PushSubscription } from './store.ts'
 
 const maxBrowsers = 10
 const maxUserAgentLength = 200
@@ -26,7 +26,7 @@ interface NewSubscription {
 }
 
 export async function listBrowsers(account: AccountStore): Promise<PushSubscription[]> {
-  return await account.read.notifications.subscriptions(callingUser(account.actor).userId)
+  return await account.feature(notificationTables).read.subscriptions(callingUser(account.actor).userId)
 }
 
 /** Notify the browser of the calling user from now on. What another user of the same browser subscribed to ends. */
@@ -42,12 +42,11 @@ export async function subscribe(store: Store, account: AccountStore, input: NewS
     if (known.length >= maxBrowsers && !known.some((browser) => browser.endpoint === endpoint)) {
       throw new GridError('invalid_input', `You can be notified in at most ${maxBrowsers} browsers. Remove one first.`)
     }
-    const { notifications, personAliases } = account.change
     await account.write([
       ...precondition,
-      personAliases.requirePersonAlias(userId, personAlias.agentId),
-      store.global.notifications.removeOthers(endpoint, userId),
-      notifications.subscribe(
+      account.change.personAliases.requirePersonAlias(userId, personAlias.agentId),
+      store.feature(allNotifications).removeOthers(endpoint, userId),
+      account.feature(notificationTables).change.subscribe(
         { id: newId(), user: userId, session: sessionId, endpoint, p256dh, auth, userAgent },
         account.deps.now(),
       ),
@@ -64,7 +63,7 @@ function checked({ deps }: AccountStore, { endpoint, p256dh, auth }: NewSubscrip
 
 export async function unsubscribe(account: AccountStore, id: string): Promise<void> {
   const { userId } = callingUser(account.actor)
-  const [removed] = await account.write([account.change.notifications.unsubscribe(userId, id)])
+  const [removed] = await account.write([account.feature(notificationTables).change.unsubscribe(userId, id)])
   if (removed.length === 0) throw new GridError('not_found', 'Notifications are already off in this browser.')
 }
 
@@ -74,7 +73,7 @@ export async function renewBrowser(
   { user, sessionId }: { user: { id: string }; sessionId: string },
   endpoint: string,
 ): Promise<void> {
-  const [renewed] = await store.write([store.global.notifications.renew(endpoint, user.id, sessionId)])
+  const [renewed] = await store.write([store.feature(allNotifications).renew(endpoint, user.id, sessionId)])
   if (renewed.length === 0) throw new GridError('not_found', 'Notifications are off in this browser.')
 }
 
@@ -102,8 +101,8 @@ export async function testNotifications(
 
 /** Keep what became of a notification: a browser that is gone, or fails again and again, is not notified any more. */
 export async function recordResult(account: AccountStore, browser: string, { outcome }: PushResult): Promise<void> {
-  const { deps, change: { notifications } } = account
+  const { change: notifications } = account.feature(notificationTables)
   if (outcome === 'gone') await account.write([notifications.removeGone(browser)])
-  if (outcome === 'sent') await account.write([notifications.succeed(browser, deps.now())])
+  if (outcome === 'sent') await account.write([notifications.succeed(browser, account.deps.now())])
   if (outcome === 'failed') await account.write(notifications.fail(browser, maxFailures))
 }

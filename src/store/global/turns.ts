@@ -1,0 +1,14 @@
+/** Pauses of conversations, over all accounts. */
+import { crossAccountQuery, type Db } from '../sql.ts'
+
+const unnotified = crossAccountQuery<{ accountId: string }>(
+  'accounts with pauses that the owners were not told of',
+  `
+  SELECT DISTINCT account_id FROM conversation_turns
+  WHERE paused_at IS NOT NULL AND notified_at IS NULL LIMIT :limit`,
+)
+
+export const turns = (db: Db) => ({
+  /** The accounts whose owners were not told of a pause. */
+  withUnnotified: async (limit: number) => (await db.all(unnotified, { limit })).map(({ accountId }) => accountId),
+})

@@ -1,0 +1,33 @@
+/** Notifies owners of conversations that are paused. See docs/delivery.md, "Conversations that run away". */
+import { recordPauses } from '../grid/messaging/turns.ts'
+import { conversationsPausedEmail } from '../grid/people/email-templates.ts'
+import { sendNotice } from '../grid/people/send-email.ts'
+import { takePauseAttempt } from '../grid/people/throttle.ts'
+import type { Store } from '../store/store.ts'
+
+const accountsAtATime = 100
+
+/**
+ * Write rows of the activity log and send one email, for each account with pauses that its owners were not told of, at
+ * most once an hour. Several processes may do this at the same time: the one that takes the attempt does it.
+ */
+export async function notifyOfPauses(store: Store): Promise<void> {
+  for (const accountId of await store.global.turns.withUnnotified(accountsAtATime)) {
+    try {
+      if (await takePauseAttempt(store, accountId)) await notifyOwners(store, accountId)
+    } catch (error) {
+      store.deps.log.warn('The owners were not told that conversations are paused', { error, account: accountId })
+    }
+  }
+}
+
+async function notifyOwners(store: Store, accountId: string): Promise<void> {
+  const account = store.account(accountId, { type: 'system', job: 'pause-conversation' })
+  const paused = await recordPauses(account)
+  if (paused.length === 0) return
+  const name = (await store.global.accounts.byId(accountId))?.name ?? ''
+  const notice = conversationsPausedEmail(store.deps.config, name, paused.map(({ agents }) => agents))
+  for (const { email, role } of await account.read.team.members()) {
+    if (role === 'owner') sendNotice(store, email, notice)
+  }
+}
