@@ -12,7 +12,7 @@ import type { AwaitedPerson } from '../store/account/questions.ts'
 import type { PlacedConversation } from '../store/account/turns.ts'
 import type { ClaimOffer } from './accounts/claim.ts'
 import { authorize } from './authorize.ts'
-import { mayRead, readerOf } from './conversations/may-read.ts'
+import { isReadBySwitch, mayRead, type Place, placeOf, type Reader, readerOf } from './conversations/may-read.ts'
 import { fullInboxes, megabyte, nearlyUsed } from './messaging/quota.ts'
 import type { PausedConversation } from './messaging/turns.ts'
 import { taskFilters } from './tasks/seen-tasks.ts'
@@ -30,23 +30,68 @@ export interface Attention {
   snoozed: { condition: Condition; until: number }[]
 }
 
-/** What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. */
+/**
+ * What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. Why a task
+ * failed is a text: it is found with `isReading` alone, and to be recorded if `readsOthers`.
+ */
 export async function attentionOf(
   account: AccountStore,
   offer: Awaitable<ClaimOffer | undefined>,
   conditions: Awaitable<Condition[]> = findConditions(account),
-): Promise<Attention> {
-  return await withoutSnoozed(account, forReader(account, conditions), offer)
+  { isReading = false } = {},
+): Promise<Attention & { readsOthers: boolean }> {
+  const reader = readerOf(account)
+  const found = forReader(reader, conditions, isReading)
+  const attention = await withoutSnoozed(account, found, offer)
+  return { ...attention, readsOthers: readsOthers(await reader, attention.open) }
 }
 
-/** The same without the senders that the calling user may not see. */
-async function forReader(account: AccountStore, conditions: Awaitable<Condition[]>): Promise<Condition[]> {
-  const [found, reader] = await Promise.all([conditions, readerOf(account)])
-  return found.map((condition): Condition => {
-    if (condition.kind !== 'unread' || mayRead(reader, { kind: 'others' }, condition.of.since)) return condition
-    const { sender: _, ...of } = condition.of
-    return { ...condition, of }
+async function forReader(
+  found: Promise<Reader>,
+  conditions: Awaitable<Condition[]>,
+  isReading: boolean,
+): Promise<Condition[]> {
+  const [reader, all] = await Promise.all([found, conditions])
+  return all.map((condition): Condition => {
+    switch (condition.kind) {
+      case 'unread': {
+        if (mayRead(reader, { kind: 'others' }, condition.of.since)) return condition
+        const { sender: _, ...of } = condition.of
+        return { ...condition, of }
+      }
+      case 'task': {
+        const isReadable = mayRead(reader, placeOfTask(reader, condition.of), condition.of.createdAt)
+        const of = isReadable && isReading ? condition.of : { ...condition.of, text: '', why: null }
+        return { ...condition, of, isHidden: !isReadable }
+      }
+      case 'paused':
+      case 'turns':
+        return { ...condition, isHidden: !mayReadTurns(reader, condition.of) }
+      default:
+        return condition
+    }
   })
+}
+
+function readsOthers(reader: Reader, conditions: Condition[]): boolean {
+  return conditions.some(({ kind, of }) =>
+    kind === 'task' && of.why !== null && isReadBySwitch(reader, placeOfTask(reader, of), of.createdAt)
+  )
+}
+
+function placeOfTask(reader: Reader, { clientAgentId, recipientAgentId }: SeenTask): Place {
+  return placeOf(reader, { channelId: null, agents: [clientAgentId, recipientAgentId] })
+}
+
+function mayReadTurns(reader: Reader, { agents, since }: PlacedConversation): boolean {
+  const isOwn = reader.personAlias !== undefined && agents.includes(reader.personAlias.alias)
+  return mayRead(reader, { kind: isOwn ? 'mine' : 'others' }, since)
+}
+
+/** How many of these there are, with those that are more than `maxOfKind` of a kind. */
+export function countConditions(conditions: readonly Condition[]): number {
+  const kinds = new Map(conditions.map(({ kind, total }) => [kind, total]))
+  return [...kinds.values()].reduce((sum, total) => sum + Math.max(0, total - maxOfKind), conditions.length)
 }
 
 /** Asks for the snoozes while the others are found. */
@@ -128,14 +173,15 @@ export { maxCounted, maxOfKind }
 
 /** An agent is waited for when its oldest unread message is older than this, a person when an answer is. */
 const unreadForLongMs = hour
-/** A server that fails for so long needs a person. */
-export const failsLongMs = hour
+/** So many failures in a row of a server need a person, who is notified elsewhere than on the pages after an hour. */
+export const manyFailures = 3
+const notifiedAfterMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
 const parkedForMs = 7 * day
 const failedForMs = day
 /** Tasks that failed, wait for input or are quiet are shown for this time. */
 const tasksForMs = 7 * day
-const needyStates = [...taskFilters.failed, ...taskFilters.input]
+const needyStates = [...taskFilters.failed, ...taskFilters.input, ...taskFilters.auth]
 /** From how many refused calls of one caller on. One may be a slip. */
 const manyRefused = 3
 /** From how many blocked messages of one guardrail on. */
@@ -173,6 +219,10 @@ interface Common {
   subject: string
   since: number | null
   level: number
+  /** How many of its kind there are; at most `maxOfKind` are found. */
+  total: number
+  /** The calling user may not open what it is about. */
+  isHidden?: boolean
 }
 
 export type Condition =
@@ -201,6 +251,12 @@ export type Condition =
 
 export type ConditionKind = Condition['kind']
 type Of<Kind extends ConditionKind> = Extract<Condition, { kind: Kind }>['of']
+
+/** Whether others than those who look at the pages are notified: of a server that fails only when it lasts. */
+export function isNotified({ kind, of, since }: Condition, now: number): boolean {
+  const isFailing = (kind === 'remote' || kind === 'webhook') && !('pausedAt' in of && of.pausedAt)
+  return !isFailing || now - (since ?? now) >= notifiedAfterMs
+}
 
 /** Whether something is so much worse than it was that it is told again: twice as much, or paused once more. */
 export function isWorse({ kind, level }: Condition, before: number): boolean {
@@ -238,7 +294,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     attention.blocking(failedSince, manyBlocked),
     account.read.seenTasks.needy(needyStates, at - tasksForMs, maxOfKind),
     attention.returned(),
-    attention.remote(at - failsLongMs),
+    attention.remote(manyFailures),
     Promise.all(account.hooks.map(({ conditions }) => conditions?.(account) ?? [])),
     attention.leftOut(),
     attention.parked(at - parkedForMs),
@@ -265,10 +321,10 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       level: of.quietSince === null ? 2 : 1,
     })),
     ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
-    ...all('remote', remote, ({ agentId, pausedAt, failingSince, unread }) => {
-      return { subject: agentId, since: pausedAt ?? failingSince, level: Math.max(1, unread) }
+    ...all('remote', remote, ({ agentId, pausedAt, failingSince }) => {
+      return { subject: agentId, since: pausedAt ?? failingSince, level: 1 }
     }),
-    ...ofFeatures.flat(),
+    ...ofFeatures.map((found) => found.map((one) => ({ ...one, total: found.length }))).flat(),
     ...all('follower', account.standing().map((standing) => ({ ...standing, leftOut: 0 })), (of) => {
       return { subject: of.follower, since: of.since, level: 1 }
     }),
@@ -306,9 +362,11 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
 function all<Kind extends ConditionKind>(
   kind: Kind,
   found: readonly Of<Kind>[],
-  commonOf: (of: Of<Kind>) => Common,
+  commonOf: (of: Of<Kind>) => Omit<Common, 'total'>,
 ): Condition[] {
-  return found.map((of) => ({ kind, of, ...commonOf(of) }) as Condition)
+  return found.map((of) => {
+    return { kind, of, total: 'total' in of ? of.total : found.length, ...commonOf(of) } as Condition
+  })
 }
 
 function withPresence({ waiting: { presence } }: AccountStore, found: Row<'waiting'>[]): Of<'unread'>[] {
@@ -316,7 +374,7 @@ function withPresence({ waiting: { presence } }: AccountStore, found: Row<'waiti
 }
 
 function conditionOfOffer(offer: ClaimOffer): Condition {
-  return { kind: 'claim', subject: offer.provisionalId, since: null, level: offer.agents, of: offer }
+  return { kind: 'claim', subject: offer.provisionalId, since: null, level: offer.agents, total: 1, of: offer }
 }
 
 async function nearlyUsedQuotas(account: AccountStore): Promise<UsedQuota[]> {

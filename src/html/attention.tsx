@@ -6,54 +6,93 @@ import { Card } from './components.tsx'
 import { ButtonForm, ButtonLink, CsrfField, HiddenFields } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
-/** A row: what is wrong, some facts, and what can be done. */
+/** A row in one line. It leads to `href`: its buttons only act. */
 export interface NeedRow {
   icon: IconName
   tone: 'bad' | 'warning' | 'info'
   what: Child
+  /** Undefined if there is nothing that the reader may open. */
+  href?: string
   facts: Child[]
+  /** When it began or ends, at the end of the line. */
+  at?: Child
+  /** Below the line. */
   more?: Child
-  /** At most one button, and the snooze. */
-  actions: Child
+  actions?: Child
+  /** Instead of the icon. */
+  picture?: Child
+  isUrgent?: boolean
+  /** Something was said since the reader looked. */
+  isNew?: boolean
+  /** The rows of which this one is the sum: it opens them. */
+  folded?: { rows: NeedRow[]; foot?: Child }
 }
 
-export function NeedList({ label, rows }: { label: string; rows: NeedRow[] }) {
+/** `isShort`: each row stays one line in narrow windows, without its facts. */
+export function NeedList({ label, rows, isShort }: { label: string; rows: NeedRow[]; isShort?: boolean }) {
   return (
-    <ul class='needs' aria-label={label}>
-      {rows.map(({ icon, tone, what, facts, more, actions }) => (
-        <li>
-          <span class={tone === 'info' ? 'sign' : `sign ${tone}`}>
-            <Icon name={icon} />
-          </span>
-          <div class='what'>
-            <p>{what}</p>
-            <div>{facts.filter(Boolean).map((fact) => <span>{fact}</span>)}</div>
-            {more}
-          </div>
-          <div class='row'>{actions}</div>
+    <ul class={isShort ? 'needs short' : 'needs'} aria-label={label}>
+      {rows.map((row) => (
+        <li class={row.isUrgent ? 'urgent' : undefined}>
+          {row.folded
+            ? (
+              <details>
+                <summary>
+                  <Line row={row} />
+                  <Icon name='next' size={14} />
+                </summary>
+                <NeedList label={label} rows={row.folded.rows} />
+                {row.folded.foot && <p class='inside checked'>{row.folded.foot}</p>}
+              </details>
+            )
+            : <Line row={row} />}
         </li>
       ))}
     </ul>
   )
 }
 
-/** A card with the first rows, at most `max`; `all` is the page that has the others. */
+function Line({ row: { icon, tone, what, href, facts, at, more, actions, picture, isNew } }: { row: NeedRow }) {
+  return (
+    <div class='line'>
+      <span class={tone === 'info' ? 'sign' : `sign ${tone}`}>{picture ?? <Icon name={icon} size={16} />}</span>
+      <div class='what'>
+        <p>{href === undefined ? what : <a class='open' href={href}>{what}</a>}</p>
+        <div>{facts.filter(Boolean).map((fact) => <span>{fact}</span>)}</div>
+      </div>
+      {at && <span class='at'>{at}</span>}
+      {isNew && (
+        <span class='dot'>
+          <span class='unseen'>new</span>
+        </span>
+      )}
+      {actions && <div class='row'>{actions}</div>}
+      {more && <div class='more'>{more}</div>}
+    </div>
+  )
+}
+
+/** A card with the first rows, at most `max`, of `total`; `all` is the page that has the others. */
 export function NeedCard(
-  { title, rows, all, max = rows.length, children }: {
+  { id, title, rows, all, max = rows.length, total = rows.length, isShort, children }: {
+    id?: string
     title: string
     rows: NeedRow[]
     all: string
     max?: number
+    total?: number
+    isShort?: boolean
     children?: Child
   },
 ) {
   return (
     <Card
+      id={id}
       title={title}
       isFlush
-      actions={rows.length > max && <ButtonLink href={all} kind='quiet' isSmall>All {rows.length}</ButtonLink>}
+      actions={rows.length > max && <ButtonLink href={all} kind='quiet' isSmall>All {total.toLocaleString('en')}</ButtonLink>}
     >
-      <NeedList label={title} rows={rows.slice(0, max)} />
+      <NeedList label={title} rows={rows.slice(0, max)} isShort={isShort} />
       {children}
     </Card>
   )

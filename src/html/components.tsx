@@ -76,18 +76,6 @@ export function Card(
   )
 }
 
-/** A figure with its label. `picture` is a sparkline. */
-export function Stat({ label, value, hint, picture }: { label: string; value: Child; hint?: Child; picture?: Child }) {
-  return (
-    <div class='stat'>
-      <span class='label'>{label}</span>
-      <span class='value'>{value}</span>
-      {picture}
-      {hint && <span class='hint'>{hint}</span>}
-    </div>
-  )
-}
-
 /**
  * Content that opens below its title. Within a `group`, one is open at a time. `isNarrow`: folded in narrow windows only;
  * browsers that cannot show a closed fold keep it in wide ones, too.

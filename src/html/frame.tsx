@@ -137,7 +137,6 @@ export const sectionTitles: Record<NavItem, string> = {
   attention: 'Attention',
   network: 'Network',
   tasks: 'Tasks',
-  overview: 'Overview',
   agents: 'Agents',
   channels: 'Channels',
   skills: 'Skills',

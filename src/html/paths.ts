@@ -11,7 +11,7 @@ export const paths = {
 export const navGroups = [
   ['home', 'conversations', 'attention', 'network', 'tasks'],
   ['agents', 'channels', 'skills', 'guardrails'],
-  ['overview', 'activity', 'settings'],
+  ['activity', 'settings'],
 ] as const
 
 export type NavItem = (typeof navGroups)[number][number]

@@ -5,20 +5,28 @@ import type { Series } from './chart.tsx'
 
 const height = 48
 
+/** On a logarithmic scale the heights of a second and of a day differ by the factor of six. */
+const heightOf = (value: number) => Math.log10(1 + value / 1_000)
+
 /**
  * A figure with bars for its hours or days, oldest first and from left to right in every language. A bar has a value for
- * each colour. `label` says it all in words; the table with the numbers is a `PlotTable`.
+ * each colour; its name, and its values `inWords`, show on hover. `label` says it all in words; the table with the numbers
+ * is a `PlotTable`. `isLogarithmic`: the values are milliseconds that differ by orders of magnitude.
  */
 export function Plot(
-  { title, value, label, colours, bars }: {
+  { title, value, label, colours, names, bars, isLogarithmic, inWords = ([n]) => n.toLocaleString('en') }: {
     title: Child
     value: Child
     label: string
     colours: Series['colour'][]
+    names: string[]
     bars: number[][]
+    isLogarithmic?: boolean
+    inWords?: (parts: number[]) => string
   },
 ) {
-  const top = Math.max(1, ...bars.map((parts) => parts.reduce((sum, part) => sum + part, 0)))
+  const sizes = isLogarithmic ? bars.map((parts) => parts.map(heightOf)) : bars
+  const top = Math.max(isLogarithmic ? heightOf(60_000) : 1, ...sizes.map((parts) => parts.reduce((sum, part) => sum + part, 0)))
   const slot = 100 / bars.length
   const share = (part: number) => `${part.toFixed(2)}%`
   return (
@@ -27,9 +35,9 @@ export function Plot(
       <span class='value'>{value}</span>
       <svg role='img' aria-label={label} width='100%' height={height} direction='ltr'>
         <line class='axis' x1='0' x2='100%' y1={height - .5} y2={height - .5} />
-        {bars.map((parts, index) => {
+        {sizes.map((parts, index) => {
           let from = height - 1
-          return parts.map((part, n) => {
+          const shown = parts.map((part, n) => {
             // What is not 0 can be seen.
             const size = part === 0 ? 0 : Math.max(2, part / top * (height - 4))
             from -= size
@@ -44,6 +52,13 @@ export function Plot(
               />
             )
           })
+          return (
+            <g>
+              <title>{`${names[index]}: ${inWords(bars[index])}`}</title>
+              <rect class='hit' x={share(index * slot)} width={share(slot)} y='0' height={height} />
+              {shown}
+            </g>
+          )
         })}
       </svg>
     </div>

@@ -32,7 +32,7 @@ export async function errorFrame(
     const account = inPath ?? accounts[0]
     if (!account) return undefined
     const current = inPath && navItems.find((item) => item === below)
-    const section: NavItem = current ?? 'overview'
+    const section: NavItem = current ?? 'home'
     const roles = inPath && error.details.allowedRoles
     return {
       frame: { account, accounts, user, csrf, current },

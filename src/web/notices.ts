@@ -45,7 +45,6 @@ const notices = {
   'remote-paused': 'Its messages wait until you resume it.',
   'remote-resumed': 'Its messages are sent again.',
   'card-read': 'The card was read.',
-  'card-not-read': 'No usable card was found. Check the remote URL and its token.',
   requeued: 'The messages were put back: they are unread again, and the agent was notified.',
   resumed: 'The conversation continues. Its turns are counted from now on.',
 
@@ -70,7 +69,6 @@ const notices = {
   'provider-linked': 'Linked. From now on, you can sign in with it.',
   'provider-unlinked': 'Unlinked. It no longer signs you in.',
   'domain-verified': 'The record was found: the domain is verified.',
-  'domain-not-verified': 'The record was not found. New records can take an hour to be seen.',
   'passkey-added': 'The passkey has been added.',
   'passkey-removed': 'The passkey has been removed.',
   'totp-added': 'The authenticator app has been added.',
@@ -104,6 +102,8 @@ const notices = {
 /** What the user should know or do, by code. */
 const warnings = {
   'held-undeliverable': 'The message could not be delivered any more, so it was refused. Its sender is told why.',
+  'card-not-read': 'No usable card was found. Check the remote URL and its token.',
+  'domain-not-verified': 'The record was not found. New records can take an hour to be seen.',
   'agent-key-shown': 'The key was shown once and cannot be shown again. If you did not copy it, replace it.',
   'admin-key-shown':
     'The key was shown once and cannot be shown again. If you did not copy it, delete it and generate another.',

@@ -82,10 +82,12 @@ export interface FixedPlace {
   may?: Permission
 }
 
-/** A condition of a feature in words, and what its visitor can do about it. */
+/** Conditions of a feature in words, and the page that they lead to, if the visitor may open it. */
 export interface FeatureWords<Facts extends object = object> {
-  inWords(of: Facts, now: number): Omit<NeedRow, 'actions'>
-  action(visit: Visit): Child
+  inWords(of: Facts, now: number): Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
+  /** Several of them in one line. */
+  many(n: string): string
+  href(visit: Visit): string | undefined
 }
 
 export interface PublicVisit extends FormVisit {

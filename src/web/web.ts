@@ -9,7 +9,6 @@ import { activityPages } from './accounts/activity.tsx'
 import { claimLinkPages } from './accounts/claim-link.tsx'
 import { claimPages } from './accounts/claim.tsx'
 import { newAccountPages } from './accounts/new-account.tsx'
-import { overviewPages } from './accounts/overview.tsx'
 import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
@@ -80,7 +79,6 @@ export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute
   attentionPages(ownRoutes, pageDeps)
   networkPages(accountRoutes)
   taskPages(accountRoutes)
-  overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)
   skillPages(accountRoutes)

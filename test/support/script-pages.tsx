@@ -23,7 +23,7 @@ const frame: AppFrame = {
   ],
   user: { name: 'Ann Example', email: 'ann@acme.example', shortcuts: true },
   csrf,
-  current: 'overview',
+  current: 'home',
 }
 
 const pages: Record<string, () => Promise<Response>> = {

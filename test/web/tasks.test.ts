@@ -50,7 +50,7 @@ test('the list has the first line, who, and filters; numbers only where the read
   const viewer = await signedInWithRole(grid, 'viewer')
 
   const all = await owner.open(`${base}/tasks`)
-  expect(all.text).toMatch(/Work working @alice asked @bob .* Tell me input required .* Count the rows failed/)
+  expect(all.text).toMatch(/Work working @alice asked @bob .* Tell me which one\? input required .* Count the rows failed/)
   expect(all.text).not.toContain('of the table')
   expect(all.text).not.toContain(failed)
   const onlyFailed = await owner.open(`${base}/tasks?state=failed`)
@@ -59,10 +59,32 @@ test('the list has the first line, who, and filters; numbers only where the read
   expect((await viewer.open(`${base}/tasks`)).text).not.toContain('Count the rows')
 
   const attention = await owner.open(`${base}/attention`)
-  expect(attention.text).toContain('A task of @alice for @bob failed')
-  expect(attention.text).toContain('@bob needs input of @alice for a task')
+  expect(attention.text).toContain('A task from @alice for @bob failed')
+  expect(attention.text).toContain('@bob needs input from @alice for a task')
   await setPeopleRead(grid.acme.store, { choice: 'off' })
   expect((await owner.open(`${base}/tasks`)).text).not.toContain('Count the rows')
+})
+
+test('where a failed task is listed stands why, for those who may read it; Home has no text', async () => {
+  await ask('Build it', { state: 'failed', text: 'The SDK needs Node 22' })
+  await ask('Log in', { state: 'auth-required', text: 'Which account?' })
+  const owner = await signedInWithRole(grid, 'owner')
+  const member = await signedInWithRole(grid, 'member')
+
+  for (const page of ['tasks', 'attention']) {
+    const [own, others] = await Promise.all([owner, member].map((one) => one.open(`${base}/${page}`)))
+    expect(own.text).toMatch(/Which account\?.*The SDK needs Node 22|The SDK needs Node 22.*Which account\?/)
+    expect(own.html).toContain(`${base}/messages/`)
+    expect(others.text).toContain('Hidden for your role')
+    expect(others.text).not.toMatch(/SDK|Which account/)
+    expect(others.html).not.toContain(`${base}/messages/`)
+  }
+  expect((await owner.open(`${base}/attention`)).text).toContain('@bob needs authentication from @alice for a task')
+  expect((await owner.open(`${base}/tasks?state=auth`)).text).toContain('Log in')
+  expect((await owner.open(`${base}/tasks?state=input`)).text).not.toContain('Log in')
+  const home = await owner.open(`${base}/home`)
+  expect(home.text).toContain('A task from @alice for @bob failed')
+  expect(home.text).not.toContain('SDK')
 })
 
 test('a quiet task is in Attention, with who has said nothing for how long', async () => {
@@ -72,7 +94,7 @@ test('a quiet task is in Attention, with who has said nothing for how long', asy
   grid.clock.now += hour
 
   const { text } = await (await signedInWithRole(grid, 'owner')).open(`${base}/attention`)
-  expect(text).toContain('@bob has said nothing about a task of @alice for 2 h it is working')
+  expect(text).toContain('@bob has said nothing for 2 h about a task from @alice it is working')
 })
 
 test('the second page goes on where the first ends, and reading tasks of others is recorded', async () => {

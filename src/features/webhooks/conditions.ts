@@ -1,6 +1,6 @@
 /** Tells webhooks what needs a person, once, and which webhooks themselves do. See docs/protocol/webhooks.md. */
 import { GridError } from '../../errors.ts'
-import { type Condition, failsLongMs, findConditions, isWorse } from '../../grid/attention.ts'
+import { type Condition, findConditions, isNotified, isWorse, manyFailures } from '../../grid/attention.ts'
 import { newId } from '../../lib/id.ts'
 import type { AccountStore, FeatureCondition } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
@@ -8,7 +8,7 @@ import { allWebhooks, type FailingWebhook, type WebhookEvent, webhookTables } fr
 
 /** Webhooks whose servers fail, for Attention. */
 export async function failingWebhooks(account: AccountStore): Promise<FeatureCondition<FailingWebhook>[]> {
-  const found = await account.feature(webhookTables).read.failing(account.deps.now() - failsLongMs)
+  const found = await account.feature(webhookTables).read.failing(manyFailures)
   return found.map((of) => ({ kind: 'webhook', subject: of.id, since: of.pausedAt ?? of.failingSince, level: 1, of }))
 }
 
@@ -31,7 +31,7 @@ export async function notifyWebhooks(store: Store): Promise<void> {
 async function notifyOfConditions(account: AccountStore, backupFailedAt: number | undefined): Promise<void> {
   const { deps: { now }, write } = account
   const { read, change: webhooks } = account.feature(webhookTables)
-  const found = await findConditions(account)
+  const found = (await findConditions(account)).filter((condition) => isNotified(condition, now()))
   for (const { id, events, notified } of await read.withConditions()) {
     const known: Record<string, number> = JSON.parse(notified)
     const [levels, news]: [typeof known, WebhookEvent[]] = [{}, []]

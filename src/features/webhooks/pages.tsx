@@ -5,7 +5,7 @@ import { Name } from '../../html/bidi.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ChoiceList, TextInput } from '../../html/fields.tsx'
-import { ButtonLink, SubmitButton, SubmitRow } from '../../html/form.tsx'
+import { SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
@@ -51,11 +51,12 @@ export const failingWords: FeatureWords<FailingWebhook> = {
     icon: 'warning',
     tone: pausedAt === null ? 'bad' : 'warning',
     what: pausedAt === null
-      ? <>A webhook fails for {durationInWords(now - failingSince!)}</>
+      ? <>A webhook has been failing for {durationInWords(now - failingSince!)}</>
       : 'A webhook was paused, because its server failed',
     facts: [<Name text={new URL(url).host} />, error],
   }),
-  action: ({ may, path }) => may('manage') && <ButtonLink href={path('webhooks')} isSmall>Open</ButtonLink>,
+  many: (n) => `${n} webhooks fail or are paused`,
+  href: ({ may, path }) => may('manage') ? path('webhooks') : undefined,
 }
 
 /** The line in the card of admin access. */

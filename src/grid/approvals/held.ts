@@ -22,12 +22,14 @@ export async function heldMessages(account: AccountStore): Promise<HeldRow[]> {
   return actor.type === 'user' ? await read.held.ofUser(actor.userId, now(), maxListed) : []
 }
 
-/** How many messages wait for the calling user, and whether one of them expires within the hour. */
-export async function countHeld(account: AccountStore): Promise<{ count: number; isUrgent: boolean }> {
+/** How many messages wait for the calling user, when the first of them expires, and whether that is within the hour. */
+export async function countHeld(
+  account: AccountStore,
+): Promise<{ count: number; firstEndsAt: number | null; isUrgent: boolean }> {
   const { actor, deps: { now }, read } = account
-  if (actor.type !== 'user') return { count: 0, isUrgent: false }
+  if (actor.type !== 'user') return { count: 0, firstEndsAt: null, isUrgent: false }
   const { count, firstEndsAt } = await read.held.countOfUser(actor.userId, now())
-  return { count, isUrgent: firstEndsAt !== null && endsSoon(firstEndsAt, now()) }
+  return { count, firstEndsAt, isUrgent: firstEndsAt !== null && endsSoon(firstEndsAt, now()) }
 }
 
 /** Whether a decision is urgent. */

@@ -96,7 +96,7 @@ async function listOf(
 }
 
 /** The place of the newest message of each thread. With a conversation id, the message itself tells. */
-async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
+export async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
   const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.personAlias)
   if (unclear.length === 0) return places

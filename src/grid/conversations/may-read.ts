@@ -24,6 +24,7 @@ import type { Thread } from './threads.ts'
 export interface Reader {
   userId: string
   role: Role
+  memberSince: number
   /** The id and alias (without `@`) of their person alias; undefined without one, as for every viewer. */
   personAlias?: { agentId: string; alias: string }
   channels: ReadonlyMap<string, number>
@@ -45,11 +46,12 @@ export async function readerOf(account: AccountStore): Promise<Reader> {
 export async function readerFor(account: AccountStore, userId: string): Promise<Reader | undefined> {
   const row = await account.read.personAliases.reader(userId)
   if (!row) return undefined
-  const { role, peopleReadSince, agentId, alias, channels } = row
+  const { role, memberSince, peopleReadSince, agentId, alias, channels } = row
   const mayHavePersonAlias = agentId !== null && alias !== null && allows(role, 'use')
   return {
     userId,
     role,
+    memberSince,
     ...(mayHavePersonAlias && { personAlias: { agentId, alias } }),
     channels: new Map(mayHavePersonAlias ? JSON.parse(channels) : []),
     peopleReadSince,

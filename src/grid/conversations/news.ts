@@ -3,7 +3,8 @@ import { day, hour, startOfDay } from '../../lib/time.ts'
 import { callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { maxNew } from '../../store/account/figures.ts'
-import { type Reader, readerOf } from './may-read.ts'
+import { placesOfNewest } from './list.ts'
+import { mayRead, type Reader, readerOf } from './may-read.ts'
 import { listThreads, type Thread } from './threads.ts'
 
 export { maxNew }
@@ -14,27 +15,35 @@ export interface News {
   /** How many messages are new, up to `maxNew`, and how many of these have failed. */
   messages: number
   failed: number
-  group: 'people' | 'agents' | 'channels'
+  /** The calling user may read what was said last. */
+  isReadable: boolean
 }
 
 /**
- * The newest conversations in which something was said since the calling user looked, failures first. Conversations that
- * they never opened count for a day. It is no look at them. `isCut`: there may be older ones.
+ * The newest conversations in which something was said since the calling user looked: failures first, then those with
+ * people. Conversations that they never opened count for a day, but not what was said before they came to the account. It is no look at them. `isCut`: there may be older ones.
  */
 export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
   const { userId } = callingUser(account.actor)
   const [reader, { threads, next }] = await Promise.all([readerOf(account), listThreads(account, { userId })])
-  const dayAgo = account.deps.now() - day
-  const changed = threads.filter(({ seenSeq, lastSeq, lastAt }) => seenSeq === 0 ? lastAt >= dayAgo : seenSeq < lastSeq)
-  const counts = await account.read.figures.news(changed.map(({ id, seenSeq }) => {
-    return { thread: id, after: seenSeq, since: seenSeq === 0 ? dayAgo : 0 }
-  }))
-  const news = counts.map(({ threadId, messages, failed, hasPerson }): News => {
+  const since = Math.max(reader.memberSince, account.deps.now() - day)
+  const changed = threads.filter(({ seenSeq, lastSeq, lastAt }) => seenSeq === 0 ? lastAt >= since : seenSeq < lastSeq)
+  const [counts, places] = await Promise.all([
+    account.read.figures.news(changed.map(({ id, seenSeq }) => {
+      return { thread: id, after: seenSeq, since: seenSeq === 0 ? since : 0 }
+    })),
+    placesOfNewest(account, reader, changed),
+  ])
+  const found = counts.map(({ threadId, messages, failed, hasPerson }) => {
     const thread = changed.find(({ id }) => id === threadId)!
-    const group = thread.channel ? 'channels' : hasPerson ? 'people' : 'agents'
-    return { thread: { ...thread, preview: null }, messages, failed, group }
+    const isReadable = mayRead(reader, places.get(threadId)!, thread.lastAt)
+    return { news: { thread: { ...thread, preview: null }, messages, failed, isReadable }, hasPerson }
   })
-  news.sort((a, b) => b.failed - a.failed || b.thread.lastSeq - a.thread.lastSeq)
+  found.sort((a, b) =>
+    b.news.failed - a.news.failed || Number(b.news.isReadable) - Number(a.news.isReadable) || b.hasPerson - a.hasPerson ||
+    b.news.thread.lastSeq - a.news.thread.lastSeq
+  )
+  const news = found.map(({ news }) => news)
   return { reader, news, isCut: next !== undefined && changed.length === threads.length }
 }
 

@@ -16,6 +16,11 @@ export async function questionsOf(account: AccountStore): Promise<Question[]> {
   return allows(role, 'use') ? await account.read.questions.ofUser(userId, account.deps.now()) : []
 }
 
+/** How many conversations wait, with those that are more than `maxQuestions`. */
+export function countQuestions(questions: readonly Question[]): number {
+  return questions[0]?.total ?? 0
+}
+
 /** The calling user owes no answer to what was said up to a message. Fails with `conversation_not_found`. */
 export async function dismissQuestion(account: AccountStore, threadId: number, upTo: number): Promise<void> {
   const { userId } = callingUser(account.actor)

@@ -66,7 +66,7 @@ export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
 export async function remoteState(account: AccountStore, agentId: string): Promise<RemoteState | undefined> {
   const [row, unread] = await Promise.all([
     account.read.remoteAgents.byId(agentId),
-    account.read.inbox.unread(agentId),
+    account.read.inbox.allUnread(agentId),
   ])
   if (!row) return undefined
   const { remoteUrl: url, card, dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs } = row

@@ -7,7 +7,8 @@ import { isTerminal, type TaskState, taskStates } from './task.ts'
 /** The filters of the list. */
 export const taskFilters = {
   open: taskStates.filter((state) => !isTerminal(state)),
-  input: ['input-required', 'auth-required'],
+  input: ['input-required'],
+  auth: ['auth-required'],
   failed: ['failed', 'rejected'],
   completed: ['completed'],
   canceled: ['canceled'],
@@ -15,7 +16,7 @@ export const taskFilters = {
 
 export type TaskFilterName = keyof typeof taskFilters
 
-/** `text` is empty if the caller may not read it. */
+/** `text` and `why` are empty if the caller may not read them. */
 export interface ListedTask extends SeenTask {
   isReadable: boolean
 }
@@ -37,7 +38,7 @@ export async function listSeenTasks(
     const place = placeOf(reader, { channelId: null, agents: [clientAgentId, recipientAgentId] })
     const isReadable = mayRead(reader, place, createdAt)
     if (isReadable && isReadBySwitch(reader, place, createdAt)) isOfOthers = true
-    return { ...task, text: isReadable ? task.text : '', isReadable }
+    return { ...task, ...isReadable ? {} : { text: '', why: null }, isReadable }
   })
   if (isOfOthers) await recordReading(account, { list: 'tasks' }, requestId)
   return { tasks, hasMore: found.length > pageSize }

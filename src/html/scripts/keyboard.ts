@@ -13,7 +13,7 @@ if (shortcuts) {
   function rowsHere() {
     const messages = [...document.querySelectorAll('.messages > li:not(.day, .note)')]
     if (messages.some(row => row.contains(document.activeElement))) return messages
-    const found = ['.threads a', '.needs > li', 'main tbody tr > :first-child a']
+    const found = ['.needs > li', '.threads a', 'main tbody tr > :first-child a']
       .map(selector => [...document.querySelectorAll(selector)].filter(row => row.checkVisibility()))
     return [...found, messages].find(rows => rows.length > 0) ?? []
   }
@@ -24,7 +24,7 @@ if (shortcuts) {
     const current = rows.findIndex(row => row.matches('[aria-current=page]') && !row.closest('.list-first'))
     const row = rows[at >= 0 ? at + step : current >= 0 ? current + step : step > 0 ? 0 : rows.length - 1]
     if (!row) return
-    const action = row.matches('.needs > li') && row.querySelector('.row :is(a, button, summary)')
+    const action = row.matches('.needs > li') && row.querySelector('.open, summary, button')
     if (action) return action.focus()
     if (row.localName === 'li') row.tabIndex = -1
     row.focus()
@@ -37,7 +37,7 @@ if (shortcuts) {
   }
   function snooze() {
     const rows = rowsHere()
-    const menu = (rows.find(row => row.contains(document.activeElement)) ?? rows[0])?.querySelector('.needs details')
+    const menu = (rows.find(row => row.contains(document.activeElement)) ?? rows[0])?.querySelector('.menu')
     if (!menu) return
     menu.open = true
     menu.querySelector('button').focus()

@@ -7,30 +7,42 @@ export const attention = `
 .bottom li > a { position: relative } .bottom a > .count { position: absolute; top: .25rem; inset-inline-start: calc(50% + .375rem) }
 
 .filters.wraps { flex-wrap: wrap } .filters b { margin-inline-start: .125rem; font-weight: 650 }
+.summary { display: flex; flex-wrap: wrap; gap: 0 var(--s2); max-width: none; color: var(--soft) } .summary > * + *::before { content: '\\b7'; margin-inline-end: var(--s2); color: var(--soft); font-weight: 400 }
+.summary a { display: inline-block; min-height: 1.5rem; color: inherit; text-decoration: none } .summary a:hover { text-decoration: underline } .summary b { color: var(--ink); font-weight: 620 } .summary .bad, .summary .bad b { color: var(--danger) }
 .needs { padding: 0; list-style: none }
-.needs > li { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: var(--s1) var(--s3); align-items: center; padding: var(--s3) var(--card) }
-.needs > li + li { border-top: 1px solid var(--line) }
-.needs .sign { display: grid; place-items: center; width: 2.25rem; height: 2.25rem; border-radius: var(--round); background: var(--info-wash); color: var(--info) }
+.needs > li + li, .needs details > .needs { border-top: 1px solid var(--line) }
+.needs .line { position: relative; display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s3); min-height: 2.75rem; padding: var(--s1) var(--card) }
+.needs .line:hover { background: var(--hover) } .needs details > .needs .line { padding-inline-start: calc(var(--card) + var(--s5)) }
+.needs summary { position: relative } .needs summary > .icon { position: absolute; inset-inline-end: var(--card); top: calc(50% - 7px); color: var(--soft); transition: rotate .12s } .needs details[open] > summary > .icon { rotate: 90deg }
+.needs summary .line { padding-inline-end: calc(var(--card) + var(--s5)) }
+.needs .sign { display: grid; flex: none; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: var(--round); background: var(--info-wash); color: var(--info) }
 .needs .sign.warning { background: var(--warning-wash); color: var(--warning) } .needs .sign.bad { background: var(--danger-wash); color: var(--danger) }
-.needs .what { line-height: 1.4 } .needs .what > p { font-weight: 560 }
-.needs .bad { color: var(--danger) } .needs .what > div { color: var(--soft); font-size: var(--text-s) } .needs .what span + span::before { content: ' \\b7\\20' }
-.needs > li:has(.said) { align-items: start } .needs .said { margin-top: var(--s2); list-style: none; color: var(--soft) } .needs .said b { color: var(--ink); font-weight: 560 } .needs .said li + li { margin-top: var(--s1) }
-.needs .row { flex-wrap: nowrap; gap: var(--s2) }
+.needs .sign > svg:not(.icon) { width: 1.75rem; height: 1.75rem; border-radius: 27% }
+.needs .what { display: flex; flex: 1 1 0; gap: var(--s3); align-items: baseline; min-width: 0; line-height: 1.4; white-space: nowrap }
+.needs .what > * { min-width: 0; overflow: hidden; text-overflow: ellipsis } .needs .what > p { flex: 0 1 auto; max-width: none } .needs .what > div { flex: 1 8 0; min-width: 25% } .needs .what > div:empty { display: none }
+.needs .what > div, .needs .at { color: var(--soft); font-size: var(--text-s) } .needs .what div > span + span::before { content: ' \\b7\\20' }
+.needs .at { flex: none; white-space: nowrap } .needs .bad { color: var(--danger) } .needs .urgent .what > p { font-weight: 650 }
+.needs .open { color: inherit; text-decoration: none } .needs .open::after { content: ''; position: absolute; inset: 0 }
+.needs .open:focus-visible { outline: none } .needs .open:focus-visible::after, .needs summary:focus-visible { outline: 2px solid var(--focus); outline-offset: -2px }
+.needs :is(.row, .more) { position: relative; z-index: 1 } .needs .row { flex: none; flex-wrap: nowrap; gap: var(--s1) } .needs .more { flex: 1 0 100%; padding: 0 0 var(--s2) 2.5rem }
+.needs .dot { flex: none; width: .5rem; height: .5rem; border-radius: 50%; background: var(--info) }
+.needs .said { list-style: none; color: var(--soft) } .needs .said b { color: var(--ink); font-weight: 560 } .needs .said li + li { margin-top: var(--s1) }
+.needs .row .offer { margin: 0; padding: 0; border: 0; background: none } .needs .row .offer legend { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) } .needs .row .answer { min-height: 1.75rem; padding-block: 0 }
 .needs .menu > summary { min-height: 1.75rem; color: var(--soft); font-size: var(--text-s) }
+.needs .menu > summary .icon { position: static }
 .needs .menu > .list { min-width: 11rem }
 .card.flush > .inside.checked { max-width: none; padding: var(--s2) var(--card); border-top: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
 @media (max-width: 48rem) {
-  .needs > li { grid-template-columns: auto minmax(0, 1fr); align-items: start; padding: var(--s3) var(--s4) }
-  .needs .row { grid-column: 2 }
-  .needs .menu.end > .list { right: auto; left: 0 }
+  .needs .line { gap: 0 var(--s2); padding-inline: var(--s4) } .needs .more { padding-inline-start: 0 }
+  .needs.short .what > div, .needs.short .menu { display: none }
+  .needs:not(.short) .what { flex-direction: column; align-items: stretch; gap: 0; padding-block: var(--s1) } .needs:not(.short) .what > p { white-space: normal } .needs:not(.short) .what > div { flex: none }
+  .needs:not(.short) .row { flex-basis: 100%; padding-inline-start: 2.25rem } .needs .row:has(.offer) { flex-basis: 100%; flex-wrap: wrap; padding-bottom: var(--s1) }
+  .needs .menu.end > .list { right: auto; left: 0 } .needs .word { display: none }
 }
 
 .said.whole { max-height: none; margin-block: var(--s4); font: inherit }
 .decide { display: grid; gap: var(--s3); max-width: 40rem }
 @media (max-width: 48rem) { .decide .button { min-height: 3rem } .decide > form:first-of-type { position: sticky; bottom: calc(var(--bar) + env(safe-area-inset-bottom) + var(--s2)) } }
-.calm { padding: var(--s3) var(--card); border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel); color: var(--soft) }
-.news { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)) }
-.news > section { min-width: 0 } .news h3 { padding: var(--s2) var(--s4); color: var(--soft); font-size: var(--text-s); font-weight: 540 }
 .plot-of svg { grid-column: 1 / -1; display: block; margin-top: var(--s2) } .plot-of .axis { stroke: var(--line) }
 .scrolls-x { overflow-x: auto } .numbers :is(th, td) { padding: var(--s1) var(--s3); text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap }
 .numbers :is(th:first-child) { text-align: start }

@@ -156,8 +156,8 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .bar-of.info { fill: var(--info) } .bar-of.ink { fill: var(--ink) } .bar-of.soft { fill: var(--soft) }
 .legend { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); padding: 0; list-style: none; color: var(--soft); font-size: var(--text-s) }
 .chart .legend svg { display: inline-block; margin-inline-end: var(--s1); vertical-align: baseline } .legend strong { color: var(--ink) }
-.chart .hit { fill: transparent }
-.chart g:hover .hit { fill: color-mix(in srgb, var(--ink) 6%, transparent) }
+.hit { fill: transparent }
+g:hover > .hit { fill: color-mix(in srgb, var(--ink) 6%, transparent) }
 .timeline { display: grid; gap: 0; padding: 0; list-style: none }
 .timeline > li { display: flex; gap: var(--s3); padding: .625rem var(--card); border-top: 1px solid var(--line) }
 .timeline > li:first-child { border-top: 0 } .timeline > li:has(> div > .who) { align-items: center }

@@ -12,12 +12,19 @@ import { type FullInbox, refusedToday } from './usage.ts'
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000
 
+/** So many of a kind are read. `total` of each says how many there are. */
 export const maxOfKind = 50
+const total = 'count(*) OVER () AS total'
+
+interface Counted {
+  /** How many there are of the kind. */
+  total: number
+}
 
 /** Conditions of partial indexes are written out, not bound: only then may the planner use the index. */
 const isUnread = `deliveries.state = 'unread'`
 
-interface WaitingAgent {
+interface WaitingAgent extends Counted {
   agentId: string
   alias: string
   lastSeenAt: number | null
@@ -29,9 +36,10 @@ interface WaitingAgent {
 // One search for each inbox that has unread messages. GROUP BY over all unread messages takes a hundred times as long.
 const waiting = query<WaitingAgent>(`
   SELECT late.agent_id, late.alias, late.last_seen_at, late.since, messages.from_alias AS sender,
-    min(late.unread, ${maxCounted}) AS unread
+    late.unread, late.total
   FROM (
-    SELECT inboxes.agent_id, agents.alias, agents.last_seen_at, oldest.created_at AS since, oldest.seq, inboxes.unread
+    SELECT inboxes.agent_id, agents.alias, agents.last_seen_at, oldest.created_at AS since, oldest.seq, inboxes.unread,
+      ${total}
     FROM (
       SELECT agent_numbers.n, agent_numbers.agent_id, agent_numbers.unread, (SELECT deliveries.seq FROM deliveries
         WHERE deliveries.inbox = agent_numbers.n AND ${isUnread} ORDER BY deliveries.seq LIMIT 1) AS first_seq
@@ -44,8 +52,8 @@ const waiting = query<WaitingAgent>(`
   LEFT JOIN messages ON messages.account_id = :account AND messages.seq = late.seq
   ORDER BY late.since`)
 
-const full = query<FullInbox & { agentId: string; alias: string }>(`
-  SELECT agents.id AS agent_id, agents.alias, agent_numbers.unread, :max AS max, ${refusedToday} AS refused
+const full = query<FullInbox & Counted & { agentId: string; alias: string }>(`
+  SELECT agents.id AS agent_id, agents.alias, agent_numbers.unread, :max AS max, ${refusedToday} AS refused, ${total}
   FROM agent_numbers JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id
     AND agents.deleted_at IS NULL
   WHERE agent_numbers.account_id = :account
@@ -57,9 +65,11 @@ const joinAgents = (deliveries: string) =>
   `CROSS JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
   CROSS JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
 // What a person has put back waits like any other message, until it comes back again.
-const returned = query<{ agentId: string; alias: string; messages: number; since: number; releases: number }>(`
+const returned = query<
+  Counted & { agentId: string; alias: string; messages: number; since: number; releases: number }
+>(`
   SELECT agents.id AS agent_id, agents.alias, count(*) AS messages, min(came_back.created_at) AS since,
-    max(came_back.release_count) AS releases
+    max(came_back.release_count) AS releases, ${total}
   FROM (
     SELECT deliveries.inbox, deliveries.created_at, deliveries.release_count FROM deliveries
     WHERE deliveries.account_id = :account AND ${isUnread} AND deliveries.release_count > 2
@@ -67,7 +77,7 @@ const returned = query<{ agentId: string; alias: string; messages: number; since
     LIMIT ${maxCounted}) AS came_back
   ${joinAgents('came_back')} AND agents.deleted_at IS NULL
   GROUP BY agents.id ORDER BY since LIMIT ${maxOfKind}`)
-interface ParkedMessages {
+interface ParkedMessages extends Counted {
   agentId: string
   alias: string
   isDeleted: boolean
@@ -81,7 +91,7 @@ interface ParkedMessages {
 const parked = query<ParkedMessages>(
   `
   SELECT agents.id AS agent_id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted, count(*) AS messages,
-    max(lost.release_count) AS releases, min(lost.read_at) AS since,
+    max(lost.release_count) AS releases, min(lost.read_at) AS since, ${total},
     iif(agents.remote_url IS NULL, NULL, (
       SELECT remote_task.error FROM deliveries CROSS JOIN messages CROSS JOIN remote_tasks AS remote_task
       WHERE deliveries.account_id = :account AND deliveries.state = 'parked' AND deliveries.inbox = lost.inbox
@@ -97,7 +107,7 @@ const parked = query<ParkedMessages>(
   { isDeleted: boolean },
 )
 
-interface RemoteInTrouble {
+interface RemoteInTrouble extends Counted {
   agentId: string
   alias: string
   failingSince: number | null
@@ -110,13 +120,13 @@ interface RemoteInTrouble {
 
 const remote = query<RemoteInTrouble>(`
   SELECT agents.id AS agent_id, agents.alias, outbox.failing_since, remote.paused_at, outbox.error, outbox.due_at,
-    min(agent_numbers.unread, ${maxCounted}) AS unread
+    agent_numbers.unread, ${total}
   FROM remote_agents AS remote
   JOIN agents ON agents.account_id = :account AND agents.id = remote.agent_id AND agents.deleted_at IS NULL
     AND agents.remote_url IS NOT NULL
   JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.agent_id = remote.agent_id
   LEFT JOIN (${failingOutboxes}) AS outbox ON outbox.agent_id = remote.agent_id
-  WHERE remote.account_id = :account AND (outbox.failing_since <= :until OR remote.paused_at IS NOT NULL)
+  WHERE remote.account_id = :account AND (outbox.attempts >= :failures OR remote.paused_at IS NOT NULL)
   ORDER BY coalesce(remote.paused_at, outbox.failing_since) LIMIT ${maxOfKind}`)
 
 interface RefusedCaller {
@@ -136,7 +146,8 @@ interface RefusedCaller {
 }
 
 // The sessions of a user are one caller. SQLite takes the other columns of a caller from the row with the greatest `n`.
-// The search begins where the day begins in the log, so that older failures are not read.
+// The search begins where the day begins in the log, so that older failures are not read. A person at a page sees what
+// is wrong with a form.
 const refused = query<RefusedCaller>(`
   SELECT callers.calls, callers.since, callers.outcome, callers.actor_type, callers.caller AS credential_id,
     callers.credential_kind, callers.user_id, users.name AS user_name, users.email AS user_email,
@@ -150,7 +161,8 @@ const refused = query<RefusedCaller>(`
         iif(activity.credential_kind = 'session', NULL, activity.credential_id) AS caller, activity.credential_kind,
         activity.user_id, activity.outcome, activity.created_at
       FROM activity
-      WHERE activity.account_id = :account AND activity.outcome <> 'ok' AND activity.n >= (
+      WHERE activity.account_id = :account AND activity.outcome <> 'ok'
+        AND (activity.credential_kind IS NOT 'session' OR activity.outcome = 'not_allowed') AND activity.n >= (
         SELECT activity.n FROM activity WHERE activity.account_id = :account AND activity.created_at >= :since
         ORDER BY activity.created_at, activity.n LIMIT 1)
       ORDER BY activity.n DESC LIMIT ${maxCounted}) AS failures
@@ -202,7 +214,7 @@ const blocking = query<{ guardrailId: string; name: string; messages: number; si
   GROUP BY guardrails.id HAVING sum(guardrail_counts.n) >= :least
   ORDER BY messages DESC LIMIT ${maxOfKind}`)
 
-interface StaleKey {
+interface StaleKey extends Counted {
   id: string
   kind: typeof credentials.$inferSelect.kind
   name: string
@@ -214,7 +226,7 @@ interface StaleKey {
 
 const keys = query<StaleKey>(`
   SELECT credentials.id, credentials.kind, credentials.name, credentials.last4, agents.alias, credentials.created_at,
-    credentials.last_used_at
+    credentials.last_used_at, ${total}
   FROM credentials
   LEFT JOIN agents ON agents.account_id = :account AND agents.id = credentials.agent_id
   WHERE credentials.account_id = :account AND credentials.revoked_at IS NULL
@@ -260,8 +272,8 @@ export const attention = {
       account.all(full, limits),
     /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
     returned: () => account.all(returned),
-    /** Remote agents that have failed since `until` or before, and those that are paused. */
-    remote: (until: number) => account.all(remote, { until }),
+    /** Remote agents that failed so many times in a row, and those that are paused. */
+    remote: (failures: number) => account.all(remote, { failures }),
     parked: (since: number) => account.all(parked, { since }),
     /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
@@ -271,9 +283,9 @@ export const attention = {
     blocking: (since: number, least: number) => account.all(blocking, { since, least }),
     /** What followers of the log left out, because they failed on it. */
     leftOut: () => account.all(leftOut),
-    /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
     /** Public agents with a pending alias, `partner`, that an agent of another account has taken. */
     access: () => account.all(access),
+    /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
     keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>
       account.all(keys, times),
   }),

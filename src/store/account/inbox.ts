@@ -7,6 +7,7 @@ import {
   isOfMessage,
   maxCountedUnread,
   selectInboxMessages,
+  unreadOf,
 } from './inbox-message.ts'
 import { endedLeaseDepth, givenTo, isLeased } from './leases.ts'
 import { readTasks } from './task-changes.ts'
@@ -20,6 +21,7 @@ const readOnes = `${inInbox} AND deliveries.state = 'read'`
 const joinMessages = 'JOIN messages ON messages.seq = deliveries.seq'
 
 const unread = query<{ unread: number | null }>(`SELECT ${countedUnread()} AS unread`)
+const allUnread = query<{ unread: number | null }>(`SELECT ${unreadOf()} AS unread`)
 const inTime = query<{ n: number }>(`
   SELECT count(*) AS n FROM (SELECT 1 FROM deliveries WHERE ${unreadOnes} AND ${isInTime} LIMIT ${maxCountedUnread})`)
 const oldestUnread = query<{ fromAlias: string; at: number }>(`
@@ -133,6 +135,8 @@ export const inbox = {
     /** A message that was sent to the agent, as a read shows it at this time; undefined if it is parked or has ended. */
     message: (agent: string, message: string, at: number) => account.one(byMessage, { agent, message, at }),
     unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
+    /** All of them, for people. */
+    allUnread: async (agent: string) => (await account.one(allUnread, { agent }))!.unread ?? 0,
     /** How many unread messages a read can have now; 100 stands for 100 or more. */
     inTime: async (agent: string, at: number) => (await account.one(inTime, { agent, at }))!.n,
     /** Who sent the oldest unread message, and when it was stored; undefined without one. */

@@ -16,6 +16,7 @@ export interface PersonAlias {
 /** What decides about what a member of the account may read. */
 interface ReaderRow {
   role: Role
+  memberSince: number
   /** Since when owners and admins can read what agents write to each other; null if they cannot. */
   peopleReadSince: number | null
   agentId: string | null
@@ -47,7 +48,7 @@ const holder = query<{ userId: string; name: string; email: string }>(`
   SELECT users.id AS user_id, users.name, users.email FROM person_aliases JOIN users ON users.id = person_aliases.user_id
   WHERE person_aliases.account_id = :account AND person_aliases.agent_id = :agent`)
 const reader = query<ReaderRow>(`
-  SELECT memberships.role, accounts.people_read_since, agents.id AS agent_id, agents.alias, (
+  SELECT memberships.role, memberships.created_at AS member_since, accounts.people_read_since, agents.id AS agent_id, agents.alias, (
     SELECT json_group_array(json_array(channel_members.channel_id, channel_members.joined_at)) FROM channel_members
     WHERE channel_members.account_id = person_aliases.account_id AND channel_members.agent_id = person_aliases.agent_id) AS channels
   FROM memberships

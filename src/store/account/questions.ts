@@ -27,6 +27,8 @@ export interface Question {
   choices: string | null
   /** A dismissal up to here takes all that was said to the person. */
   upTo: number
+  /** How many conversations wait for the person. */
+  total: number
 }
 
 const dismissedIn = (user: string, thread: string) =>
@@ -79,7 +81,8 @@ const waiting = (whose: string, order: 'ASC' | 'DESC') => `
       SELECT * FROM (SELECT messages.seq, messages.created_at ${waits} ORDER BY place.seq LIMIT ${maxWaiting})
       UNION SELECT asked.seq, asked.created_at ${askedIn}) AS one) AS waits
   FROM (
-    SELECT part.*, row_number() OVER (PARTITION BY part.agent_id ORDER BY part.up_to ${order}) AS place FROM (
+    SELECT part.*, row_number() OVER (PARTITION BY part.agent_id ORDER BY part.up_to ${order}) AS place,
+      count(*) OVER (PARTITION BY part.agent_id) AS total FROM (
       SELECT person_aliases.user_id, person_aliases.agent_id, thread_agents.thread_id,
         max(thread_agents.answered_seq, coalesce(thread_seen.dismissed_seq, 0)) AS done,
         messages.seq AS up_to, ${isAsked} AS is_open
@@ -102,7 +105,7 @@ const ofUser = query<Question>(`
     (SELECT deliveries.seq FROM messages AS newest CROSS JOIN deliveries
       WHERE newest.seq = found.waits ->> '$.newest' AND ${deliveryOf('newest')}) AS delivery_seq,
     shown.from_alias AS sender, substr(coalesce(deliveries.body, shown.body), 1, ${previewLength}) AS text,
-    iif(json_valid(shown.a2a), shown.a2a -> '$.choices', NULL) AS choices, found.up_to
+    iif(json_valid(shown.a2a), shown.a2a -> '$.choices', NULL) AS choices, found.up_to, found.total
   FROM found
   CROSS JOIN messages AS shown CROSS JOIN deliveries
   WHERE shown.seq = found.waits ->> '$.seq' AND ${deliveryOf('shown')}

@@ -34,6 +34,8 @@ export interface SeenTask {
   recipient: string
   /** The beginning of the first message. */
   text: string
+  /** Why it is in its state, if it failed or waits: what the grid says, or the beginning of what its recipient said. */
+  why: string | null
 }
 
 // What is answered at once is no task to those who look at it. A task of two accounts is seen in both.
@@ -59,20 +61,30 @@ const ofMessages = query<TaskOfMessage>(
 const isQuietNow = `tasks.quiet AND tasks.state = 'working'`
 const before = `(SELECT max(earlier.at) FROM task_events AS earlier
   WHERE earlier.account_id = tasks.account_id AND earlier.task_id = tasks.id AND earlier.n = tasks.generation - 1)`
-const list = query<SeenTask>(`
-  SELECT * FROM (${
+// Of another account only what the grid says.
+const why = `(
+    SELECT coalesce(latest.reason, substr(said.body, 1, 400)) FROM task_events AS latest
+    LEFT JOIN messages AS said ON said.account_id = :account AND latest.sender_account_id = :account
+      AND said.id = latest.message_id
+    WHERE latest.account_id = tasks.account_id AND latest.task_id = tasks.id AND latest.state = tasks.state
+    ORDER BY latest.n DESC LIMIT 1)`
+const needy = `'failed', 'rejected', 'input-required', 'auth-required'`
+const listed = (total: string) => `
+  SELECT *${total} FROM (${
   isSeen.map((isSeen) => `
     SELECT tasks.id, messages.seq, (SELECT place.thread_id FROM thread_messages AS place
       WHERE place.account_id = :account AND place.seq = messages.seq) AS thread_id, tasks.state, tasks.created_at, tasks.status_at,
       iif(${isQuietNow}, ${before}, NULL) AS quiet_since, tasks.client_agent_id,
       messages.from_alias AS client, tasks.recipient_agent_id, tasks.recipient_alias AS recipient,
-      substr(messages.body, 1, 400) AS text
+      substr(messages.body, 1, 400) AS text, iif(tasks.state IN (${needy}), ${why}, NULL) AS why
     FROM tasks JOIN messages ON messages.account_id = tasks.account_id AND messages.id = tasks.message_id
       AND messages.seq > 0
     WHERE ${isSeen} AND (:states IS NULL OR tasks.state IN (SELECT value FROM json_each(:states)) OR :quiet AND ${isQuietNow})
       AND tasks.status_at >= :since`).join(' UNION ALL ')
 })
-  ORDER BY status_at DESC, id DESC LIMIT :limit OFFSET :offset`)
+  ORDER BY status_at DESC, id DESC LIMIT :limit OFFSET :offset`
+const list = query<SeenTask>(listed(''))
+const listCounted = query<SeenTask & { total: number }>(listed(', count(*) OVER () AS total'))
 
 export const seenTasks = {
   reads: (account: AccountDb) => ({
@@ -80,9 +92,9 @@ export const seenTasks = {
     /** The tasks of the account that changed last, in one of these states, or with null in any. */
     list: (states: readonly TaskState[] | null, limit: number, offset: number) =>
       account.all(list, { states: states && JSON.stringify(states), quiet: false, since: 0, limit, offset }),
-    /** Those that changed last since then, are in one of these states, or quiet. */
+    /** Those that changed last since then, are in one of these states, or quiet. `total`: how many there are. */
     needy: (states: readonly TaskState[], since: number, limit: number) =>
-      account.all(list, { states: JSON.stringify(states), quiet: true, since, limit, offset: 0 }),
+      account.all(listCounted, { states: JSON.stringify(states), quiet: true, since, limit, offset: 0 }),
   }),
   changes: () => ({}),
 }

@@ -17,6 +17,7 @@ import { conversationActions, TurnLimitsCard } from './conversations.tsx'
 import { exportActions, ExportCard } from './export-card.tsx'
 import { ssoActions, SsoCard } from './sso-card.tsx'
 import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.tsx'
+import { UsageCard } from './usage-card.tsx'
 
 /**
  * The account itself, and the admin keys and programs with access to it. See docs/protocol/README.md, "Admin keys", and
@@ -29,13 +30,14 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
   const show = async (visit: Visit, createdKey?: CreatedKey) => {
     const { keys, profile, team, turns } = visit.account.read
     const [manages, owns] = [visit.may('manage'), visit.may('own')]
-    const [adminKeys, members, grants, limits, since, isVisible, ssoCard, exportCard] = await Promise.all([
+    const [adminKeys, members, grants, limits, since, isVisible, usage, ssoCard, exportCard] = await Promise.all([
       manages ? keys.adminKeys() : [],
       manages ? team.members() : [],
       manages ? listGrants(visit.account) : undefined,
       turns.limits(),
       profile.peopleReadSince(),
       profile.showsContents(),
+      UsageCard({ visit }),
       owns && SsoCard({ visit }),
       owns && ExportCard({ visit, store }),
     ])
@@ -44,6 +46,7 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
       'account',
       <>
         <NameCard visit={visit} />
+        {usage}
         <SecondFactorCard visit={visit} />
         {ssoCard}
         <TurnLimitsCard visit={visit} limits={limits} />

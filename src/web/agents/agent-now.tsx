@@ -7,7 +7,6 @@ import { answerTimesOf } from '../../grid/conversations/answer-times.ts'
 import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
 import { remoteState } from '../../grid/remote-agents/manage.ts'
-import { unreadText } from '../../grid/messaging/inbox-message.ts'
 import { quotasOf } from '../../grid/messaging/quota.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
@@ -39,7 +38,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
   const presence = presenceOf(account, agent)
-  const queue = `${unreadText(unread)} unread`
+  const queue = `${unread.toLocaleString('en')} unread`
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
     ['Last seen', seen],
@@ -107,7 +106,7 @@ async function agentNow(visit: Visit) {
   return await Promise.all([
     agent,
     answerTimesOf(account, agent.id),
-    inbox.unread(agent.id),
+    inbox.allUnread(agent.id),
     usage.full(agent.id, quotasOf(account, { agentId: agent.id })),
     inbox.oldestUnread(agent.id),
     parked.count(agent.id),

@@ -1,13 +1,13 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** How messages get to a remote agent: its card, and what waits for it. See docs/delivery.md, "Remote agents". */
-import { unreadText } from '../../grid/messaging/inbox-message.ts'
 import type { RemoteState } from '../../grid/remote-agents/manage.ts'
 import { Name } from '../../html/bidi.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { Badge, Card, Facts, Notice, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import type { Agent } from '../../store/account/agents.ts'
+import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 
 export function RemoteAgent(
@@ -36,7 +36,7 @@ export function RemoteAgent(
           ['Signature', card?.isForged && 'does not verify: something changed the card on its way'],
           ['Not used', card && card.otherOrigins.length > 0 && `endpoints at ${card.otherOrigins.join(', ')}`],
           ['Limit of an answer', durationInWords(answerMs)],
-          ['Waiting', `${unreadText(unread)} messages`],
+          ['Waiting', pluralize(unread, 'message')],
           ['Last attempt', failingSince !== null && <Time at={triedAt} now={now} />],
           ['Failed attempts', failingSince !== null && (attempts ?? 0).toLocaleString('en')],
           [

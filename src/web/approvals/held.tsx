@@ -5,23 +5,22 @@ import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
 import { downloadBody } from '../../answers/downloads.ts'
-import { endsSoon, type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
+import { type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
 import { isShortened } from '../../grid/messaging/long-text.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
-import { NeedList } from '../../html/attention.tsx'
 import { Name, visibleControls } from '../../html/bidi.tsx'
-import { Card, Disclosure, EmptyState, Facts, LocalTime, Notice, Time } from '../../html/components.tsx'
+import { Card, Disclosure, EmptyState, Facts, LocalTime, Notice } from '../../html/components.tsx'
 import { Via } from '../../html/conversation/message.tsx'
 import { TextArea } from '../../html/fields.tsx'
 import { ButtonLink, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { downloadHeaders } from '../../lib/http/download.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { oneLine } from '../conversations/shown.ts'
 import { PageForm } from '../forms.tsx'
 import type { NoticeCode } from '../notices.ts'
 import type { AccountPages, PageResult, Visit } from '../visit.ts'
 import { decisionPages } from './decisions.tsx'
+import { HeldForYou } from './held-list.tsx'
 
 export function heldPages(pages: AccountPages): void {
   const { get, may } = pages
@@ -93,46 +92,6 @@ async function list(visit: Visit) {
         </Card>
       )
       : <HeldForYou visit={visit} held={held} />,
-  )
-}
-
-type HeldRows = Awaited<ReturnType<typeof heldMessages>>
-
-/** What waits for the decision of the visitor, at most `max` of it; nothing if there is none. */
-export function HeldForYou({ visit, held, max = held.length }: { visit: Visit; held: HeldRows; max?: number }) {
-  if (held.length === 0) return null
-  const now = visit.account.deps.now()
-  return (
-    <Card
-      title='Waiting for your decision'
-      isFlush
-      actions={held.length > max && (
-        <ButtonLink href={visit.path('held')} kind='quiet' isSmall>All {held.length}</ButtonLink>
-      )}
-    >
-      <NeedList
-        label='Waiting for your decision'
-        rows={held.slice(0, max).map(({ id, fromAlias, via, recipient, body, rule, expiresAt }) => ({
-          icon: 'guardrails',
-          tone: endsSoon(expiresAt, now) ? 'bad' : 'warning',
-          what: (
-            <>
-              <Name text={`@${fromAlias}`} /> <Via via={via} /> to <Name text={recipient} />:{' '}
-              <Name text={oneLine(body)} />
-            </>
-          ),
-          facts: [
-            <>
-              held by <Name text={rule.name} />
-            </>,
-            <span class={endsSoon(expiresAt, now) ? 'bad' : undefined}>
-              expires <Time at={expiresAt} now={now} />
-            </span>,
-          ],
-          actions: <ButtonLink href={visit.path('held', id)} isSmall>Decide</ButtonLink>,
-        }))}
-      />
-    </Card>
   )
 }
 

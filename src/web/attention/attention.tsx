@@ -2,43 +2,36 @@
 /** @jsxImportSource hono/jsx */
 /** What needs a person. See docs/operating.md, "Attention". */
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
-import { heldMessages } from '../../grid/approvals/held.ts'
+import { countHeld, heldMessages } from '../../grid/approvals/held.ts'
 import {
   type Attention,
   attentionOf,
   type Condition,
-  type ConditionKind,
+  countConditions,
   endSnooze,
-  maxOfKind,
   snooze,
   snoozeTimes,
 } from '../../grid/attention.ts'
+import { recordReading } from '../../grid/conversations/may-read.ts'
 import type { OpenMessage } from '../../grid/conversations/open.ts'
-import type { Question } from '../../grid/conversations/questions.ts'
-import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
+import { countQuestions, type Question } from '../../grid/conversations/questions.ts'
+import { Ago, EndSnooze, NeedCard, NeedList, type NeedRow, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { utc } from '../../lib/time.ts'
 import type { HeldRow } from '../../store/account/held.ts'
-import { HeldForYou } from '../approvals/held.tsx'
+import { HeldForYou } from '../approvals/held-list.tsx'
 import { lastMessages, Said } from '../conversations/paused.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
-import { actionOf, inWords } from './condition-words.tsx'
+import { foldOf, inWords } from './condition-words.tsx'
 import { FailedBackup } from './failed-backup.tsx'
 import { WaitingForYou } from './questions.tsx'
+import { byUrgency, foldedRows, type ShownConditions } from './rows.tsx'
 
-/** The filters above the rows, by the value of `show`. */
-const groups = {
-  paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
-  waiting: { title: 'Waiting', kinds: ['unread', 'person'] },
-  failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'webhook', 'follower', 'parked'] },
-  refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
-  limits: { title: 'Limits', kinds: ['quota', 'inbox'] },
-  domains: { title: 'Domains', kinds: ['domain'] },
-  claims: { title: 'Claims', kinds: ['claim'] },
-  access: { title: 'Access', kinds: ['access'] },
-  keys: { title: 'Keys', kinds: ['key'] },
-} satisfies Record<string, { title: string; kinds: ConditionKind[] }>
+/** The filters above the rows, by the value of `show`. They have the numbers of Home and, together, of the navigation. */
+const titles = { decisions: 'Decisions', answers: 'Answers', broken: 'Broken', warnings: 'Warnings' } as const
+type Part = keyof typeof titles
+const parts = Object.keys(titles) as Part[]
 
 const maxHeld = 20
 
@@ -53,13 +46,18 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   const given = ({ form }: Visit) => ({ kind: form.get('kind') ?? '', subject: form.get('subject') ?? '' })
 
   get('/attention', async (visit) => {
-    const [found, questions, held] = await Promise.all([
-      attentionOf(visit.account, offerTo(visit), visit.conditions()),
+    const [found, questions, held, { count }] = await Promise.all([
+      attentionOf(visit.account, offerTo(visit), visit.conditions(), { isReading: true }),
       visit.questions(),
       heldMessages(visit.account),
+      countHeld(visit.account),
     ])
     attention.found({ id: visit.membership.id, account: visit.account }, found.open)
-    return page(visit, found, questions, held, await lastMessages(visit, found.open), store.backups)
+    const [said] = await Promise.all([
+      lastMessages(visit, found.open.filter(({ isHidden }) => !isHidden)),
+      found.readsOthers && recordReading(visit.account, { list: 'tasks' }, visit.requestId),
+    ])
+    return page(visit, found, { questions, held, decisions: count, said }, store.backups)
   })
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''
@@ -76,66 +74,80 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   })
 }
 
+interface Waiting {
+  questions: Question[]
+  held: HeldRow[]
+  /** How many messages wait for the decision of the visitor. */
+  decisions: number
+  /** The last messages of conversations, by thread. */
+  said: Map<number, OpenMessage[]>
+}
+
 function page(
   visit: Visit,
   { open, snoozed }: Attention,
-  questions: Question[],
-  held: HeldRow[],
-  said: Map<number, OpenMessage[]>,
+  { questions, held, decisions, said }: Waiting,
   backups: PageDeps['store']['backups'],
 ) {
   const { account, frame, path, query } = visit
   const now = account.deps.now()
-  const counted = Object.entries(groups).map(([name, { title, kinds }]) => {
-    const rows = open.filter(({ kind }) => (kinds as ConditionKind[]).includes(kind))
-    return { name, title, rows }
-  })
-  const chosen = counted.find(({ name, rows }) => name === query.get('show') && rows.length > 0)
-  const shown = chosen?.rows ?? open
-  const present = counted.filter(({ rows }) => rows.length > 0)
+  const show = query.get('show')
+  // A row of Home leads to those of its fold.
+  const ofFold = open.filter((condition) => foldOf(condition) === show)
+  const found = byUrgency(visit, ofFold.length > 0 ? ofFold : open)
+  const all = byUrgency(visit, open)
+  const counts: Record<Part, number> = {
+    decisions,
+    answers: countQuestions(questions),
+    broken: all.broken.total,
+    warnings: all.warnings.total,
+  }
+  const total = decisions + counts.answers + countConditions(open)
+  const chosen = parts.find((part) => part === show && counts[part] > 0)
+  const shows = (part: Part) => ofFold.length > 0 ? part === 'broken' || part === 'warnings' : !chosen || part === chosen
+  const isAll = !chosen && ofFold.length === 0
   return appPage(
-    frame('attention', open.length + questions.length + held.length),
+    frame('attention', total),
     { title: 'Attention', lead: 'What needs a person now.', fresh: ['attention', 'minute'] },
     <>
-      {present.length > 1 && (
+      {total > 0 && (
         <nav class='filters wraps' aria-label='Kinds'>
-          <a href={path('attention')} aria-current={chosen ? undefined : 'page'}>
-            All <b>{open.length}</b>
+          <a href={path('attention')} aria-current={isAll ? 'page' : undefined}>
+            All <b>{total.toLocaleString('en')}</b>
           </a>
-          {present.map(({ name, title, rows }) => (
-            <a href={`${path('attention')}?show=${name}`} aria-current={name === chosen?.name ? 'page' : undefined}>
-              {title} <b>{rows.length}</b>
-            </a>
-          ))}
+          {parts.map((part) =>
+            counts[part] > 0 && (
+              <a href={`${path('attention')}?show=${part}`} aria-current={part === chosen ? 'page' : undefined}>
+                {titles[part]} <b>{counts[part].toLocaleString('en')}</b>
+              </a>
+            )
+          )}
         </nav>
       )}
-      {!chosen && <FailedBackup visit={visit} backups={backups} />}
-      {!chosen && <HeldForYou visit={visit} held={held} max={maxHeld} />}
-      {!chosen && <WaitingForYou visit={visit} questions={questions} from='attention' />}
-      {(open.length > 0 || questions.length + held.length === 0) && (
+      {isAll && <FailedBackup visit={visit} backups={backups} />}
+      {shows('decisions') && <HeldForYou visit={visit} held={held} max={maxHeld} total={decisions} />}
+      {shows('answers') && <WaitingForYou visit={visit} questions={questions} from='attention' />}
+      {(['broken', 'warnings'] as const).map((part) =>
+        shows(part) && (
+          <Conditions
+            visit={visit}
+            title={titles[part]}
+            found={found[part]}
+            said={said}
+            isOpen={ofFold.length > 0}
+          />
+        )
+      )}
+      {total === 0 && (
         <Card isFlush>
-          {open.length === 0
-            ? (
-              <EmptyState icon='check' title={backups.failed ? 'Nothing else needs a person.' : 'All is well.'}>
-                Checked <Ago at={now} />.
-              </EmptyState>
-            )
-            : (
-              <>
-                <NeedList
-                  label='What needs a person'
-                  rows={shown.map((condition) => openRow(visit, condition, now, said))}
-                />
-                <p class='inside checked'>
-                  Checked <Ago at={now} />.{isCut(shown) && ` At most ${maxOfKind} of each kind are shown.`}
-                </p>
-              </>
-            )}
+          <EmptyState icon='check' title={backups.failed ? 'Nothing else needs a person.' : 'All is well.'}>
+            Checked <Ago at={now} />.
+          </EmptyState>
         </Card>
       )}
       {snoozed.length > 0 && (
         <Card isFlush>
-          <Disclosure title={`Snoozed: ${snoozed.length}`} isOpen={open.length === 0}>
+          <Disclosure title={`Snoozed: ${snoozed.length}`} isOpen={total === 0}>
             <NeedList
               label='Snoozed'
               rows={snoozed.map(({ condition, until }) => {
@@ -159,18 +171,42 @@ function page(
   )
 }
 
-/** `said`: the last messages of conversations, by thread. */
-export function openRow(visit: Visit, condition: Condition, now: number, said?: Map<number, OpenMessage[]>) {
-  const words = inWords(visit, condition, now)
-  const thread = condition.kind === 'paused' || condition.kind === 'turns' ? condition.of.threadId : null
-  const messages = thread === null ? undefined : said?.get(thread)
+/** `isOpen`: the rows of a fold stand alone. */
+function Conditions(
+  { visit, title, found, said, isOpen }: {
+    visit: Visit
+    title: string
+    found: ShownConditions
+    said: Waiting['said']
+    isOpen: boolean
+  },
+) {
+  if (found.shown.length === 0) return null
+  const shown = found.shown.map(({ condition, row }) => ({ condition, row: withSnooze(visit, condition, row, said) }))
+  const hidden = found.total - shown.length
+  return (
+    <NeedCard
+      title={title}
+      all={visit.path('attention')}
+      rows={isOpen
+        ? shown.map(({ row }) => row)
+        : foldedRows(visit, { ...found, shown }, (_, found, foot) => ({ folded: { rows: found.map(({ row }) => row), foot } }))}
+    >
+      {isOpen && hidden > 0 && (
+        <p class='inside checked'>{shown.length} of {found.total.toLocaleString('en')} are shown.</p>
+      )}
+    </NeedCard>
+  )
+}
+
+function withSnooze(visit: Visit, condition: Condition, row: NeedRow, said: Waiting['said']): NeedRow {
+  const messages = condition.kind === 'paused' ? said.get(condition.of.threadId ?? -1) : undefined
   return {
-    ...words,
-    what: thread === null ? words.what : <a href={visit.path('conversations', String(thread))}>{words.what}</a>,
-    more: messages && messages.length > 0 && <Said messages={messages} now={now} />,
+    ...row,
+    more: messages && messages.length > 0 && <Said messages={messages} now={visit.account.deps.now()} />,
     actions: (
       <>
-        {actionOf(visit, condition)}
+        {row.actions}
         <SnoozeMenu
           action={visit.path('attention', 'snooze')}
           fields={fieldsOf(condition)}
@@ -186,9 +222,4 @@ export function openRow(visit: Visit, condition: Condition, now: number, said?: 
 
 function fieldsOf({ kind, subject }: Condition) {
   return { kind, subject }
-}
-
-function isCut(rows: Condition[]): boolean {
-  const kinds = rows.map(({ kind }) => kind)
-  return kinds.some((kind) => kinds.filter((other) => other === kind).length >= maxOfKind)
 }

@@ -8,21 +8,25 @@ import type { NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
-import { ButtonForm, ButtonLink } from '../../html/form.tsx'
+import { ButtonForm } from '../../html/form.tsx'
 import { writePath } from '../../html/paths.ts'
 import { presenceWords } from '../../presence.ts'
 import type { FeatureCondition } from '../../store/account.ts'
+import type { SeenTask } from '../../store/account/seen-tasks.ts'
 import type { FullInbox } from '../../store/account/usage.ts'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
 import { Resume } from '../conversations/paused.tsx'
+import { oneLine } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { FeatureWords, Visit } from '../visit.ts'
 
-type Words = Omit<NeedRow, 'actions'>
+type Words = Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
 
 const maxNamed = 8
+/** A row that stands for several names so many. */
+const maxFolded = 3
 
 type Follower = Extract<Condition, { kind: 'follower' }>['of']['follower']
 /** Where a person misses what a follower of the log does, and what it takes in. */
@@ -40,15 +44,16 @@ const missed: Record<Follower, { place: string; noun: string }> = {
 /** A condition in words. `now` is in milliseconds since the epoch. */
 export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, now: number): Words {
   const time = (at: number) => <Time at={at} now={now} />
-  const since = condition.since === null ? undefined : time(condition.since)
+  const at = condition.since === null ? undefined : time(condition.since)
   switch (condition.kind) {
     case 'paused': {
       const { agents, turns } = condition.of
       return {
         icon: 'conversations',
         tone: 'bad',
-        what: <>{named(agents)} {agents.length === 1 ? 'is' : 'are'} paused</>,
-        facts: [turnsInHour(turns), 'their messages are refused', since],
+        what: <>The conversation of {named(agents, ' and ')} is paused</>,
+        facts: [turnsInHour(turns), 'their messages are refused'],
+        at,
       }
     }
     case 'guardrail': {
@@ -59,35 +64,38 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         what: (
           <>
             The guardrail <Name text={name} />{' '}
-            {unchecked + refused === 0 ? 'does not work' : `could not check ${count(unchecked + refused, 'message')}`}
+            {unchecked + refused === 0 ? 'does not work' : `could not check ${pluralize(unchecked + refused, 'message')}`}
           </>
         ),
         facts: [
           unchecked > 0 && `${unchecked.toLocaleString('en')} delivered unchecked`,
           refused > 0 && `${refused.toLocaleString('en')} not delivered`,
           isFailing ? failure : 'it works again',
-          since && (isFailing ? <>failing since {since}</> : <>first {since}</>),
         ],
+        at,
       }
     }
     case 'task': {
-      const { client, recipient, state, quietSince } = condition.of
-      const isFailed = state === 'failed' || state === 'rejected'
-      return {
-        icon: 'tasks',
-        tone: isFailed ? 'bad' : 'warning',
-        what: isFailed
-          ? <>A task of {named([client])} for {named([recipient])} {state === 'failed' ? 'failed' : 'was rejected'}</>
-          : quietSince === null
-          ? <>{named([recipient])} needs input of {named([client])} for a task</>
-          : (
-            <>
-              {named([recipient])} has said nothing about a task of {named([client])} for{' '}
-              {durationInWords(now - quietSince)}
-            </>
-          ),
-        facts: [quietSince === null ? since : 'it is working'],
+      const { client, recipient, state, quietSince, why } = condition.of
+      const reason = why && <Name text={oneLine(why)} />
+      if (quietSince !== null) {
+        const silent = durationInWords(now - quietSince)
+        return {
+          icon: 'tasks',
+          tone: 'warning',
+          what: <>{named([recipient])} has said nothing for {silent} about a task from {named([client])}</>,
+          facts: ['it is working'],
+        }
       }
+      const what = state === 'failed' || state === 'rejected'
+        ? <>A task from {named([client])} for {named([recipient])} {state === 'failed' ? 'failed' : 'was rejected'}</>
+        : (
+          <>
+            {named([recipient])} needs {state === 'auth-required' ? 'authentication' : 'input'} from {named([client])}{' '}
+            for a task
+          </>
+        )
+      return { icon: 'tasks', tone: taskFold(condition.of) === 'failed' ? 'bad' : 'warning', what, facts: [reason], at }
     }
     case 'blocked': {
       const { name, messages } = condition.of
@@ -96,10 +104,11 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         tone: 'warning',
         what: (
           <>
-            The guardrail <Name text={name} /> blocked {count(messages, 'message')}
+            The guardrail <Name text={name} /> blocked {pluralize(messages, 'message')} within a day
           </>
         ),
-        facts: ['within a day', since && <>first {since}</>],
+        facts: [],
+        at,
       }
     }
     case 'released': {
@@ -108,11 +117,8 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         icon: 'again',
         tone: 'bad',
         what: <>{named([alias])} takes messages, and they come back unread</>,
-        facts: [
-          count(messages, 'message'),
-          `up to ${releases.toLocaleString('en')} times`,
-          since && <>oldest {since}</>,
-        ],
+        facts: [count(messages, 'message'), `up to ${releases.toLocaleString('en')} times`],
+        at,
       }
     }
     case 'remote': {
@@ -123,12 +129,13 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         tone: isPaused ? 'warning' : 'bad',
         what: isPaused
           ? <>{named([alias])} is paused</>
-          : <>Messages to {named([alias])} have failed for {durationInWords(now - failingSince!)}</>,
+          : <>Messages to {named([alias])} have been failing for {durationInWords(now - failingSince!)}</>,
         facts: [
-          `${atMost(unread)} waiting`,
-          isPaused ? since : error,
+          `${unread.toLocaleString('en')} waiting`,
+          !isPaused && error,
           !isPaused && dueAt !== null && <>next attempt {time(dueAt)}</>,
         ],
+        at: isPaused ? at : undefined,
       }
     }
     case 'webhook':
@@ -139,8 +146,9 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
       return {
         icon: 'warning',
         tone: 'bad',
-        what: leftOut > 0 ? `${place}: ${count(leftOut, noun)} left out after errors` : `${place}: stands still`,
-        facts: ['the log of the server says why', since],
+        what: leftOut > 0 ? `${place}: ${pluralize(leftOut, noun)} left out after errors` : `${place}: stands still`,
+        facts: ['the log of the server says why'],
+        at,
       }
     }
     case 'parked': {
@@ -157,8 +165,8 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
             : reason !== null
             ? <Name text={reason} />
             : 'they cannot be shown',
-          since,
         ],
+        at,
       }
     }
     case 'inbox': {
@@ -170,7 +178,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         what: <>The inbox of {named([alias])} is {fullness(condition.of)}</>,
         facts: [
           `${unread.toLocaleString('en')} of ${max.toLocaleString('en')} unread messages`,
-          refused > 0 && `${count(refused, 'message')} refused today`,
+          refused > 0 && `${pluralize(refused, 'message')} refused today`,
           refused === 0 && (isFull ? 'further messages are refused' : 'then messages are refused'),
         ],
       }
@@ -182,7 +190,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         tone: 'warning',
         what: <>{named([alias])} has not read for {durationInWords(now - condition.of.since)}</>,
         facts: [
-          `${atMost(unread)} waiting`,
+          `${unread.toLocaleString('en')} waiting`,
           sender && <>oldest from {named([sender])}</>,
           // Whether its program is gone, or is there and does not read.
           presence
@@ -199,7 +207,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         icon: 'people',
         tone: 'warning',
         what: <>{named([alias])} has not answered for {durationInWords(now - since)}</>,
-        facts: [`${count(messages, 'message')} in ${pluralize(conversations, 'conversation')}`],
+        facts: [`${pluralize(messages, 'message')} in ${pluralize(conversations, 'conversation')}`],
       }
     }
     case 'refused': {
@@ -209,7 +217,8 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         icon: 'activity',
         tone: 'warning',
         what: <>{name}: {count(calls, 'call')} {calls === 1 ? 'was' : 'were'} refused</>,
-        facts: [credential, `the last: ${reasonOf(outcome)}`, since && <>since {since}</>],
+        facts: [credential, `the last: ${reasonOf(outcome)}`],
+        at,
       }
     }
     case 'turns': {
@@ -217,7 +226,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
       return {
         icon: 'conversations',
         tone: 'warning',
-        what: <>{named(agents)} keep answering each other</>,
+        what: <>{named(agents, ' and ')} keep answering each other</>,
         facts: [turnsInHour(turns)],
       }
     }
@@ -225,7 +234,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
       const { quota, used, max } = condition.of
       const unit = quota === 'messages' ? 'messages' : 'MB'
       return {
-        icon: 'overview',
+        icon: 'activity',
         tone: used >= max ? 'bad' : 'warning',
         what: used >= max
           ? `The quota of ${unit} a day is used up`
@@ -241,7 +250,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
       return {
         icon: 'agents',
         tone: 'info',
-        what: `${count(agents, 'agent')} signed up for you`,
+        what: `${pluralize(agents, 'agent')} signed up for you`,
         facts: [trialEndsAt === null ? 'the trial has ended' : <>the trial ends {time(trialEndsAt)}</>],
       }
     }
@@ -251,7 +260,8 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         icon: 'key',
         tone: isLost ? 'bad' : 'warning',
         what: <>The TXT record of {condition.of.domain} is gone</>,
-        facts: [isLost ? 'single sign-on has stopped' : 'single sign-on stops after a week', since],
+        facts: [isLost ? 'single sign-on has stopped' : 'single sign-on stops after a week'],
+        at,
       }
     }
     case 'access': {
@@ -292,69 +302,152 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
   }
 }
 
+/** Conditions with the same fold may stand in one row. */
+export function foldOf({ kind, of }: Condition): string {
+  return kind === 'task' ? `task ${taskFold(of)}` : kind
+}
+
+function taskFold({ state, quietSince }: SeenTask): 'failed' | 'input' | 'auth' | 'quiet' {
+  if (quietSince !== null) return 'quiet'
+  return state === 'failed' || state === 'rejected' ? 'failed' : state === 'auth-required' ? 'auth' : 'input'
+}
+
+/** `n` conditions of one fold in one line, with the names of the first. */
+export function sumInWords(visit: Pick<Visit, 'features'>, found: Condition[], n: number): Pick<Words, 'what' | 'facts'> {
+  const names = found.flatMap(({ of }): Child[] => {
+    if ('alias' in of && of.alias !== null) return [<bdi>@{of.alias}</bdi>]
+    if ('recipient' in of) return [<bdi>@{of.recipient}</bdi>]
+    return 'guardrailId' in of ? [<Name text={of.name} />] : []
+  })
+  const more = n - maxFolded
+  return {
+    what: manyInWords(visit, found[0], n.toLocaleString('en')),
+    facts: [
+      names.length > 0 && (
+        <>
+          {names.slice(0, maxFolded).map((name, index) => <>{index > 0 && ', '}{name}</>)}
+          {more > 0 && ` and ${more.toLocaleString('en')} more`}
+        </>
+      ),
+    ],
+  }
+}
+
+function manyInWords(visit: Pick<Visit, 'features'>, condition: Condition, n: string): string {
+  switch (condition.kind) {
+    case 'paused':
+      return `${n} conversations are paused`
+    case 'guardrail':
+      return `${n} guardrails could not check messages`
+    case 'task':
+      return `${n} tasks ${
+        { failed: 'failed', input: 'need input', auth: 'need authentication', quiet: 'are silent' }[taskFold(condition.of)]
+      }`
+    case 'blocked':
+      return `${n} guardrails blocked messages`
+    case 'released':
+      return `${n} agents take messages that come back unread`
+    case 'remote':
+      return `${n} remote agents fail or are paused`
+    case 'webhook':
+      return wordsOf(visit, condition.kind).many(n)
+    case 'follower':
+      return `${n} parts of the server stand still or left something out`
+    case 'parked':
+      return `Messages to ${n} agents are parked`
+    case 'inbox':
+      return `${n} inboxes are full or nearly full`
+    case 'unread':
+      return `${n} agents have not read for an hour or more`
+    case 'person':
+      return `${n} people have not answered for an hour or more`
+    case 'refused':
+      return `Calls from ${n} callers were refused`
+    case 'turns':
+      return `${n} conversations go on and on`
+    case 'quota':
+      return `${n} quotas are nearly used up`
+    case 'claim':
+      return `${n} accounts can be claimed`
+    case 'domain':
+      return `The TXT records of ${n} domains are gone`
+    case 'access':
+      return `${n} agents on access lists exist now`
+    case 'key':
+      return `${n} keys are old or unused`
+  }
+}
+
 /** The words of the feature that reports conditions of this kind. */
 function wordsOf({ features }: Pick<Visit, 'features'>, kind: FeatureCondition['kind']): FeatureWords {
   return features.flatMap(({ conditions }) => conditions?.[kind] ?? [])[0]
 }
 
-/** What the visitor can do about a condition: one button, or two that answer its question. */
-export function actionOf(visit: Visit, condition: Condition): Child {
+/** The page that a condition is about; undefined if the visitor may not open it. */
+export function hrefOf(visit: Visit, condition: Condition): string | undefined {
   const { path, may, membership } = visit
-  const open = (href: string, title = 'Open') => <ButtonLink href={href} isSmall>{title}</ButtonLink>
+  if (condition.isHidden) return undefined
   switch (condition.kind) {
     case 'paused':
-      return <Resume visit={visit} conversation={condition.of.key} />
+    case 'turns': {
+      const { threadId, agents } = condition.of
+      return threadId === null
+        ? `${path('agents')}?search=${encodeURIComponent(agents[0])}`
+        : path('conversations', String(threadId))
+    }
     case 'guardrail':
     case 'blocked':
-      return open(path('guardrails', condition.of.guardrailId))
+      return path('guardrails', condition.of.guardrailId)
     case 'task':
-      return open(path('messages', String(condition.of.seq)))
+      return path('messages', String(condition.of.seq))
     case 'released':
     case 'remote':
     case 'inbox':
     case 'unread':
-      return open(path('agents', condition.of.alias))
+    case 'access':
+      return path('agents', condition.of.alias)
     case 'webhook':
-      return wordsOf(visit, condition.kind).action(visit)
+      return wordsOf(visit, condition.kind).href(visit)
     case 'person':
-      return may('use') && open(writePath(membership.id, `@${condition.of.alias}`), 'Write')
+      return may('use') ? writePath(membership.id, `@${condition.of.alias}`) : path('agents', condition.of.alias)
     case 'parked':
       return condition.of.isDeleted
-        ? open(`${path('activity')}?tool=admin_delete_agent`, 'See who did')
-        : open(path('agents', condition.of.alias))
-    case 'turns':
-      return open(`${path('agents')}?search=${encodeURIComponent(condition.of.agents[0])}`, 'See agents')
+        ? `${path('activity')}?tool=admin_delete_agent`
+        : path('agents', condition.of.alias)
     case 'refused': {
       const { credentialId, userId } = condition.of
       const who = credentialId ? `&who=key:${credentialId}` : userId ? `&who=user:${userId}` : ''
-      return open(`${path('activity')}?outcome=refused${who}`, 'See calls')
+      return `${path('activity')}?outcome=refused${who}`
     }
     case 'follower':
-      return false
+      return undefined
     case 'quota':
-      return open(path('overview'), 'See usage')
+      return `${settingsPath({ path }, 'account')}#usage`
     case 'domain':
-      return open(settingsPath({ path }, 'account'))
+      return settingsPath({ path }, 'account')
     case 'claim':
-      return open(`/claims/${condition.of.provisionalId}`, 'Claim')
-    case 'access': {
-      const list = ['agents', condition.of.alias, 'access', condition.of.partner]
-      return may('manage') && (
-        <>
-          <ButtonForm action={path(...list, 'confirm')} kind='plain' isSmall>Confirm</ButtonForm>
-          <ButtonForm action={path(...list, 'remove')} kind='quiet' isSmall>Remove</ButtonForm>
-        </>
-      )
-    }
+      return `/claims/${condition.of.provisionalId}`
     case 'key':
-      return condition.of.alias
-        ? open(path('agents', condition.of.alias), 'Replace')
-        : open(settingsPath({ path }, 'account'), 'Replace')
+      return condition.of.alias ? path('agents', condition.of.alias) : settingsPath({ path }, 'account')
   }
 }
 
+/** The buttons that act on a condition at once. */
+export function actionOf(visit: Visit, condition: Condition): Child {
+  const { path, may } = visit
+  if (condition.kind === 'paused') return <Resume visit={visit} conversation={condition.of.key} />
+  if (condition.kind !== 'access' || !may('manage')) return false
+  const list = ['agents', condition.of.alias, 'access', condition.of.partner]
+  return (
+    <>
+      <ButtonForm action={path(...list, 'confirm')} kind='plain' isSmall>Confirm</ButtonForm>
+      <ButtonForm action={path(...list, 'remove')} kind='quiet' isSmall>Remove</ButtonForm>
+    </>
+  )
+}
+
 function turnsInHour(turns: number): string {
-  return `${turns.toLocaleString('en')} turns within an hour without a message of a person`
+  return `${turns.toLocaleString('en')} turns in an hour with no message from a person`
 }
 
 /** How full an inbox is, in words. What is not nearly full refuses messages of other accounts alone. */
@@ -364,13 +457,13 @@ export function fullness({ unread, max }: FullInbox): string {
   return percent >= nearlyUsed * 100 ? `${percent} % full` : 'full for other accounts'
 }
 
-function named(aliases: readonly string[]): Child {
+function named(aliases: readonly string[], before = ', '): Child {
   const more = aliases.length - maxNamed
   return (
     <>
       {aliases.slice(0, maxNamed).map((alias, index) => (
         <>
-          {index > 0 && ', '}
+          {index > 0 && (index === aliases.length - 1 ? before : ', ')}
           <bdi>@{alias}</bdi>
         </>
       ))}
@@ -379,11 +472,7 @@ function named(aliases: readonly string[]): Child {
   )
 }
 
-function count(n: number, noun: string): string {
-  return n >= maxCounted ? `${atMost(n)} ${noun}s` : pluralize(n, noun)
-}
-
 /** A number that is counted up to `maxCounted`. */
-function atMost(n: number): string {
-  return n >= maxCounted ? `${maxCounted.toLocaleString('en')} or more` : n.toLocaleString('en')
+function count(n: number, noun: string): string {
+  return n >= maxCounted ? `${maxCounted.toLocaleString('en')} or more ${noun}s` : pluralize(n, noun)
 }

@@ -3,8 +3,8 @@ import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld } from '../../grid/approvals/held.ts'
-import { type Condition, withoutSnoozed } from '../../grid/attention.ts'
-import type { Question } from '../../grid/conversations/questions.ts'
+import { type Condition, countConditions, withoutSnoozed } from '../../grid/attention.ts'
+import { countQuestions, type Question } from '../../grid/conversations/questions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
 import { LruMap } from '../../lib/lru-map.ts'
 import { second } from '../../lib/time.ts'
@@ -74,7 +74,7 @@ export class AttentionCounts {
 type Counted = Omit<NeedsNow, 'isUrgent'>
 
 function needsOf(open: readonly Condition[]): Counted {
-  return { open: open.length, mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n') }
+  return { open: countConditions(open), mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n') }
 }
 
 function withQuestions(
@@ -84,7 +84,7 @@ function withQuestions(
 ): NeedsNow {
   const marks = questions.map(({ threadId, seq, deliverySeq }) => `${threadId} ${seq} ${deliverySeq}`)
   return {
-    open: open + questions.length + count,
+    open: open + countQuestions(questions) + count,
     isUrgent,
     mark: [mark, ...marks, `held ${count} ${isUrgent}`].join('\n'),
   }

@@ -2,12 +2,12 @@
 /** @jsxImportSource hono/jsx */
 /** What waits for the answer of the visitor. See docs/operating.md, "Attention". */
 import type { Child } from 'hono/jsx'
-import { dismissQuestion, maxQuestions, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
+import { countQuestions, dismissQuestion, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
 import { NeedCard } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
 import { Choices } from '../../html/conversation/choices.tsx'
-import { ButtonForm, ButtonLink } from '../../html/form.tsx'
+import { ButtonForm } from '../../html/form.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from '../conversations/list-pane.tsx'
 import { oneLine } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
@@ -16,38 +16,55 @@ import type { PageResult, Visit } from '../visit.ts'
 /** Where a dismissal or a choice leads back to: one of these pages, or else the conversation itself. */
 const origins = ['home', 'attention'] as const
 type Origin = (typeof origins)[number]
+/** Choices whose JSON is so long find room beside their question. */
+const maxInLine = 40
 
 /** The conversations that wait for the visitor, at most `max` of them; nothing if there is none. */
 export function WaitingForYou(
-  { visit, questions, from, max }: { visit: Visit; questions: Question[]; from: Origin; max?: number },
+  { visit, questions, from, max, isShort }: {
+    visit: Visit
+    questions: Question[]
+    from: Origin
+    max?: number
+    isShort?: boolean
+  },
 ) {
   if (questions.length === 0) return null
+  const total = countQuestions(questions)
   return (
     <NeedCard
-      title='Waiting for you'
-      all={visit.path('attention')}
+      title='Waiting for your answer'
+      all={`${visit.path('attention')}?show=answers`}
       max={max}
-      rows={questions.map((question) => ({
-        icon: 'conversations',
-        tone: 'warning',
-        what: (
-          <>
-            <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
-          </>
-        ),
-        more: <Offer visit={visit} question={question} from={from} />,
-        facts: [waitingWords(question.messages), <Time at={question.since} now={visit.account.deps.now()} />],
-        actions: (
-          <>
-            <ButtonLink href={answerPath(visit, question)} isSmall>Answer</ButtonLink>
-            <Dismiss visit={visit} question={question} fields={{ from }} />
-          </>
-        ),
-      }))}
+      total={total}
+      isShort={isShort}
+      rows={questions.map((question) => {
+        const offer = question.choices !== null && <Offer visit={visit} question={question} from={from} />
+        const isInLine = question.choices !== null && question.choices.length <= maxInLine
+        return {
+          icon: 'conversations',
+          tone: 'warning',
+          href: answerPath(visit, question),
+          what: (
+            <>
+              <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
+            </>
+          ),
+          more: !isInLine && offer,
+          facts: [waitingWords(question.messages)],
+          at: <Time at={question.since} now={visit.account.deps.now()} />,
+          actions: (
+            <>
+              {isInLine && offer}
+              <Dismiss visit={visit} question={question} fields={{ from }} />
+            </>
+          ),
+        }
+      })}
     >
-      {questions.length >= maxQuestions && max === undefined && (
+      {total > questions.length && max === undefined && (
         <p class='inside checked'>
-          The newest {maxQuestions} are shown. The others are in{' '}
+          {questions.length} of {total.toLocaleString('en')} are shown, the newest. The others are in{' '}
           <a href={`${visit.path('conversations')}?show=you`}>Conversations</a>.
         </p>
       )}
@@ -73,11 +90,10 @@ export function WaitsHere({ visit, question }: { visit: Visit; question: Questio
 /** The answers that the newest message offers. */
 function Offer({ visit, question, from }: { visit: Visit; question: Question; from: Origin }) {
   const { threadId, seq, sender, choices } = question
-  if (choices === null) return null
   return (
     <Choices
       asker={`@${sender}`}
-      offered={JSON.parse(choices)}
+      offered={JSON.parse(choices ?? '[]')}
       form={{
         action: visit.path('conversations', String(threadId), 'choose'),
         fields: { question: `${seq}`, from },
@@ -94,7 +110,11 @@ function Dismiss(
   },
 ) {
   const action = visit.path('conversations', String(threadId), 'dismiss')
-  return <ButtonForm action={action} fields={{ upTo: `${upTo}`, ...fields }} kind='quiet' isSmall>Dismiss</ButtonForm>
+  return (
+    <ButtonForm action={action} fields={{ upTo: `${upTo}`, ...fields }} kind='quiet' isSmall>
+      Dismiss
+    </ButtonForm>
+  )
 }
 
 /** Takes the form of `Dismiss`. */

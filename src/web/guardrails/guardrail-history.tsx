@@ -18,13 +18,13 @@ export const verdictActions = [
   'failed',
 ] as const satisfies VerdictAction[]
 
-/** The colour of each in charts, and its badge. */
+/** The colour of each in charts: green is what went well. */
 const verdictSeries = {
-  blocked: { name: 'Blocked', colour: 'danger' },
+  blocked: { name: 'Blocked', colour: 'warning' },
   held: { name: 'Held', colour: 'ink' },
-  redacted: { name: 'Redacted', colour: 'warning' },
+  redacted: { name: 'Redacted', colour: 'accent' },
   flagged: { name: 'Flagged', colour: 'info' },
-  unchecked: { name: 'Not checked, delivered', colour: 'accent' },
+  unchecked: { name: 'Not checked, delivered', colour: 'danger' },
   failed: { name: 'Not checked, refused', colour: 'soft' },
 } as const satisfies Record<VerdictAction, Series>
 

@@ -1,51 +1,63 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The first page of an account: what waits for the visitor, what is stuck, and what is new. */
+/** The first page of an account: what waits for the visitor, what is broken, and what is new. */
+import type { Child } from 'hono/jsx'
 import { findClaimOffer } from '../../grid/accounts/claim.ts'
-import { heldMessages } from '../../grid/approvals/held.ts'
-import { attentionOf, type Condition } from '../../grid/attention.ts'
+import { countHeld, heldMessages } from '../../grid/approvals/held.ts'
+import { attentionOf, countConditions } from '../../grid/attention.ts'
 import { figuresOf, maxNew, type News, newsOf, type Period } from '../../grid/conversations/news.ts'
-import { NeedCard } from '../../html/attention.tsx'
-import { Card, Disclosure, useZone } from '../../html/components.tsx'
-import { FaceSymbols } from '../../html/conversation/faces.tsx'
+import { countQuestions } from '../../grid/conversations/questions.ts'
+import { NeedCard, type NeedRow } from '../../html/attention.tsx'
+import { Name } from '../../html/bidi.tsx'
+import { Card, Disclosure, Time, useZone } from '../../html/components.tsx'
+import { Face, FaceSymbols } from '../../html/conversation/faces.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
-import { ThreadList } from '../../html/conversation/thread-row.tsx'
-import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Plot, PlotTable } from '../../html/plots.tsx'
 import { FailedBackup } from '../attention/failed-backup.tsx'
 import { ClaimOfferNotice } from '../accounts/claim.tsx'
-import { HeldForYou } from '../approvals/held.tsx'
-import { openRow } from '../attention/attention.tsx'
+import { HeldForYou } from '../approvals/held-list.tsx'
 import { WaitingForYou } from '../attention/questions.tsx'
-import { namesOf, shownThread } from '../conversations/shown.ts'
+import { byUrgency, foldedRows, type ShownConditions } from '../attention/rows.tsx'
+import { shownThread } from '../conversations/shown.ts'
+import { pluralize } from '../listing.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
-import { clockAt } from '../../lib/time.ts'
+import { clockAt, day } from '../../lib/time.ts'
 import { FirstAgent } from './first-agent.tsx'
 
-const maxQuestions = 8
-const maxHeld = 5
-const maxStuck = 5
-const maxNews = 8
+/** So that the first broken thing is in the first screen. */
+const maxHeld = 4
+const maxQuestions = 3
+const maxBroken = 5
+const maxWarnings = 3
+const maxNews = 10
+/** Of conversations that the visitor may not read. */
+const maxHidden = 3
 
 /** Registers Home, and the path of the account, which redirects to it and keeps what the query says. */
 export function homePages({ get }: Pages<Visit>, deps: PageDeps): void {
   get('', ({ path, query }) => ({ redirectTo: `${path('home')}${query.size === 0 ? '' : `?${query}`}` }))
   get('/home', (visit) => show(visit, deps))
+  get('/overview', ({ path }) => ({ redirectTo: path('home') }))
 }
 
 async function show(visit: Visit, { store, attention }: PageDeps) {
   const { account, frame, query } = visit
   const unit = query.get('figures') === 'week' ? 'day' : 'hour'
   const offered = findClaimOffer(store, visit.visitor.user)
-  const [offer, hasPrograms, { open }, questions, held, { reader, news, isCut }, periods] = await Promise.all([
+  const dayAgo = account.deps.now() - day
+  const [offer, hasPrograms, { open }, questions, held, heldCount, { reader, news, isCut }, ...figures] = await Promise
+    .all([
     offered,
     account.read.agents.hasPrograms(),
     attentionOf(account, offered, visit.conditions()),
     visit.questions(),
     heldMessages(account),
+    countHeld(account),
     newsOf(account),
     figuresOf(account, unit),
+    account.read.overview.agents(dayAgo),
+    account.read.overview.unread(),
   ])
   if (!hasPrograms) {
     return await appPage(
@@ -58,90 +70,154 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
     )
   }
   attention.found({ id: visit.membership.id, account }, open)
-  // What waits for the visitor is not told twice.
+  // What waits for the visitor is not shown twice.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
+  const { broken, warnings } = byUrgency(visit, open)
+  const answers = countQuestions(questions)
   return await appPage(
-    frame('home', open.length + questions.length + held.length),
+    frame('home', countConditions(open) + answers + heldCount.count),
     { title: 'Home', fresh: ['attention', 'thread', 'count', 'minute'] },
     <>
+      <Summary visit={visit} held={heldCount} answers={answers} broken={broken.total} warnings={warnings.total} />
       <FailedBackup visit={visit} backups={store.backups} />
-      <HeldForYou visit={visit} held={held} max={maxHeld} />
-      {questions.length > 0
-        ? <WaitingForYou visit={visit} questions={questions} from='home' max={maxQuestions} />
-        : reader.personAlias && held.length === 0 && <p class='calm'>Nothing waits for your answer.</p>}
-      <Stuck visit={visit} open={open} />
+      <HeldForYou visit={visit} held={held} max={maxHeld} total={heldCount.count} isShort />
+      <WaitingForYou visit={visit} questions={questions} from='home' max={maxQuestions} isShort />
+      <Conditions visit={visit} part='broken' title='Broken' found={broken} max={maxBroken} />
+      <Conditions visit={visit} part='warnings' title='Warnings' found={warnings} max={maxWarnings} />
       <SinceYouWereHere visit={visit} news={others} isCut={isCut} self={reader.personAlias?.alias} />
-      <Figures visit={visit} periods={periods} unit={unit} />
+      <Figures visit={visit} figures={figures} unit={unit} />
     </>,
   )
 }
 
-function Stuck({ visit, open }: { visit: Visit; open: Condition[] }) {
-  if (open.length === 0) return <p class='calm'>Nothing is stuck.</p>
+/** All numbers of the page in one line. Together they are the number in the navigation. */
+function Summary(
+  { visit, held: { count, firstEndsAt, isUrgent }, answers, broken, warnings }: {
+    visit: Visit
+    held: Awaited<ReturnType<typeof countHeld>>
+    answers: number
+    broken: number
+    warnings: number
+  },
+) {
   const now = visit.account.deps.now()
+  const attention = visit.path('attention')
+  const part = (n: number, noun: string, href: string, isBad = false, more: Child = '') =>
+    n > 0 && (
+      <span class={isBad ? 'bad' : undefined}>
+        <a href={href}>
+          <b>{n.toLocaleString('en')}</b> {noun}
+        </a>
+        {more}
+      </span>
+    )
+  if (count + answers + broken + warnings === 0) return <p class='summary'>Nothing waits for you, and nothing is broken.</p>
+  const first = firstEndsAt !== null && `, ${count > 1 ? 'first in' : 'in'} ${durationInWords(firstEndsAt - now)}`
   return (
-    <NeedCard
-      title='Stuck'
-      all={visit.path('attention')}
-      max={maxStuck}
-      rows={open.map((condition) => openRow(visit, condition, now))}
-    />
+    <p class='summary'>
+      {part(count, count === 1 ? 'decision' : 'decisions', visit.path('held'), isUrgent, first)}
+      {part(answers, answers === 1 ? 'answer' : 'answers', `${attention}?show=answers`)}
+      {part(broken, 'broken', `${attention}?show=broken`, true)}
+      {part(warnings, warnings === 1 ? 'warning' : 'warnings', `${attention}?show=warnings`)}
+    </p>
   )
 }
 
-const groups: [News['group'], string][] = [
-  ['people', 'People and agents'],
-  ['agents', 'Between agents'],
-  ['channels', 'Channels'],
-]
+function Conditions(
+  { visit, part, title, found, max }: {
+    visit: Visit
+    part: 'broken' | 'warnings'
+    title: string
+    found: ShownConditions
+    max: number
+  },
+) {
+  if (found.shown.length === 0) return null
+  const attention = visit.path('attention')
+  const rows = foldedRows(visit, found, (fold) => ({ href: `${attention}?${new URLSearchParams({ show: fold })}` }))
+  return (
+    <NeedCard title={title} all={`${attention}?show=${part}`} max={max} total={found.total} rows={rows} isShort />
+  )
+}
 
 /** Conversations with news. It names them and counts: what was said is read in the conversation. */
 function SinceYouWereHere(
   { visit, news, isCut, self }: { visit: Visit; news: News[]; isCut: boolean; self?: string },
 ) {
-  if (news.length === 0) return <p class='calm'>No conversation has news since you looked.</p>
-  const shown = groups.map(([group, title]) => ({ title, found: news.filter((one) => one.group === group) }))
-  const names = news.flatMap(({ thread }) => namesOf(thread)).map((name) => name.replace('@', ''))
+  if (news.length === 0) return null
+  const readable = news.filter(({ isReadable }) => isReadable)
+  const hidden = news.filter(({ isReadable }) => !isReadable)
+  const shown = [...readable.slice(0, maxNews), ...hidden.slice(0, maxHidden)]
+  const rows = shown.map((one) => newsRow(visit, one, self))
   return (
-    <Card
-      title='Since you were here'
-      isFlush
-      actions={<ButtonLink href={visit.path('conversations')} kind='quiet' isSmall>All conversations</ButtonLink>}
-    >
-      <FaceSymbols names={names} />
-      <div class='news'>
-        {shown.map(({ title, found }) =>
-          found.length > 0 && (
-            <section>
-              <h3>{title}</h3>
-              <ThreadList
-                threads={found.slice(0, maxNews).map((one) => ({
-                  ...shownThread(one.thread, visit.path, '', { self }),
-                  preview: { text: newsInWords(one) },
-                  isNew: true,
-                }))}
-                now={visit.account.deps.now()}
-              />
-            </section>
+    <>
+      <FaceSymbols names={rows.map(({ face }) => face)} />
+      <NeedCard title='Since you were here' all={visit.path('conversations')} rows={rows} isShort>
+        {(isCut || readable.length > maxNews)
+          ? (
+            <p class='inside checked'>
+              And more in <a href={visit.path('conversations')}>Conversations</a>.
+            </p>
           )
-        )}
-      </div>
-      {(isCut || shown.some(({ found }) => found.length > maxNews)) && (
-        <p class='inside checked'>
-          And more in <a href={visit.path('conversations')}>Conversations</a>.
-        </p>
-      )}
-    </Card>
+          : hidden.length > maxHidden && (
+            <p class='inside checked'>And {hidden.length - maxHidden} more, hidden for your role.</p>
+          )}
+      </NeedCard>
+    </>
   )
 }
 
-function newsInWords({ messages, failed }: News): string {
+function newsRow(visit: Visit, one: News, self: string | undefined): NeedRow & { face: string } {
+  const { href, names, label, lastAt, unread } = shownThread(one.thread, visit.path, '', { self })
+  const face = names[0].replace('@', '')
+  const isNew = one.isReadable
+  return {
+    face,
+    icon: 'conversations',
+    tone: one.failed > 0 ? 'bad' : 'info',
+    picture: <Face name={face} />,
+    href: one.isReadable ? `${href.replace(/#new$/, '')}#new` : undefined,
+    isNew,
+    isUrgent: unread > 0,
+    what: (
+      <>
+        {names.map((name, n) => (
+          <>
+            {n > 0 && ' + '}
+            <Name text={name} />
+          </>
+        ))}
+        {label && (
+          <span class='soft'>
+            {' '}
+            <Name text={label} />
+          </span>
+        )}
+      </>
+    ),
+    facts: [newsInWords(one), !one.isReadable && 'Hidden for your role'],
+    at: <Time at={lastAt} now={visit.account.deps.now()} />,
+  }
+}
+
+function newsInWords({ messages, failed }: News): Child {
   const count = messages >= maxNew ? `${maxNew} or more new` : `${messages} new`
-  return failed === 0 ? count : `${failed} failed, ${count}`
+  if (failed === 0) return count
+  return (
+    <>
+      <span class='bad'>{failed} failed</span>, {count}
+    </>
+  )
 }
 
 /** Figures of the last day or week: small plots, and the same numbers as a table. */
-function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; unit: 'hour' | 'day' }) {
+function Figures(
+  { visit, figures: [periods, agents, unread], unit }: {
+    visit: Visit
+    figures: [Period[], { total: number; seen: number }, number]
+    unit: 'hour' | 'day'
+  },
+) {
   const home = visit.path('home')
   const zone = useZone()
   const sum = (of: 'sent' | 'answers' | 'answerMs' | 'refused' | 'failed') =>
@@ -153,9 +229,15 @@ function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; un
   const span = unit === 'hour' ? 'in the last 24 hours' : 'in the last 7 days'
   const per = `one bar for each ${unit}`
   const shown = (n: number) => n.toLocaleString('en')
+  const nameOf = (at: number) =>
+    unit === 'hour' ? clockAt(zone, at).toISOString().slice(11, 16) : new Date(at).toISOString().slice(0, 10)
+  const names = periods.map(({ at }) => nameOf(at))
   return (
     <Card
       title='Figures'
+      lead={`${pluralize(agents.total, 'agent')}, ${agents.seen.toLocaleString('en')} seen within a day. ${
+        pluralize(unread, 'unread message')
+      } in all inboxes.`}
       actions={
         <nav class='filters' aria-label='Time of the figures'>
           <a href={home} aria-current={unit === 'hour' ? 'page' : undefined}>24 hours</a>
@@ -169,20 +251,26 @@ function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; un
           value={shown(sent)}
           label={`${shown(sent)} messages ${span}, ${per}`}
           colours={['accent']}
+          names={names}
           bars={periods.map(({ sent }) => [sent])}
         />
         <Plot
           title='Answer time'
           value={timeOf(answered, 'no answers')}
-          label={`Answers took ${timeOf(answered, 'no time: there were none')} ${span}, ${per}`}
+          label={`Answers took ${timeOf(answered, 'no time: there were none')} ${span}, ${per}, higher by a third for ten times as long`}
           colours={['info']}
+          names={names}
+          isLogarithmic
           bars={periods.map(({ answers, answerMs }) => [answerMs / Math.max(1, answers)])}
+          inWords={([ms]) => ms === 0 ? 'no answers' : durationInWords(ms)}
         />
         <Plot
           title='Refused or failed'
           value={shown(refused + failed)}
           label={`${shown(refused)} messages were refused and ${shown(failed)} failed ${span}, ${per}`}
           colours={['warning', 'danger']}
+          names={names}
+          inWords={([refused, failed]) => `${shown(refused)} refused, ${shown(failed)} failed`}
           bars={periods.map(({ refused, failed }) => [refused, failed])}
         />
       </div>
@@ -191,7 +279,7 @@ function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; un
           caption={`Figures ${span}`}
           head={[unit === 'hour' ? `Hour (${zone})` : 'Day (UTC)', 'Messages', 'Answer time', 'Refused', 'Failed']}
           rows={periods.map(({ at, sent, refused, failed, ...answered }) => [
-            unit === 'hour' ? clockAt(zone, at).toISOString().slice(11, 16) : new Date(at).toISOString().slice(0, 10),
+            nameOf(at),
             shown(sent),
             timeOf(answered, '–'),
             shown(refused),

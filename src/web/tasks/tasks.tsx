@@ -14,6 +14,7 @@ import type { AccountPages, Visit } from '../visit.ts'
 const titles: Record<TaskFilterName, string> = {
   open: 'Open',
   input: 'Input required',
+  auth: 'Authentication required',
   failed: 'Failed',
   completed: 'Completed',
   canceled: 'Canceled',
@@ -96,13 +97,20 @@ async function list(visit: Visit) {
   )
 }
 
-/** The first line of what was asked. */
-function Title({ task: { text, isReadable }, href }: { task: ListedTask; href: string }) {
-  if (!isReadable) return <span class='soft'>You may not read it</span>
+/** The first line of what was asked, and why it failed or waits. */
+function Title({ task: { text, why, isReadable }, href }: { task: ListedTask; href: string }) {
+  if (!isReadable) return <span class='soft'>Hidden for your role</span>
   const [line = ''] = text.split('\n').filter((line) => line.trim() !== '')
   return (
-    <a href={href}>
-      <Name text={oneLine(line).slice(0, 120) || 'Without text'} />
-    </a>
+    <>
+      <a href={href}>
+        <Name text={oneLine(line).slice(0, 120) || 'Without text'} />
+      </a>
+      {why !== null && (
+        <div class='soft small cut'>
+          <Name text={oneLine(why)} />
+        </div>
+      )}
+    </>
   )
 }

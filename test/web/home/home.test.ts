@@ -19,10 +19,10 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-test('shows what waits for the visitor, what is stuck, and what is new by who talks', async () => {
+test('shows what waits for the visitor, what is broken, and what is new, with all numbers in one line', async () => {
   const { grid, tell, browser } = world
   expect((await browser.open(home)).text).toMatch(
-    /Nothing waits for your answer\. Nothing is stuck\. No conversation has news since you looked\. Figures/,
+    /Nothing waits for you, and nothing is broken\. Figures/,
   )
 
   await tell(grid.alice, 'ann', 'deploy now?')
@@ -30,12 +30,12 @@ test('shows what waits for the visitor, what is stuck, and what is new by who ta
   await tell(grid.bob, 'alice', 'another secret')
   grid.clock.now += 2 * hour
   const { text } = await browser.open(home)
-  expect(text).toMatch(/Waiting for you .*@alice ?: deploy now\? 1 message waits 2 h ago Answer Dismiss/)
-  expect(text).toMatch(/Stuck .*@alice has not read for 2 h/)
+  expect(text).toMatch(/1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? 1 message waits 2 h ago Dismiss/)
+  expect(text).toMatch(/Warnings @alice has not read for 2 h/)
   expect(text).toContain('Attention 2 open')
   // What waits for the visitor is not told twice.
-  expect(text).toMatch(/Since you were here .*Between agents .*@alice ?\+ ?@bob.*2 new/)
-  expect(text).not.toContain('People and agents')
+  expect(text).toMatch(/Since you were here @alice ?\+ ?@bob 2 new Hidden for your role/)
+  expect(text).not.toMatch(/Since you were here.*@ann/)
   expect(text).not.toContain('secret')
 })
 
@@ -48,15 +48,15 @@ test('a conversation with failures comes first, and one that was looked at does 
   const owner = await signedInByEmail(grid, 'ann@acme.example')
 
   const { text } = await owner.open(home)
-  expect(text).toMatch(/Between agents .*1 failed, 1 new .*1 new/)
+  expect(text).toMatch(/Since you were here .*1 failed ?, 1 new .*1 new/)
   await owner.open(path('conversations', thread))
-  expect((await owner.open(home)).text).toMatch(/Between agents .*1 failed, 1 new(?!.*1 new)/)
+  expect((await owner.open(home)).text).toMatch(/Since you were here .*1 failed ?, 1 new(?!.*1 new)/)
   // The member has not looked.
-  expect((await browser.open(home)).text).toMatch(/1 failed, 1 new .*1 new/)
+  expect((await browser.open(home)).text).toMatch(/1 failed ?, 1 new .*1 new/)
   // What was never opened is news for a day.
   grid.clock.now += 25 * hour
   const later = await signedInMember(grid, grid.acme, 'owner')
-  expect((await later.open(home)).text).toContain('No conversation has news since you looked.')
+  expect((await later.open(home)).text).not.toContain('Since you were here')
 })
 
 test('says where more waits and where more is new than it shows', async () => {
@@ -67,16 +67,21 @@ test('says where more waits and where more is new than it shows', async () => {
     )
     for (const { id } of await Promise.all(sends)) await placeOfSent(storeOf(grid, agent), id)
   }
-  await notifyAll(grid.alice, 'bob', 8)
-  expect((await browser.open(home)).text).not.toContain('And more in')
-  await notifyAll(grid.alice, 'bob', 9)
-  expect((await browser.open(home)).text).toContain('And more in Conversations .')
+  const owner = await signedInByEmail(grid, 'ann@acme.example')
+  await notifyAll(grid.alice, 'bob', 10)
+  expect((await owner.open(home)).text).not.toContain('And more in')
+  await notifyAll(grid.alice, 'bob', 11)
+  expect((await owner.open(home)).text).toContain('And more in Conversations .')
+  expect((await browser.open(home)).text).toContain('And 8 more, hidden for your role.')
 
   await notifyAll(grid.alice, 'ann', maxQuestions - 1)
   expect((await browser.open(world.path('attention'))).text).not.toContain('are shown')
   await notifyAll(grid.bob, 'ann', 2)
-  expect((await browser.open(home)).text).toContain(`All ${maxQuestions}`)
-  expect((await browser.open(world.path('attention'))).text).toContain(`The newest ${maxQuestions} are shown.`)
+  const n = maxQuestions + 1
+  expect((await browser.open(home)).text).toMatch(new RegExp(`${n} answers .*All ${n}`))
+  expect((await browser.open(world.path('attention'))).text).toMatch(
+    new RegExp(`Attention ${n} open .*Answers ${n} .*${maxQuestions} of ${n} are shown, the newest\\.`),
+  )
 })
 
 test('opening it reads nothing, and leaves no row in the log', async () => {

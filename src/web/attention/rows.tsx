@@ -1,0 +1,60 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** What needs a person, as rows: what is broken, and then warnings. */
+import { type Condition, countConditions } from '../../grid/attention.ts'
+import type { NeedRow } from '../../html/attention.tsx'
+import type { Visit } from '../visit.ts'
+import { actionOf, foldOf, hrefOf, inWords, sumInWords } from './condition-words.tsx'
+
+/** From so many on, conditions with the same fold are one row. */
+const manyAlike = 3
+
+interface ShownCondition {
+  condition: Condition
+  row: NeedRow
+}
+
+/** Conditions of one urgency. `total` counts those, too, that are more than `maxOfKind` of a kind. */
+export interface ShownConditions {
+  shown: ShownCondition[]
+  total: number
+}
+
+/** The counts of both are the count of all. */
+export function byUrgency(visit: Visit, open: Condition[]): Record<'broken' | 'warnings', ShownConditions> {
+  const shown = open.map((condition) => ({ condition, row: rowOf(visit, condition) }))
+  const warnings = shown.filter(({ row }) => row.tone !== 'bad')
+  const total = countConditions(warnings.map(({ condition }) => condition))
+  return {
+    broken: { shown: shown.filter(({ row }) => row.tone === 'bad'), total: countConditions(open) - total },
+    warnings: { shown: warnings, total },
+  }
+}
+
+function rowOf(visit: Visit, condition: Condition): NeedRow {
+  const words = inWords(visit, condition, visit.account.deps.now())
+  return {
+    ...words,
+    href: hrefOf(visit, condition),
+    facts: condition.isHidden ? ['Hidden for your role'] : words.facts,
+    actions: actionOf(visit, condition),
+  }
+}
+
+/** Many of one kind are one row, which `fold` opens or leads to its rows. */
+export function foldedRows(
+  visit: Visit,
+  { shown }: ShownConditions,
+  fold: (kind: string, rows: ShownCondition[], foot: string | false) => Pick<NeedRow, 'href' | 'folded'>,
+): NeedRow[] {
+  const folds = new Map<string, ShownCondition[]>()
+  for (const one of shown) folds.set(foldOf(one.condition), [...folds.get(foldOf(one.condition)) ?? [], one])
+  return [...folds].flatMap(([kind, found]): NeedRow[] => {
+    if (found.length < manyAlike) return found.map(({ row }) => row)
+    const conditions = found.map(({ condition }) => condition)
+    const n = countConditions(conditions)
+    const { icon, tone } = found[0].row
+    const foot = n > found.length && `${found.length} of ${n.toLocaleString('en')} are shown.`
+    return [{ icon, tone, ...sumInWords(visit, conditions, n), ...fold(kind, found, foot) }]
+  })
+}
