@@ -13,7 +13,7 @@
  *
  * See docs/architecture.md, "Optional features".
  */
-import type { OutboxAttempt, Transport } from './grid/remote-agents/attempt.ts'
+import type { OutboxAttempt, Transport } from './grid/outboxes/attempt.ts'
 import type { Route } from './request-context.ts'
 import type { CoreHooks } from './store/account.ts'
 import type { PossibleNews } from './store/global/news.ts'

@@ -15,7 +15,7 @@ import {
 } from '../src/grid/agents/agent-settings.ts'
 import { createAgent } from '../src/grid/agents/agents.ts'
 import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/agents/skills.ts'
-import { snooze } from '../src/grid/attention.ts'
+import { snooze } from '../src/grid/attention/attention.ts'
 import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels/channels.ts'
 import {
   findListedPart,

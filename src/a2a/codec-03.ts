@@ -1,5 +1,6 @@
 /** The wire format of A2A 0.3.0: the field `kind` gives the type of an object. */
-import type { Part, TaskEvent } from '../grid/tasks/task.ts'
+import type { Part } from '../grid/message/part.ts'
+import type { TaskEvent } from '../grid/tasks/task.ts'
 import { type Codec, type SendConfiguration, type TaskRef, writeArtifact, writeStatus } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
 import { readPushConfig } from './push-config.ts'

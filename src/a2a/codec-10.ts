@@ -1,5 +1,6 @@
 /** The wire format of A2A 1.0.0 and 1.0.1: ProtoJSON, where the field that is present gives the type of an object. */
-import type { Part, TaskEvent, TaskState } from '../grid/tasks/task.ts'
+import type { Part } from '../grid/message/part.ts'
+import type { TaskEvent, TaskState } from '../grid/tasks/task.ts'
 import { type Codec, type SendConfiguration, type TaskRef, unlessEmpty, writeArtifact, writeStatus } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
 import { readPushConfig } from './push-config.ts'

@@ -1,6 +1,7 @@
 /** The version-independent model of A2A requests and results. See docs/protocol/a2a.md, "Versions". */
 import type { PushConfigInput } from '../grid/tasks/push-configs.ts'
-import type { Part, Task, TaskEvent, TaskMessage, TaskState } from '../grid/tasks/task.ts'
+import type { Part } from '../grid/message/part.ts'
+import type { Task, TaskEvent, TaskMessage, TaskState } from '../grid/tasks/task.ts'
 import { isoTime } from '../lib/time.ts'
 import { ParamReader } from './param-reader.ts'
 

@@ -5,7 +5,7 @@
 import { roomOf } from '../answers/room.ts'
 import { type AgentActor, callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import type { SentMessage } from '../grid/messaging/outgoing-message.ts'
+import type { SentMessage } from '../grid/message/outgoing-message.ts'
 import { resolve } from '../grid/send/resolve.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { continueTask, type SentTask, startTask } from '../grid/tasks/start-task.ts'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Buffer } from 'node:buffer'
 import { GridError } from '../errors.ts'
-import type { OutboxAttempt } from '../grid/remote-agents/attempt.ts'
+import type { OutboxAttempt } from '../grid/outboxes/attempt.ts'
 import { pushEvents, type PushNotice, type SendNotice } from '../grid/tasks/push-events.ts'
 import { newId } from '../lib/id.ts'
 import { minute, second } from '../lib/time.ts'

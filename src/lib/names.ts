@@ -102,3 +102,7 @@ export function namedAliases(text: string): string[] {
   }
   return [...found]
 }
+
+export function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf('@') + 1)
+}

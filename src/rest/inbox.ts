@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { maxBatch } from '../grid/messaging/inbox-message.ts'
 import { peekInbox, summarizeInbox } from '../grid/messaging/read-again.ts'
 import { settleLease } from '../answers/lease.ts'
-import type { LeasePart } from '../grid/messaging/outgoing-message.ts'
+import type { LeasePart } from '../grid/message/outgoing-message.ts'
 import {
   ackMessages,
   extendLease,

@@ -1,6 +1,6 @@
 /** `/api/v1/usage`: what the account has used and may use. See docs/operating.md, "Quotas". */
 import * as z from 'zod'
-import { usageOf } from '../grid/accounts/limits.ts'
+import { usageOf } from '../grid/limits.ts'
 import { type Route, route } from './route.ts'
 
 const limit = (what: string) => z.int().describe(`${what}; 0 for any number`)

@@ -2,7 +2,7 @@
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
-import { findConditions } from '../grid/attention.ts'
+import { findConditions } from '../grid/attention/attention.ts'
 import { questionsOf } from '../grid/conversations/questions.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
 import { watchLive } from '../grid/live/watch-live.ts'

@@ -1,7 +1,7 @@
 /** Sends to servers outside what is due. See docs/delivery.md, "Remote agents". */
 import { setMaxListeners } from 'node:events'
 import { features } from '../features.ts'
-import type { OutboxAttempt } from '../grid/remote-agents/attempt.ts'
+import type { OutboxAttempt } from '../grid/outboxes/attempt.ts'
 import { deliverNext, followRemoteTask } from '../grid/remote-agents/deliver.ts'
 import { newId } from '../lib/id.ts'
 import { hour, minute, second } from '../lib/time.ts'

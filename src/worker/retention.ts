@@ -1,9 +1,9 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { deletedKeptMs } from '../grid/accounts/deletion.ts'
-import { usageDays } from '../grid/accounts/limits.ts'
+import { usageDays } from '../grid/limits.ts'
 import { expireHeld } from '../grid/approvals/end-held.ts'
-import { uploadLifetimeMs } from '../grid/send/files.ts'
+import { uploadLifetimeMs } from '../grid/message/open-upload.ts'
 import { keyLifetimeMs } from '../grid/send/once.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { newId } from '../lib/id.ts'

@@ -1,7 +1,7 @@
 /** The follower `search`: stores the words of messages, and notes whom they are news for. */
 import { features } from '../features.ts'
 import { listParts } from '../grid/conversations/open-message.ts'
-import { isShortened } from '../grid/messaging/long-text.ts'
+import { isShortened } from '../grid/message/long-text.ts'
 import { namedAliases } from '../lib/names.ts'
 import { searchWords } from '../lib/search-words.ts'
 import { ownLink, ownWord } from '../store/account/search.ts'

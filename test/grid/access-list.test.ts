@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { confirmAccess, removeAccess, updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
-import { attentionOf, findConditions } from '../../src/grid/attention.ts'
+import { attentionOf, findConditions } from '../../src/grid/attention/attention.ts'
 import { rows } from '../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'

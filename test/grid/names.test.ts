@@ -1,5 +1,5 @@
 /** Names of accounts and users: invisible characters are refused. See docs/protocol/README.md, "Names and formats". */
-import { checkName } from '../../src/grid/accounts/accounts.ts'
+import { checkName } from '../../src/grid/check-name.ts'
 import { isPlainName } from '../../src/lib/names.ts'
 import { cleanName } from '../../src/oauth/client-document.ts'
 import { describe, expect, test } from 'vitest'

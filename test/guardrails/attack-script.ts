@@ -5,7 +5,7 @@
 import process from 'node:process'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
-import { maxGuardedLength } from '../../src/grid/messaging/guarded-text.ts'
+import { maxGuardedLength } from '../../src/grid/message/guarded-text.ts'
 import { type TestAccount, type TestAgent, testGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
 

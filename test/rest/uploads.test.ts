@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { findPart } from '../../src/grid/messaging/read-part.ts'
+import { findPart } from '../../src/grid/message/read-part.ts'
 import { expireMessages, sweep } from '../../src/worker/retention.ts'
 import { endpointOf, postA2a, request, send10 } from '../support/a2a.ts'
 import { rows, updateTrial } from '../support/database.ts'

@@ -19,7 +19,7 @@ import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/g
 import { retractMessage } from '../../src/grid/messaging/retract-message.ts'
 import { leaseMessages, releaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { setTurnLimits } from '../../src/grid/messaging/turns.ts'
-import { appendToUpload, beginUpload } from '../../src/grid/messaging/uploads.ts'
+import { appendToUpload, beginUpload } from '../../src/grid/message/uploads.ts'
 import { cancelTask } from '../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { createWebhook } from '../../src/features/webhooks/webhooks.ts'

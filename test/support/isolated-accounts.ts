@@ -10,7 +10,7 @@ import { createChannel, deleteChannel } from '../../src/grid/channels/channels.t
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { createApprovalRule } from '../../src/grid/approvals/rules.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import { beginUpload } from '../../src/grid/messaging/uploads.ts'
+import { beginUpload } from '../../src/grid/message/uploads.ts'
 import { leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'

@@ -1,6 +1,6 @@
 /** Sending as the agent that an account store was opened for, as every endpoint does. */
 import { callingAgent } from '../../src/auth/actor.ts'
-import type { SendInput, SentMessage } from '../../src/grid/messaging/outgoing-message.ts'
+import type { SendInput, SentMessage } from '../../src/grid/message/outgoing-message.ts'
 import { sendMessage as send } from '../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 

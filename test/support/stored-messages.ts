@@ -1,5 +1,5 @@
 /** What a reader must see of a message, from its row alone. */
-import { bytesOf } from '../../src/grid/messaging/given-parts.ts'
+import { bytesOf } from '../../src/grid/message/given-parts.ts'
 import { isoTime } from '../../src/lib/time.ts'
 import { rows } from './database.ts'
 import type { TestGrid } from './grid.ts'

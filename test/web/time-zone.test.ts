@@ -1,7 +1,7 @@
 /** Times in the time zone of the reader, which their browser tells in a cookie. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
-import { attentionOf } from '../../src/grid/attention.ts'
+import { attentionOf } from '../../src/grid/attention/attention.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'

@@ -1,9 +1,9 @@
 /** Posts of the grid in Slack. They wait in the inbox of the agent of the integration. See docs/operating.md, "Slack". */
-import { isShortened } from '../../grid/messaging/long-text.ts'
+import { isShortened } from '../../grid/message/long-text.ts'
 import { notifyOfFailure } from '../../grid/remote-agents/answers.ts'
-import type { Attempt } from '../../grid/remote-agents/attempt.ts'
+import type { Attempt } from '../../grid/outboxes/attempt.ts'
 import { addressOf } from '../../grid/remote-agents/find-remote.ts'
-import { withRetries } from '../../grid/remote-agents/retry.ts'
+import { withRetries } from '../../grid/outboxes/retry.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'

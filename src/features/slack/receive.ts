@@ -1,7 +1,7 @@
 /** Messages that people write in Slack, as posts of the grid, and where Slack sends them. See docs/operating.md, "Slack". */
 import { allows } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import type { Sender, SendInput } from '../../grid/messaging/outgoing-message.ts'
+import type { Sender, SendInput } from '../../grid/message/outgoing-message.ts'
 import { sendMessage } from '../../grid/messaging/send-message.ts'
 import { temporary } from '../../grid/remote-agents/answers.ts'
 import { addressOf } from '../../grid/remote-agents/find-remote.ts'

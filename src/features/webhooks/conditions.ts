@@ -1,6 +1,6 @@
 /** Tells webhooks what needs a person, once, and which webhooks themselves do. See docs/protocol/webhooks.md. */
 import { GridError } from '../../errors.ts'
-import { type Condition, findConditions, isNotified, isWorse, manyFailures } from '../../grid/attention.ts'
+import { type Condition, findConditions, isNotified, isWorse, manyFailures } from '../../grid/attention/attention.ts'
 import { newId } from '../../lib/id.ts'
 import type { AccountStore, FeatureCondition } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'

@@ -1,6 +1,6 @@
 /** Sends the events of an account to one webhook, in order. See docs/protocol/webhooks.md. */
-import type { Attempt } from '../../grid/remote-agents/attempt.ts'
-import { withRetries } from '../../grid/remote-agents/retry.ts'
+import type { Attempt } from '../../grid/outboxes/attempt.ts'
+import { withRetries } from '../../grid/outboxes/retry.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { printableLine } from '../../lib/redact.ts'
 import { webhookHeaders } from '../../lib/outbound/webhook-signature.ts'

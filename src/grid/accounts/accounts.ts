@@ -1,19 +1,18 @@
 /** Accounts, created on the command line or by users, and their admin keys. */
 import { type Actor, callingUser, requireAdmin, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { isPlainName, normaliseEmail } from '../../lib/names.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey } from '../../lib/secrets.ts'
-import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { recordActivity, type RecordedCall } from '../activity.ts'
 import { authorize } from '../authorize.ts'
+import { checkName } from '../check-name.ts'
 import { join } from '../people/join.ts'
 import { mayBeSomebodyElse, takeOver } from '../people/prove-address.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-const maxNameLength = 80
 const maxOwned = 20
 
 interface NewAccount {
@@ -169,16 +168,4 @@ function newAdminKey(account: AccountStore, name: string) {
   const userId = ('userId' in account.actor ? account.actor.userId : null) ?? null
   const row = { id: newId(), kind: 'admin_key' as const, agentId: null, userId, name, hash, last4 }
   return { statement: account.change.keys.add(row, account.deps.now()), key, id: row.id }
-}
-
-/** The name of an account, a user or a key, trimmed. Fails with `invalid_input`, which names `field`. */
-export function checkName(text: string, field: string): string {
-  const name = wellFormed(text)?.trim()
-  if (!name || !hasAtMost(name, maxNameLength)) {
-    throw new GridError('invalid_input', `A name has 1 to ${maxNameLength} characters.`, { field })
-  }
-  if (!isPlainName(name)) {
-    throw new GridError('invalid_input', 'A name has no control characters or invisible characters.', { field })
-  }
-  return name
 }

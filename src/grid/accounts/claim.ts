@@ -24,7 +24,7 @@ import { linkExpired, linkLifetimeMs } from '../people/people.ts'
 import { proveAddress } from '../people/prove-address.ts'
 import { takeEmailAttempt } from '../people/throttle.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { checkName } from './accounts.ts'
+import { checkName } from '../check-name.ts'
 
 export type { ClaimOffer }
 

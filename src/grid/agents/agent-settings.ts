@@ -12,7 +12,7 @@ import {
   type Visibility,
 } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/sql.ts'
-import { checkName } from '../accounts/accounts.ts'
+import { checkName } from '../check-name.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import {
   checkAccessList,

@@ -1,5 +1,5 @@
 /** Agents: create and delete them, and check what is stored of them. */
-import { limitsOf } from '../accounts/limits.ts'
+import { limitsOf } from '../limits.ts'
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError, invalidInput } from '../../errors.ts'

@@ -3,7 +3,7 @@ import { digestOf } from '../../lib/digest.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
 import type { HeldDelivery } from '../../store/account/new-held.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
-import { shownDetails } from '../messaging/shown-parts.ts'
+import { shownDetails } from '../message/shown-parts.ts'
 
 const columns = [
   'messageId',

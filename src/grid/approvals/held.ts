@@ -4,7 +4,7 @@ import { GridError } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { DecisionFilter, HeldRow, HeldToDecide } from '../../store/account/held.ts'
-import { contentOf, type PartContent, partIn } from '../messaging/read-part.ts'
+import { contentOf, type PartContent, partIn } from '../message/read-part.ts'
 import { hashOfContent, type HeldContent, heldContent, type ShownContent, shownContent } from './held-content.ts'
 
 export type HeldMessage = HeldRow & ShownContent & {

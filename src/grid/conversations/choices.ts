@@ -1,6 +1,6 @@
 /** What agents offer people to answer, and what became of it. See docs/delivery.md, "Choices". */
 import type { AccountStore } from '../../store/account.ts'
-import { choicesOf, chosenIn } from '../messaging/choices.ts'
+import { choicesOf, chosenIn } from '../message/choices.ts'
 import type { ThreadMessage } from './messages.ts'
 
 export interface Choices {

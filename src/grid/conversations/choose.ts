@@ -1,8 +1,8 @@
 /** Answering a message with one click. See docs/delivery.md, "Choices". */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { choicesOf } from '../messaging/choices.ts'
-import type { SentMessage } from '../messaging/outgoing-message.ts'
+import { choicesOf } from '../message/choices.ts'
+import type { SentMessage } from '../message/outgoing-message.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
 import { choicesIn } from './choices.ts'
 import { findThread, unknownConversation } from './threads.ts'

@@ -1,6 +1,4 @@
 /** What people type to search messages: words, and filters such as `from:@alice`. */
-import { minute } from '../../lib/time.ts'
-import type { AccountStore } from '../../store/account.ts'
 
 /** Texts as they were typed; empty where nothing is asked for. */
 export interface SearchQuery {
@@ -41,26 +39,4 @@ export function parseSearch(query: URLSearchParams): SearchQuery {
     has: ['file', 'link'].filter((kind) => has.includes(kind)),
     isUnread: field('is') === 'unread',
   }
-}
-
-/** How far the clocks of processes may differ. */
-export const maxClockSkewMs = 5 * minute
-
-/** The part of the log with the messages between two times, and the times. */
-export async function rangeOf(
-  account: AccountStore,
-  { after, before }: { after?: number; before?: number },
-  position = Number.MAX_SAFE_INTEGER,
-): Promise<{ after: number; before: number; from: number; until: number }> {
-  const [first, last] = await Promise.all([
-    after === undefined ? 0 : positionSince(account, after),
-    before === undefined ? position : account.read.search.positionAt(before + maxClockSkewMs),
-  ])
-  const times = { from: after ?? 0, until: before ?? Number.MAX_SAFE_INTEGER }
-  return { after: first, before: Math.min(position, last + 1), ...times }
-}
-
-/** A position of the log before all messages since a time, also those that clocks put near it. */
-async function positionSince(account: AccountStore, at: number): Promise<number> {
-  return at <= 0 ? 0 : await account.read.search.positionAt(at - maxClockSkewMs)
 }

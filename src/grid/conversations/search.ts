@@ -5,7 +5,8 @@ import type { AccountStore } from '../../store/account.ts'
 import type { FoundPlace, SearchTerms } from '../../store/account/search.ts'
 import { isReadBySwitch, mayRead, placeOf, readableTimes, type Reader, readerOf, recordReading } from './may-read.ts'
 import { findMessages, type ThreadMessage } from './messages.ts'
-import { maxClockSkewMs, rangeOf, type SearchQuery } from './search-query.ts'
+import { maxClockSkewMs, rangeOf } from '../messaging/log-range.ts'
+import type { SearchQuery } from './search-query.ts'
 
 /** A message that was found, with a piece of its text. */
 export interface Hit extends ThreadMessage {

@@ -7,7 +7,7 @@ import type { SealedToken } from '../../lib/key-ring.ts'
 import { NoTurn } from '../../lib/shared-thread.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { withMasked, withReplacement } from '../messaging/guarded-text.ts'
+import { withMasked, withReplacement } from '../message/guarded-text.ts'
 import { checkConfig, checkToken, findProvider, noTurn } from './guardrails.ts'
 
 /** The longest text in characters: what a message with its parts may have. */

@@ -1,8 +1,8 @@
 /** Inbox messages as their recipient sees them, and how many of them fit into one response. */
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { type InboxMessage, maxCountedUnread } from '../../store/account/inbox-message.ts'
-import { endOfPiece } from './read-part.ts'
-import { shownDetails } from './shown-parts.ts'
+import { endOfPiece } from '../message/read-part.ts'
+import { shownDetails } from '../message/shown-parts.ts'
 
 export const maxBatch = 50
 /** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */

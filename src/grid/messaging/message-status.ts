@@ -6,7 +6,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { HeldStatus } from '../../store/account/held.ts'
 import type { RecipientStatus } from '../../store/account/thread-messages.ts'
 import type { VerdictAction } from '../../store/account/verdicts.ts'
-import { type RemoteEvent, remoteEvents } from '../remote-agents/progress.ts'
+import { type RemoteEvent, remoteEvents } from './remote-progress.ts'
 
 const maxTimeline = 200
 

@@ -19,7 +19,7 @@ import {
   type PageSize,
   rendered,
 } from './inbox-message.ts'
-import { requireOffset } from './read-part.ts'
+import { requireOffset } from '../message/read-part.ts'
 
 const maxClockSkewMs = 5 * minute
 const unitMs: Record<string, number> = { s: second, m: minute, h: hour, d: day }

@@ -3,7 +3,7 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import type { Sender } from './outgoing-message.ts'
+import type { Sender } from '../message/outgoing-message.ts'
 
 /** What a retracted message says to people who may see that it was there. */
 const retractedText = 'Retracted'

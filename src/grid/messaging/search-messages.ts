@@ -5,7 +5,7 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { excerptOf, isShort, queryWords } from '../../lib/search-words.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { rangeOf } from '../conversations/search-query.ts'
+import { rangeOf } from './log-range.ts'
 import { timeOf } from './read-again.ts'
 
 const usualLimit = 10

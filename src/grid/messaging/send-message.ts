@@ -4,7 +4,7 @@ import { concernsWith } from '../send/concerns.ts'
 import { guarded } from '../send/guarded.ts'
 import { held } from '../send/held.ts'
 import { send } from '../send/send.ts'
-import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
+import type { Sender, SendInput, SentMessage } from '../message/outgoing-message.ts'
 
 const concerns = concernsWith({ guarded, held })
 

@@ -1,7 +1,7 @@
 /** A sent message as programs are answered. See docs/protocol/mcp.md, "send_message". */
 import { isoTime } from '../../lib/time.ts'
 import { howToAnswer } from './inbox-message.ts'
-import type { SentMessage } from './outgoing-message.ts'
+import type { SentMessage } from '../message/outgoing-message.ts'
 import { turnsNote } from './turns.ts'
 
 /** The answer over MCP and REST. */

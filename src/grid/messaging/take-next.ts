@@ -2,7 +2,7 @@
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { budgetOf } from './inbox-message.ts'
-import type { Sender, SendInput, SendPart, SentMessage } from './outgoing-message.ts'
+import type { Sender, SendInput, SendPart, SentMessage } from '../message/outgoing-message.ts'
 import { claimed, type PlannedClaim, releaseUnknown } from './read-messages.ts'
 import { sendMessage } from './send-message.ts'
 import { leasedUntil, type LeaseInput, planLease, type TimedLease, waitForLease } from './timed-leases.ts'

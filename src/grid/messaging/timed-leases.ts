@@ -8,7 +8,7 @@ import type { LeaseSelection } from '../../store/account/leases.ts'
 import { maxOpenLeases } from '../../store/account/timed-leases.ts'
 import { leaseChanged, leasedBy, leaseLeft, noLease } from '../send/acks.ts'
 import { budgetOf, maxBatch, type PageSize } from './inbox-message.ts'
-import type { LeasePart } from './outgoing-message.ts'
+import type { LeasePart } from '../message/outgoing-message.ts'
 import { type Claim, claimed, claimMessages, planClaim, type PlannedClaim, release } from './read-messages.ts'
 import { type WaitOptions, waitUntilFound } from './wait-for-messages.ts'
 

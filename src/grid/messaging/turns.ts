@@ -7,7 +7,6 @@ import type { CountedConversation, PlacedConversation } from '../../store/accoun
 import { activityRow } from '../activity.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { authorize } from '../authorize.ts'
-import type { Thread } from '../conversations/threads.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { isChannel, keyOf, keyOfId } from '../send/in-turn.ts'
 
@@ -38,7 +37,7 @@ export interface PausedConversation extends PlacedConversation {
 /** The pause that stops what is said in a thread, with the limit that it reached; undefined if there is none. */
 export async function pauseOf(
   { read: { turns } }: AccountStore,
-  thread: Awaitable<Pick<Thread, 'id' | 'kind' | 'agents'>>,
+  thread: Awaitable<{ id: number; kind: string; agents: readonly { alias: string }[] }>,
 ): Promise<{ pause: PausedConversation; perHour: number } | undefined> {
   const [paused, { id, kind, agents }] = await Promise.all([turns.paused(), thread])
   // Two agents have the same turns in all of their threads, of which a pause names the newest.

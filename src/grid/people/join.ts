@@ -4,7 +4,14 @@ import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Identity, SsoProvider } from '../../store/global/sso.ts'
 import type { Statement } from '../../store/sql.ts'
-import { domainOf, type SaidAddress } from '../sso/claims.ts'
+import { domainOf } from '../../lib/names.ts'
+
+/** What a provider says of the address of a user. */
+export interface SaidAddress {
+  /** Undefined if the provider gives none that counts. */
+  email: string | undefined
+  isVerified: boolean
+}
 
 /** How a user comes in. */
 export type Way =

@@ -7,7 +7,7 @@ import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { day, minute } from '../../lib/time.ts'
 import type { LinkKind } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'
-import { checkName } from '../accounts/accounts.ts'
+import { checkName } from '../check-name.ts'
 import { join } from './join.ts'
 import { takeSignInAttempt } from './throttle.ts'
 

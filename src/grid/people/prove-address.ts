@@ -6,7 +6,7 @@ import type { User } from '../../store/global/users.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'
-import { domainOf } from '../sso/claims.ts'
+import { domainOf } from '../../lib/names.ts'
 
 /** The inviter was shown the link, and the address is not proved since: the user may be the inviter. */
 export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {

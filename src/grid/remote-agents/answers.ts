@@ -4,12 +4,12 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { hasAtMost } from '../../lib/text.ts'
 import type { RemoteAnswer } from '../../remote/client.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import { type A2aDetails, maxMessageLength } from '../messaging/outgoing-message.ts'
+import { type A2aDetails, maxMessageLength } from '../message/outgoing-message.ts'
 import { sendMessage } from '../messaging/send-message.ts'
-import type { Part } from '../tasks/task.ts'
-import { asPart, isBareText, textOf } from '../tasks/task-parts.ts'
+import type { Part } from '../message/part.ts'
+import { asPart, isBareText, textOf } from '../message/part.ts'
 import { updateTask } from '../tasks/update-task.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt } from '../outboxes/attempt.ts'
 
 /** Of the words of a remote agent in the timeline of a message. */
 const maxReason = 200

@@ -5,12 +5,12 @@ import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { RemoteTask } from '../../store/account/remote-agents.ts'
-import type { Attempt, Transport } from './attempt.ts'
+import type { Attempt, Transport } from '../outboxes/attempt.ts'
 import { deliverAnswer, notifyOfFailure } from './answers.ts'
 import { partsOf } from './outgoing-parts.ts'
 import { callbackOf } from './callback.ts'
 import { findRemote, streamOf } from './find-remote.ts'
-import { withRetries } from './retry.ts'
+import { withRetries } from '../outboxes/retry.ts'
 
 /** Each grid that sends a message on counts as one. */
 const maxCrossings = 8

@@ -4,7 +4,7 @@ import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt } from '../outboxes/attempt.ts'
 
 const cardLifetimeMs = hour
 

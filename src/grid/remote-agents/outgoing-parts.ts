@@ -3,9 +3,9 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { withText } from '../tasks/shown-task.ts'
-import type { PartHandle } from '../messaging/parts.ts'
+import type { PartHandle } from '../message/parts.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
-import { findPart } from '../messaging/read-part.ts'
+import { findPart } from '../message/read-part.ts'
 
 /** A larger one would be in memory several times. */
 const maxFileBytes = 1024 * 1024

@@ -1,7 +1,7 @@
 /** Stores a message, if its recipient takes one of this sender. `resolve` explains a refusal, as its retry reads again. */
-import { requirePerson } from '../messaging/choices.ts'
-import type { Concern } from '../messaging/outgoing-message.ts'
-import { quotasOf } from '../messaging/quota.ts'
+import { requirePerson } from '../message/choices.ts'
+import type { Concern } from '../message/outgoing-message.ts'
+import { quotasOf } from '../message/quota.ts'
 
 export const accepts: Concern = {
   review({ recipient, draft }) {

@@ -3,7 +3,7 @@ import { type Actor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { isOwnId, newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Concern, LeasePart } from '../messaging/outgoing-message.ts'
+import type { Concern, LeasePart } from '../message/outgoing-message.ts'
 
 export const acks: Concern = {
   plan({ account, input, message: { id, at } }) {

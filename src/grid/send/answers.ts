@@ -1,7 +1,7 @@
 /** What a message does to a task: a reply to the message of a task completes it. See docs/protocol/messages.md, "Tasks". */
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskMode } from '../../store/account/task-ends.ts'
-import type { Concern, Recipient, RepliedTo, Sender, TaskStep } from '../messaging/outgoing-message.ts'
+import type { Concern, Recipient, RepliedTo, Sender, TaskStep } from '../message/outgoing-message.ts'
 
 export const answers: Concern = {
   plan({ message, step }) {

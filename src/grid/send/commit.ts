@@ -3,8 +3,8 @@ import { GridError } from '../../errors.ts'
 import { presenceWord } from '../../presence.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
-import type { Send, SendPart, SentMessage } from '../messaging/outgoing-message.ts'
-import { quotasOf } from '../messaging/quota.ts'
+import type { Send, SendPart, SentMessage } from '../message/outgoing-message.ts'
+import { quotasOf } from '../message/quota.ts'
 
 /** Undefined if a condition did not hold: then nothing is stored. */
 export async function commit(

@@ -1,5 +1,5 @@
 /** The concerns of every send, in the order of its unit. Features hand in theirs. */
-import type { Concern } from '../messaging/outgoing-message.ts'
+import type { Concern } from '../message/outgoing-message.ts'
 import { accepts } from './accepts.ts'
 import { acks } from './acks.ts'
 import { answers } from './answers.ts'

@@ -3,8 +3,8 @@ import { Buffer } from 'node:buffer'
 import { GridError } from '../../errors.ts'
 import { cleanedLine, withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { maxTextBytes, wellFormed } from '../../lib/text.ts'
-import { cleanChoices } from '../messaging/choices.ts'
-import type { A2aDetails, SendInput } from '../messaging/outgoing-message.ts'
+import { cleanChoices } from '../message/choices.ts'
+import type { A2aDetails, SendInput } from '../message/outgoing-message.ts'
 import { type Keyed, keyOf, requestOf } from './once.ts'
 
 export interface Content extends Keyed {

@@ -2,7 +2,7 @@
 import type { AccountStore } from '../../store/account.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { Concern, Recipient } from '../messaging/outgoing-message.ts'
+import type { Concern, Recipient } from '../message/outgoing-message.ts'
 
 export const delivers: Concern = {
   plan: ({ account, recipient, message }) =>

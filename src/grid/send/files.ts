@@ -1,14 +1,10 @@
 /** The parts of a message that are stored apart, and the uploads that it names. See docs/protocol/rest.md, "Uploads". */
-import { GridError, invalidInput } from '../../errors.ts'
-import { hour } from '../../lib/time.ts'
+import { invalidInput } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
-import type { Upload, Uploader } from '../../store/account/uploads.ts'
-import type { A2aDetails, Concern, Sender } from '../messaging/outgoing-message.ts'
-import { hasUploads, isUploadPart } from '../messaging/parts.ts'
-
-/** How long after its beginning an upload can be named by a message. */
-export const uploadLifetimeMs = hour
+import type { A2aDetails, Concern, Sender } from '../message/outgoing-message.ts'
+import { openUpload, uploaderOf } from '../message/open-upload.ts'
+import { hasUploads, isUploadPart } from '../message/parts.ts'
 
 /** Names the uploads of a message in its unit. Those that guardrails have replaced stay unnamed, and are removed. */
 export const files: Concern = {
@@ -43,19 +39,4 @@ export async function withUploads(
     return { ...filename !== null && { filename }, ...mediaType !== null && { mediaType }, ...part, bytes }
   }))
   return { ...details, parts }
-}
-
-export function uploaderOf({ deps: { now } }: AccountStore, agent: string): Uploader {
-  return { agent, since: now() - uploadLifetimeMs }
-}
-
-export async function openUpload(account: AccountStore, agentId: string, id: string): Promise<Upload> {
-  const upload = await account.read.uploads.byId(uploaderOf(account, agentId), id)
-  if (!upload) throw noUpload()
-  return upload
-}
-
-/** What an unknown, expired, named or foreign upload looks like. */
-export function noUpload(): GridError {
-  return new GridError('part_not_found', 'You have no upload with this id that waits for a message.')
 }

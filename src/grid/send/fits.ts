@@ -1,6 +1,6 @@
 /** Counts a message on the day of its account. It comes right after `accepts`, whose statement checks the quotas. */
-import type { Concern } from '../messaging/outgoing-message.ts'
-import { countMessage, refuseBeyondQuotas } from '../messaging/quota.ts'
+import type { Concern } from '../message/outgoing-message.ts'
+import { countMessage, refuseBeyondQuotas } from '../message/quota.ts'
 
 export const fits: Concern = {
   plan: ({ account, recipient, message }) => ({

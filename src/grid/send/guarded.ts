@@ -1,7 +1,7 @@
 /** Guardrails look at a message, and their verdicts are stored with it. */
-import { checkGuardrails } from '../messaging/check-guardrails.ts'
-import type { Concern } from '../messaging/outgoing-message.ts'
-import { refuseBeyondQuotas } from '../messaging/quota.ts'
+import { checkGuardrails } from '../message/check-guardrails.ts'
+import type { Concern } from '../message/outgoing-message.ts'
+import { refuseBeyondQuotas } from '../message/quota.ts'
 
 export const guarded: Concern = {
   async review(outgoing) {

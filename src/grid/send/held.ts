@@ -1,6 +1,6 @@
 /** A message that a person has to approve first waits, and is not delivered. See docs/protocol/messages.md, "Held messages". */
-import { holdOf, notifyClient, waitsUntil } from '../approvals/hold.ts'
-import type { Concern } from '../messaging/outgoing-message.ts'
+import { holdOf, notifyClient, waitsUntil } from './hold.ts'
+import type { Concern } from '../message/outgoing-message.ts'
 
 export const held: Concern = {
   review: (outgoing, before) => outgoing.recipient.guards === 0 ? undefined : holdOf(outgoing, before),

@@ -15,7 +15,7 @@ import type {
   Sender,
   SendInput,
   SendPart,
-} from '../messaging/outgoing-message.ts'
+} from '../message/outgoing-message.ts'
 
 /** An error names so many agents. */
 const maxNamed = 8

@@ -1,6 +1,6 @@
 /** Counts a message on the trial of its sender. The statement that stores the message checks it. */
 import { GridError } from '../../errors.ts'
-import type { Concern, Send } from '../messaging/outgoing-message.ts'
+import type { Concern, Send } from '../message/outgoing-message.ts'
 
 export const onTrial: Concern = {
   plan: (send) =>

@@ -6,7 +6,7 @@ import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
 import type { BlockedError } from '../../store/account/verdicts.ts'
-import type { A2aDetails, Concern, LeasePart, Sender, SendInput, SentMessage } from '../messaging/outgoing-message.ts'
+import type { A2aDetails, Concern, LeasePart, Sender, SendInput, SentMessage } from '../message/outgoing-message.ts'
 import { ackAgain } from './acks.ts'
 import { presenceAt } from './commit.ts'
 

@@ -1,7 +1,7 @@
 /** Counts a message to a remote agent of another account, which gets it with a token of that account. */
 import { hour, second } from '../../lib/time.ts'
-import type { Concern } from '../messaging/outgoing-message.ts'
-import { exceeded } from '../messaging/quota.ts'
+import type { Concern } from '../message/outgoing-message.ts'
+import { exceeded } from '../message/quota.ts'
 
 /** What all agents of other accounts together may send in an hour to a remote agent whose token they spend. */
 export const externalPerHour = 60

@@ -1,7 +1,7 @@
 /** What a send reads before its unit. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { RepliedTo, Sender, SendInput } from '../messaging/outgoing-message.ts'
+import type { RepliedTo, Sender, SendInput } from '../message/outgoing-message.ts'
 import { requireHeld } from './acks.ts'
 import { readTurns } from './in-turn.ts'
 import { findRepeat, type Keyed } from './once.ts'

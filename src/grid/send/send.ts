@@ -11,7 +11,7 @@
  */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Concern, OutgoingMessage, Review, Sender, SendInput, SentMessage } from '../messaging/outgoing-message.ts'
+import type { Concern, OutgoingMessage, Review, Sender, SendInput, SentMessage } from '../message/outgoing-message.ts'
 import { answeredTask } from './answers.ts'
 import { commit } from './commit.ts'
 import { compose, messageOf } from './compose.ts'

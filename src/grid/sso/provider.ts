@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts'
 import { recordActivity } from '../activity.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { checkName } from '../accounts/accounts.ts'
+import { checkName } from '../check-name.ts'
 
 /** How long people still sign in after the record of the domain is gone. */
 const graceMs = 7 * day

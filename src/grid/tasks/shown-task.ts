@@ -4,9 +4,10 @@ import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
-import type { A2aDetails } from '../messaging/outgoing-message.ts'
-import { hasTextInParts } from '../messaging/shown-parts.ts'
-import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
+import type { A2aDetails } from '../message/outgoing-message.ts'
+import { hasTextInParts } from '../message/shown-parts.ts'
+import type { Part } from '../message/part.ts'
+import type { Artifact, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
 
 export interface Viewer {
   account: { read: Pick<AccountStore['read'], 'tasks'>; deps: AccountStore['deps'] }

@@ -1,15 +1,5 @@
 /** Tasks, independent of the version of A2A. See docs/protocol/messages.md, "Tasks". */
-
-interface PartLabels {
-  mediaType?: string
-  filename?: string
-  metadata?: Record<string, unknown>
-}
-
-export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & PartLabels
-
-/** What an agent of the grid gives: a part, or the id of an upload. */
-export type GivenPart = Part | ({ upload: string } & PartLabels)
+import type { Part } from '../message/part.ts'
 
 /** The states of a task, as A2A 0.3 spells them. */
 export const taskStates = [

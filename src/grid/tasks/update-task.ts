@@ -11,16 +11,17 @@ import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { HeldStep } from '../../store/account/new-held.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
-import { endHeldArtifact, endPart, heldBefore, joinPart } from '../approvals/held-chunks.ts'
-import { maxMessageLength, type Recipient, type Sender, type TaskStep } from '../messaging/outgoing-message.ts'
-import { detailOf, hasUploads } from '../messaging/parts.ts'
-import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
+import { endHeldArtifact, endPart, heldBefore, joinPart } from './held-chunks.ts'
+import { maxMessageLength, type Recipient, type Sender, type TaskStep } from '../message/outgoing-message.ts'
+import { detailOf, hasUploads } from '../message/parts.ts'
+import { countChunk, refuseBeyondQuotas } from '../message/quota.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { answerOf } from '../send/answers.ts'
 import { findRepeat, keyLifetimeMs, keyOf } from '../send/once.ts'
 import { resolve } from '../send/resolve.ts'
-import { type GivenPart, isTerminal, type Part, type Task, type TaskState } from './task.ts'
-import { isBareText, joined, textOf } from './task-parts.ts'
+import type { GivenPart, Part } from '../message/part.ts'
+import { isTerminal, type Task, type TaskState } from './task.ts'
+import { isBareText, textOf } from '../message/part.ts'
 import { refuseEnded, refuseIfFull, showTask, taskNotFound } from './tasks.ts'
 
 interface TaskUpdate {
@@ -291,4 +292,13 @@ async function statusOf(account: AccountStore, id: string): Promise<Pick<Task, '
   const row = await account.read.tasks.of('recipient', agentId, id)
   if (!row) throw taskNotFound(id)
   return { id, status: { state: row.state, at: row.statusAt } }
+}
+
+/** Parts one behind the other. Texts that follow each other are one, or a chunk would take more room than its text. */
+function joined(parts: Part[], more: readonly Part[]): Part[] {
+  const [first, ...others] = more
+  const last = parts.at(-1)
+  if (!first || !last || !isBareText(first) || !isBareText(last)) return [...parts, ...more]
+  const text = (last as { text: string }).text + (first as { text: string }).text
+  return [...parts.slice(0, -1), { text }, ...others]
 }

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { limitsOf } from '../../grid/accounts/limits.ts'
-import { megabyte } from '../../grid/messaging/quota.ts'
+import { limitsOf } from '../../grid/limits.ts'
+import { megabyte } from '../../grid/message/quota.ts'
 import { Meter } from '../../html/attention.tsx'
 import { Card } from '../../html/components.tsx'
 import { startOfDay } from '../../lib/time.ts'

@@ -3,7 +3,7 @@ import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld } from '../../grid/approvals/held.ts'
-import { type Condition, countConditions, withoutSnoozed } from '../../grid/attention.ts'
+import { type Condition, countConditions, withoutSnoozed } from '../../grid/attention/attention.ts'
 import { countQuestions, type Question } from '../../grid/conversations/questions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
 import { LruMap } from '../../lib/lru-map.ts'
@@ -74,7 +74,10 @@ export class AttentionCounts {
 type Counted = Omit<NeedsNow, 'isUrgent'>
 
 function needsOf(open: readonly Condition[]): Counted {
-  return { open: countConditions(open), mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n') }
+  return {
+    open: countConditions(open),
+    mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n'),
+  }
 }
 
 function withQuestions(

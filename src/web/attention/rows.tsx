@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What needs a person, as rows: what is broken, and then warnings. */
-import { type Condition, countConditions } from '../../grid/attention.ts'
+import { type Condition, countConditions } from '../../grid/attention/attention.ts'
 import type { NeedRow } from '../../html/attention.tsx'
 import type { Visit } from '../visit.ts'
 import { actionOf, foldOf, hrefOf, inWords, sumInWords } from './condition-words.tsx'

@@ -15,7 +15,7 @@ import {
   findAnswered,
   otherEndOf,
 } from '../../grid/conversations/write.ts'
-import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
+import { maxMessageLength } from '../../grid/message/outgoing-message.ts'
 import { Name } from '../../html/bidi.tsx'
 import { CellSelect, TextArea } from '../../html/fields.tsx'
 import { CsrfField, Form, HiddenFields, SubmitButton } from '../../html/form.tsx'

@@ -11,11 +11,11 @@ import {
   openPart,
   retractOwnMessage,
 } from '../../grid/conversations/open-message.ts'
-import { endOfPiece } from '../../grid/messaging/read-part.ts'
+import { endOfPiece } from '../../grid/message/read-part.ts'
 import { downloadBody } from '../../answers/downloads.ts'
-import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
+import { isFromA2a } from '../../grid/message/shown-parts.ts'
 import { downloadHeaders } from '../../lib/http/download.ts'
-import type { RemoteEvent } from '../../grid/remote-agents/progress.ts'
+import type { RemoteEvent } from '../../grid/messaging/remote-progress.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, LocalTime, Notice } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'

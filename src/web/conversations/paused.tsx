@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Conversations that ran away. See docs/delivery.md, "Conversations that run away". */
 import type { Child } from 'hono/jsx'
-import type { Condition } from '../../grid/attention.ts'
+import type { Condition } from '../../grid/attention/attention.ts'
 import { openConversation, type OpenMessage, type Place } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import { pauseOf } from '../../grid/messaging/turns.ts'

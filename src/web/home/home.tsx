@@ -4,7 +4,7 @@
 import type { Child } from 'hono/jsx'
 import { findClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld, heldMessages } from '../../grid/approvals/held.ts'
-import { attentionOf, countConditions } from '../../grid/attention.ts'
+import { attentionOf, countConditions } from '../../grid/attention/attention.ts'
 import { figuresOf, maxNew, type News, newsOf, type Period } from '../../grid/conversations/news.ts'
 import { countQuestions } from '../../grid/conversations/questions.ts'
 import { NeedCard, type NeedRow } from '../../html/attention.tsx'
@@ -48,17 +48,17 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   const dayAgo = account.deps.now() - day
   const [offer, hasPrograms, { open }, questions, held, heldCount, { reader, news, isCut }, ...figures] = await Promise
     .all([
-    offered,
-    account.read.agents.hasPrograms(),
-    attentionOf(account, offered, visit.conditions()),
-    visit.questions(),
-    heldMessages(account),
-    countHeld(account),
-    newsOf(account),
-    figuresOf(account, unit),
-    account.read.overview.agents(dayAgo),
-    account.read.overview.unread(),
-  ])
+      offered,
+      account.read.agents.hasPrograms(),
+      attentionOf(account, offered, visit.conditions()),
+      visit.questions(),
+      heldMessages(account),
+      countHeld(account),
+      newsOf(account),
+      figuresOf(account, unit),
+      account.read.overview.agents(dayAgo),
+      account.read.overview.unread(),
+    ])
   if (!hasPrograms) {
     return await appPage(
       frame('home'),
@@ -111,7 +111,9 @@ function Summary(
         {more}
       </span>
     )
-  if (count + answers + broken + warnings === 0) return <p class='summary'>Nothing waits for you, and nothing is broken.</p>
+  if (count + answers + broken + warnings === 0) {
+    return <p class='summary'>Nothing waits for you, and nothing is broken.</p>
+  }
   const first = firstEndsAt !== null && `, ${count > 1 ? 'first in' : 'in'} ${durationInWords(firstEndsAt - now)}`
   return (
     <p class='summary'>
@@ -135,9 +137,7 @@ function Conditions(
   if (found.shown.length === 0) return null
   const attention = visit.path('attention')
   const rows = foldedRows(visit, found, (fold) => ({ href: `${attention}?${new URLSearchParams({ show: fold })}` }))
-  return (
-    <NeedCard title={title} all={`${attention}?show=${part}`} max={max} total={found.total} rows={rows} isShort />
-  )
+  return <NeedCard title={title} all={`${attention}?show=${part}`} max={max} total={found.total} rows={rows} isShort />
 }
 
 /** Conversations with news. It names them and counts: what was said is read in the conversation. */
@@ -257,7 +257,9 @@ function Figures(
         <Plot
           title='Answer time'
           value={timeOf(answered, 'no answers')}
-          label={`Answers took ${timeOf(answered, 'no time: there were none')} ${span}, ${per}, higher by a third for ten times as long`}
+          label={`Answers took ${
+            timeOf(answered, 'no time: there were none')
+          } ${span}, ${per}, higher by a third for ten times as long`}
           colours={['info']}
           names={names}
           isLogarithmic

@@ -1,7 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What agents asked of each other and expect an answer to. */
-import { type ListedTask, listSeenTasks, type TaskFilterName, taskFilters } from '../../grid/tasks/seen-tasks.ts'
+import {
+  type ListedTask,
+  listSeenTasks,
+  type TaskFilterName,
+  taskFilters,
+} from '../../grid/conversations/seen-tasks.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { TaskBadge } from '../../html/conversation/task-chip.tsx'

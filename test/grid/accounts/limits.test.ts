@@ -1,6 +1,6 @@
 /** Limits of one account, in the place of those of the settings, and what it uses. */
 import { beforeEach, expect, test } from 'vitest'
-import { setLimits, usageOf } from '../../../src/grid/accounts/limits.ts'
+import { setLimits, usageOf } from '../../../src/grid/limits.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { day } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'

@@ -1,7 +1,7 @@
 /** What needs a person, and what does not. docs/operating.md, "Attention". */
 import { beforeEach, expect, test, vi } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
-import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention.ts'
+import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention/attention.ts'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'

@@ -1,6 +1,6 @@
 /** Snoozing what needs a person. docs/operating.md, "Attention". */
 import { beforeEach, expect, test } from 'vitest'
-import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention.ts'
+import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention/attention.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'

@@ -5,8 +5,8 @@ import {
   maxGuardedLength,
   withMasked,
   withReplacement,
-} from '../../../src/grid/messaging/guarded-text.ts'
-import type { A2aDetails } from '../../../src/grid/messaging/outgoing-message.ts'
+} from '../../../src/grid/message/guarded-text.ts'
+import type { A2aDetails } from '../../../src/grid/message/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { dump } from '../../support/database.ts'

@@ -1,6 +1,6 @@
 /** What guardrails see of an artifact, and what is cleaned in it. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
-import type { Part } from '../../../src/grid/tasks/task.ts'
+import type { Part } from '../../../src/grid/message/part.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import type { AccountStore } from '../../../src/store/account.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { joined } from '../../../src/guardrails/local/view.ts'
-import { maxGuardedLength } from '../../../src/grid/messaging/guarded-text.ts'
+import { maxGuardedLength } from '../../../src/grid/message/guarded-text.ts'
 import { isLong } from '../../support/long.ts'
 import { corpus, foundIn, localGuardrails, prepared, verdictOn } from './corpus.ts'
 

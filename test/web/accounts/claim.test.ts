@@ -1,6 +1,6 @@
 /** Claiming agents that signed up, by their link or as offered. See docs/security.md, "Signup and claims". */
 import { beforeEach, expect, test } from 'vitest'
-import { setLimits } from '../../../src/grid/accounts/limits.ts'
+import { setLimits } from '../../../src/grid/limits.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { setAgentSkills } from '../../../src/grid/agents/skills.ts'
 import { type Browser, browser } from '../../support/browse.ts'

@@ -30,7 +30,9 @@ test('shows what waits for the visitor, what is broken, and what is new, with al
   await tell(grid.bob, 'alice', 'another secret')
   grid.clock.now += 2 * hour
   const { text } = await browser.open(home)
-  expect(text).toMatch(/1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? 1 message waits 2 h ago Dismiss/)
+  expect(text).toMatch(
+    /1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? 1 message waits 2 h ago Dismiss/,
+  )
   expect(text).toMatch(/Warnings @alice has not read for 2 h/)
   expect(text).toContain('Attention 2 open')
   // What waits for the visitor is not told twice.

@@ -1,7 +1,7 @@
 /** Single sign-on with a real provider. See docs/security.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { checkDomains, recordOf } from '../../../src/grid/sso/provider.ts'
-import { attentionOf } from '../../../src/grid/attention.ts'
+import { attentionOf } from '../../../src/grid/attention/attention.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'

@@ -1,5 +1,5 @@
 /** What an account may send on a day, and how full an inbox may be. See docs/operating.md, "Quotas". */
-import { limitsOf } from '../accounts/limits.ts'
+import { limitsOf } from '../limits.ts'
 import { Buffer } from 'node:buffer'
 import { GridError, limitReached } from '../../errors.ts'
 import { day, hour, minute, second, startOfDay } from '../../lib/time.ts'

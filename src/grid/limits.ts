@@ -1,7 +1,7 @@
 /** What an account may use, and what it uses. See docs/operating.md, "Quotas". */
-import { day, isoTime, startOfDay } from '../../lib/time.ts'
-import type { AccountStore } from '../../store/account.ts'
-import type { Limits, OwnLimits } from '../../store/account/limits.ts'
+import { day, isoTime, startOfDay } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
+import type { Limits, OwnLimits } from '../store/account/limits.ts'
 
 export type { Limits }
 

@@ -2,7 +2,17 @@
 import { invalidInput } from '../../errors.ts'
 import { canonicalBase64 } from '../../lib/encoding.ts'
 import { hasAtMost } from '../../lib/text.ts'
-import type { GivenPart, Part } from './task.ts'
+
+interface PartLabels {
+  mediaType?: string
+  filename?: string
+  metadata?: Record<string, unknown>
+}
+
+export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & PartLabels
+
+/** What an agent of the grid gives: a part, or the id of an upload. */
+export type GivenPart = Part | ({ upload: string } & PartLabels)
 
 const contents = ['text', 'raw', 'url', 'data'] as const
 const labels = ['mediaType', 'filename'] as const
@@ -30,15 +40,6 @@ export function asPart(given: Record<string, unknown>, field = 'parts'): Part {
   const known = [...present, ...labels, 'metadata'].filter((name) => given[name] !== undefined)
   const part = Object.fromEntries(known.map((name) => [name, given[name]]))
   return { ...part, ...(raw !== undefined && { raw }) } as unknown as Part
-}
-
-/** Parts one behind the other. Texts that follow each other are one, or a chunk would take more room than its text. */
-export function joined(parts: Part[], more: readonly Part[]): Part[] {
-  const [first, ...others] = more
-  const last = parts.at(-1)
-  if (!first || !last || !isBareText(first) || !isBareText(last)) return [...parts, ...more]
-  const text = (last as { text: string }).text + (first as { text: string }).text
-  return [...parts.slice(0, -1), { text }, ...others]
 }
 
 export function textOf(parts: readonly GivenPart[]): string {

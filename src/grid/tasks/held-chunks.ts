@@ -3,9 +3,9 @@ import { callingAgent } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { NewMessage } from '../../store/account/new-message.ts'
 import type { HeldStep } from '../../store/account/new-held.ts'
-import type { SendPart } from '../messaging/outgoing-message.ts'
-import { wholeDetails, withText } from '../tasks/shown-task.ts'
-import type { TaskState } from '../tasks/task.ts'
+import type { SendPart } from '../message/outgoing-message.ts'
+import { wholeDetails, withText } from './shown-task.ts'
+import type { TaskState } from './task.ts'
 
 export interface HeldArtifact {
   id: string

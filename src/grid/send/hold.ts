@@ -6,9 +6,9 @@ import { recipientHolds, senderHolds } from '../../store/account/guarding.ts'
 import type { HoldingRule, NewHeld } from '../../store/account/new-held.ts'
 import type { GuardFinding } from '../../store/account/new-message.ts'
 import type { Statement } from '../../store/sql.ts'
-import { bytesOf } from '../messaging/given-parts.ts'
-import type { OutgoingMessage, Review } from '../messaging/outgoing-message.ts'
-import { holdingRule } from './match.ts'
+import { bytesOf } from '../message/given-parts.ts'
+import type { OutgoingMessage, Review } from '../message/outgoing-message.ts'
+import { holdingRule } from './match-rules.ts'
 
 /** How long a message waits that guardrails hold. */
 const guardrailHoldMs = day

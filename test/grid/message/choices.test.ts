@@ -1,7 +1,7 @@
 /** What an agent may offer a person to answer. docs/delivery.md, "Choices". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { cleanChoices } from '../../../src/grid/messaging/choices.ts'
+import { cleanChoices } from '../../../src/grid/message/choices.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'

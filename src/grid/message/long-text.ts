@@ -1,7 +1,7 @@
 /** A text that is longer than a message: the message has its beginning, and a part the whole. See docs/protocol/messages.md, "Long texts". */
 import { hasAtMost } from '../../lib/text.ts'
-import type { Part } from '../tasks/task.ts'
-import { textOf } from '../tasks/task-parts.ts'
+import type { Part } from './part.ts'
+import { textOf } from './part.ts'
 import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
 import { hasMoreThanParts } from './parts.ts'
 

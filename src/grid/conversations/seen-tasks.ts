@@ -1,8 +1,8 @@
 /** The tasks of an account, for its people. */
 import type { AccountStore } from '../../store/account.ts'
 import type { SeenTask } from '../../store/account/seen-tasks.ts'
-import { isReadBySwitch, mayRead, placeOf, readerOf, recordReading } from '../conversations/may-read.ts'
-import { isTerminal, type TaskState, taskStates } from './task.ts'
+import { isReadBySwitch, mayRead, placeOf, readerOf, recordReading } from './may-read.ts'
+import { isTerminal, type TaskState, taskStates } from '../tasks/task.ts'
 
 /** The filters of the list. */
 export const taskFilters = {

@@ -3,9 +3,9 @@ import { Buffer } from 'node:buffer'
 import { GridError, invalidInput } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import { maxNameBytes } from '../../lib/input.ts'
-import type { GivenPart, Part } from '../tasks/task.ts'
-import { noUpload } from '../send/files.ts'
-import { asPart } from '../tasks/task-parts.ts'
+import type { GivenPart, Part } from './part.ts'
+import { noUpload } from './open-upload.ts'
+import { asPart } from './part.ts'
 
 /** Of all parts of a call together, decoded. */
 const maxPartsBytes = 256 * 1024

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Candidate, holdingRule } from '../../../src/grid/approvals/match.ts'
+import { type Candidate, holdingRule } from '../../../src/grid/send/match-rules.ts'
 import type { ActiveApprovalRule } from '../../../src/store/account/approval-rules.ts'
 
 const rule: ActiveApprovalRule = {

@@ -1,0 +1,25 @@
+/** Times as positions of the log. */
+import { minute } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+
+/** How far the clocks of processes may differ. */
+export const maxClockSkewMs = 5 * minute
+
+/** The part of the log with the messages between two times, and the times. */
+export async function rangeOf(
+  account: AccountStore,
+  { after, before }: { after?: number; before?: number },
+  position = Number.MAX_SAFE_INTEGER,
+): Promise<{ after: number; before: number; from: number; until: number }> {
+  const [first, last] = await Promise.all([
+    after === undefined ? 0 : positionSince(account, after),
+    before === undefined ? position : account.read.search.positionAt(before + maxClockSkewMs),
+  ])
+  const times = { from: after ?? 0, until: before ?? Number.MAX_SAFE_INTEGER }
+  return { after: first, before: Math.min(position, last + 1), ...times }
+}
+
+/** A position of the log before all messages since a time, also those that clocks put near it. */
+async function positionSince(account: AccountStore, at: number): Promise<number> {
+  return at <= 0 ? 0 : await account.read.search.positionAt(at - maxClockSkewMs)
+}
