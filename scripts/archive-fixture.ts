@@ -1,13 +1,13 @@
 /**
  * `npm run archive-fixture`: writes the archive of an account, plain and encrypted, into `test/fixtures/`, named by the
- * version of the format. Every later build imports it (`test/grid/accounts/archive-fixtures.test.ts`). Run it once for each
+ * version of the format. Every later build imports it (`test/features/archives/fixtures.test.ts`). Run it once for each
  * version: an archive that was committed is not made again.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { writeNewFile, writeSealedFile } from '../src/store/backup/sealed-file.ts'
-import { archiveVersion } from '../src/store/archive/validators.ts'
+import { archiveVersion } from '../src/features/archives/store/validators.ts'
 import {
   fillAccount,
   type Fixture,

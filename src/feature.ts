@@ -9,10 +9,12 @@
  * * `followers`: what it writes for new messages, or for other rows of the log;
  * * `news`: statements for messages that may be news to people who are not their recipients;
  * * `duties`: what it does at times; `stopping` is raised when the process stops;
+ * * `commands`: for people, in a folder `commands/`, and `serverCommands`: what these ask of a running server;
  * * `hooks`: statements of units of the core, and what needs a person.
  *
  * See docs/architecture.md, "Optional features".
  */
+import type { Command, StoreCommand } from './cli/command.ts'
 import type { OutboxAttempt, Transport } from './grid/outboxes/attempt.ts'
 import type { Route } from './request-context.ts'
 import type { CoreHooks } from './store/account.ts'
@@ -34,6 +36,8 @@ export interface Feature {
   readonly followers?: (store: Store) => FeatureFollower[]
   readonly news?: (store: Store, messages: readonly PossibleNews[], batch: { after: number; at: number }) => Statement[]
   readonly duties?: (store: Store, stopping: AbortSignal) => Duty[]
+  readonly commands?: readonly Command[]
+  readonly serverCommands?: readonly StoreCommand[]
   readonly hooks?: CoreHooks
 }
 

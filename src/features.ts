@@ -1,10 +1,12 @@
 /** The optional features of this grid. Without its line, a grid does without the feature. */
 import type { Feature } from './feature.ts'
+import { archives } from './features/archives/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { slack } from './features/slack/feature.ts'
 import { webhooks } from './features/webhooks/feature.ts'
 
 export const features: readonly Feature[] = [
+  archives,
   notifications,
   slack,
   webhooks,

@@ -1,5 +1,6 @@
 /** The program of a thread: it does one job after another, and answers. See `lib/run-on-thread.ts`. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { featureJobs } from './feature-jobs.ts'
 import type { ThreadAnswer, ThreadJob, ThreadProgram } from './lib/run-on-thread.ts'
 
 type Jobs = Record<string, (input: never) => Promise<unknown>>
@@ -8,8 +9,11 @@ type Jobs = Record<string, (input: never) => Promise<unknown>>
 const programs: Record<ThreadProgram, () => Promise<Jobs>> = {
   backup: async () => {
     const { checkCopy, copyFile } = await import('./store/backup/local-copy.ts')
-    const { writeArchiveRows } = await import('./store/archive/write-rows.ts')
-    return { checkCopy, copyFile, writeArchiveRows }
+    const ofFeatures = Object.entries(featureJobs).map(([name, load]): [string, Jobs[string]] => [
+      name,
+      async (input) => await (await load())(input),
+    ])
+    return { checkCopy, copyFile, ...Object.fromEntries(ofFeatures) }
   },
   guardrails: async () => {
     const { LocalChecks } = await import('./guardrails/local-checks.ts')

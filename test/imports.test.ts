@@ -41,7 +41,7 @@ const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
   'client.ts': { ours: ['cli/'] },
   // What threads do.
-  'thread.ts': { ours: ['store/backup/', 'store/archive/', 'guardrails/local-checks.ts'], types: ['lib/'] },
+  'thread.ts': { ours: ['store/backup/', 'feature-jobs.ts', 'guardrails/local-checks.ts'], types: ['lib/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
     ours: [
@@ -95,9 +95,10 @@ const rules: Record<string, Rule> = {
   'web/web.ts': { ...browserDoor, ours: [...browserDoor.ours, 'features.ts'] },
   // The core knows optional features by their slots alone.
   'features.ts': { ours: ['features/'], types: ['feature.ts'] },
+  'feature-jobs.ts': { ours: ['features/'] },
   'feature.ts': {
     ours: [],
-    types: ['grid/remote-agents/', 'grid/outboxes/', 'store/', 'web/visit.ts', 'request-context.ts'],
+    types: ['cli/command.ts', 'grid/outboxes/', 'store/', 'web/visit.ts', 'request-context.ts'],
   },
   'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'features.ts', ...ground], types: ['deps.ts'] },
   'grid/': verbs,
@@ -181,14 +182,19 @@ const rules: Record<string, Rule> = {
 
 /** Optional features: a door, verbs and pages in one folder, on the core. None imports another. */
 const featureFolders = sourceFolders('src/features').map((name) => `features/${name}/`)
-const featureStores = featureFolders.map((folder) => `${folder}store.ts`).filter((path) =>
-  existsSync(join('src', path))
-)
+const foldersOrFiles = (name: string) =>
+  featureFolders.map((folder) => `${folder}${name}`).filter((path) => existsSync(join('src', path)))
+/** `store/` if one file would be too long. */
+const featureStores = [...foldersOrFiles('store.ts'), ...foldersOrFiles('store/')]
+const featureCommands = foldersOrFiles('commands/')
 const feature: Rule = {
-  ours: [...globalVerbs.ours, 'web/', 'html/'],
+  ours: [...globalVerbs.ours, 'answers/', 'web/', 'html/'],
   types: [...globalVerbs.types!, 'feature.ts', 'request-context.ts'],
 }
 for (const folder of featureFolders) rules[folder] = feature
+for (const path of featureCommands) {
+  rules[path] = { ours: ['cli/', 'store/', 'config.ts', 'errors.ts', ...ground] }
+}
 rules['features/notifications/'] = { ...feature, packages: ['web-push'] }
 for (const path of featureStores) {
   rules[path] = {
@@ -196,6 +202,11 @@ for (const path of featureStores) {
     types: ['auth/actor.ts'],
   }
 }
+// An archive is written from a copy of the database, on a thread, and its rows are stored as they are.
+const archiveStore = rules['features/archives/store/']
+archiveStore.ours.push('store/backup/', 'store/driver/', '../db/derived-tables.ts', 'errors.ts')
+archiveStore.types!.push('store/store.ts')
+archiveStore.packages = ['@libsql/client']
 
 /** These find what is due in the accounts. */
 const dutiesOfFeatures = ['features/notifications/due-digests.ts', 'features/notifications/push-notifier.ts']
@@ -212,7 +223,18 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   {
     word: /(caller-connection|streamed-body|event-stream|sent-answers)\.ts'/,
-    only: ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/', 'answers/', 'listen/', 'app.ts', 'lib/'],
+    only: [
+      'mcp/',
+      'a2a/',
+      'rest/',
+      'oauth/',
+      'web/',
+      'answers/',
+      'listen/',
+      'app.ts',
+      'lib/',
+      'features/archives/download.ts',
+    ],
     why: 'doors alone know connections',
   },
   { word: /\btransaction\(/, only: [], why: 'there are no interactive transactions: a write is a list of statements' },
@@ -238,7 +260,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     // The script of pages has the clock of the browser.
     word: /\bDate\.now\(|\bnew Date\(\)/,
-    only: ['log.ts', 'cli/', 'clients/', 'html/scripts/times.ts'],
+    only: ['log.ts', 'cli/', 'clients/', 'html/scripts/times.ts', ...featureCommands],
     why: 'deps.now is the only clock',
   },
   {
@@ -261,6 +283,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'grid/sso/',
       'grid/oauth/',
       'features/slack/receive.ts',
+      'features/archives/archive.ts',
       'features/webhooks/conditions.ts',
       ...dutiesOfFeatures,
     ],
@@ -300,7 +323,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     word: /\b(UPDATE|INTO)\s+\$\{/,
     only: [
       // Imported agents and deliveries are followed by `completeAgent` and `makeMessageDue`.
-      'store/archive/insert-rows.ts',
+      'features/archives/store/insert-rows.ts',
       // The other names are those of other tables, or all rows are copied as they are.
       'store/global/claims.ts',
       'store/global/sealed-tokens.ts',
@@ -349,7 +372,11 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     only: ['features/notifications/web-push.ts'],
     why: 'the library could send requests by itself',
   },
-  { word: /\bprocess\.env\b/, only: ['cli/', 'clients/'], why: 'the environment is read once, into the configuration' },
+  {
+    word: /\bprocess\.env\b/,
+    only: ['cli/', 'clients/', ...featureCommands],
+    why: 'the environment is read once, into the configuration',
+  },
   {
     word: /\braw\(|dangerouslySetInnerHTML/,
     only: ['store/driver/file-client.ts', 'store/driver/prepared-statement.ts'],
@@ -410,7 +437,7 @@ test.each(words)('$word stands only where it belongs: $why', ({ word, only }) =>
 test('only the database file, its disk, its copies, the command line and the programs of clients use node:fs', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
-  const exempt = ['cli/', 'clients/', 'store/archive/', 'store/backup/']
+  const exempt = ['cli/', 'clients/', 'features/archives/store/', 'store/backup/', ...featureCommands]
   expect(users.map(({ path }) => path).filter((path) => !exempt.some((place) => isIn(path, place)))).toEqual(
     ['disk-space', 'file-lock', 'local-file', 'previous-file'].map((name) => `store/driver/${name}.ts`),
   )

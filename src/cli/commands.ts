@@ -1,4 +1,4 @@
-import { exportAccount, importAccount } from './archive.ts'
+import { features } from '../features.ts'
 import { backup, restore } from './backup.ts'
 import { clientCommands } from './client-commands.ts'
 import type { Command } from './command.ts'
@@ -23,8 +23,7 @@ export const commands: readonly Command[] = [
   backup,
   restore,
   copy,
-  exportAccount,
-  importAccount,
+  ...features.flatMap(({ commands }) => commands ?? []),
   serviceInstall,
   ...clientCommands,
 ]

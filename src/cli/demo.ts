@@ -6,7 +6,8 @@ import { ownCommand } from '../lib/version.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
 import { httpRequest } from './http-request.ts'
 import { print } from './output.ts'
-import { processDeps, readServerConfig, startServer, stopServer } from './process.ts'
+import { processDeps, readServerConfig } from './process.ts'
+import { startServer, stopServer } from './server.ts'
 
 /** Two agents talk over A2A and MCP on a temporary grid. Exit code 0 only if every message arrived. */
 export const demo: ProcessCommand = {

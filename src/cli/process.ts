@@ -2,11 +2,9 @@
 import { resolveTxt } from 'node:dns/promises'
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
-import { createApp, metricsOnly, outboxAttempts } from '../app.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
-import { coreHooks } from '../features.ts'
 import { GuardrailChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
@@ -16,13 +14,9 @@ import type { Log } from '../lib/log.ts'
 import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
 import { createSafeStream } from '../lib/outbound/safe-stream.ts'
 import { second } from '../lib/time.ts'
-import { listen, type Listener } from '../listen.ts'
 import { createLinkLog, createLog } from '../log.ts'
 import { mayBeFolder } from '../store/backup/files.ts'
-import { openStore, type Store, type StoreOptions } from '../store/store.ts'
-import { startWorker, type Worker } from '../worker/worker.ts'
 import { readClientPackage } from './client-package.ts'
-import { CommandError } from './command.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
@@ -99,82 +93,4 @@ export function exitOnUncaughtError(log: Log): void {
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-}
-
-/** How long running requests may take when the process stops. See docs/delivery.md, "Stopping". */
-const requestGraceMs = 10 * second
-const emailGraceMs = 3 * second
-
-export interface Server {
-  readonly store: Store
-  readonly worker: Worker
-  /** Everything that accepts requests. The caller may add one. */
-  readonly listeners: Listener[]
-  /** Ends the measurement of the event loop. */
-  stopWatch(): void
-}
-
-/** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
-export async function startServer(deps: Deps, options?: StoreOptions): Promise<Server> {
-  const store = await openStore(deps, { hooks: coreHooks, ...options })
-  let worker: Worker | undefined
-  try {
-    // Before the first request: messages that a dead process had leased must be unread again.
-    worker = await startWorker(store, outboxAttempts(store))
-    const app = createApp(store)
-    const listeners = [await listenOrFail((request, connection) => app.fetch(request, connection), deps.config, deps)]
-    const { metrics, config: { host, metricsPort } } = deps
-    if (metrics && metricsPort !== undefined) {
-      listeners.push(
-        await listenOrFail(metricsOnly(store, metrics), { host, port: metricsPort, setting: 'METRICS_PORT' }, deps),
-      )
-    }
-    return { store, worker, listeners, stopWatch: deps.overload.watch() }
-  } catch (error) {
-    await worker?.stop()
-    await store.close()
-    throw error
-  }
-}
-
-/** Accept nothing new, finish running requests, send queued emails, commit queued writes, release the database. */
-export async function stopServer({ store, worker, listeners, stopWatch }: Server): Promise<void> {
-  await Promise.all(listeners.map((listener) => listener.stop(requestGraceMs)))
-  stopWatch()
-  await worker.stop()
-  await store.deps.email.close(emailGraceMs)
-  await store.close()
-  await store.deps.traces?.close()
-}
-
-async function listenOrFail(
-  fetch: Parameters<typeof listen>[0],
-  { port, host, setting = 'PORT' }: Pick<Config, 'port' | 'host'> & { setting?: string },
-  { callerHints }: Deps,
-): Promise<Listener> {
-  try {
-    return await listen(fetch, {
-      port,
-      host,
-      callerOf: (request) => callerHints.callerOf(request),
-    })
-  } catch (error) {
-    const { code, name } = error as { code?: string; name?: string }
-    // Deno puts the reason into the name of the error, the other runtimes into its code.
-    const reason = reasons[code ?? ''] ?? reasons[name ?? ''] ?? 'The system refused. Set HOST and PORT.'
-    throw new CommandError('cannot_listen', `Cannot listen on ${host}:${port}. ${reason.replaceAll('PORT', setting)}`)
-  }
-}
-
-const portInUse = 'Another program listens there. Stop it, or set PORT to another port.'
-const notPermitted = 'This user is not allowed to; ports below 1024 need more rights. Set PORT to a higher one.'
-const unknownAddress = 'This machine does not have that address. Set HOST to one of its addresses, or to 0.0.0.0.'
-
-const reasons: Record<string, string> = {
-  EADDRINUSE: portInUse,
-  AddrInUse: portInUse,
-  EACCES: notPermitted,
-  PermissionDenied: notPermitted,
-  EADDRNOTAVAIL: unknownAddress,
-  AddrNotAvailable: unknownAddress,
 }

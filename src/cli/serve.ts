@@ -10,15 +10,8 @@ import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
 import { serveCommands } from './command-server.ts'
 import { findUnknownSettings } from './doctor/settings.ts'
-import {
-  aborted,
-  exitOnUncaughtError,
-  processDeps,
-  readServerConfig,
-  shutdownSignal,
-  startServer,
-  stopServer,
-} from './process.ts'
+import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from './process.ts'
+import { startServer, stopServer } from './server.ts'
 import { print } from './output.ts'
 import { ownCommandLine } from './own-command.ts'
 import { serverCommands } from './store-commands.ts'

@@ -1,7 +1,7 @@
+import { features } from '../features.ts'
 import * as accounts from './accounts.ts'
 import * as agents from './agents.ts'
 import type { StoreCommand } from './command.ts'
-import { archiveCommands } from './archive-commands.ts'
 import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
 import { lookInside } from './doctor/database.ts'
 import * as keys from './keys.ts'
@@ -46,5 +46,5 @@ export const serverCommands: readonly StoreCommand[] = [
   lookInside,
   copyDatabaseCommand,
   noteBackupCommand,
-  ...archiveCommands,
+  ...features.flatMap(({ serverCommands }) => serverCommands ?? []),
 ]

@@ -23,7 +23,7 @@ export interface DetachedSignature {
 }
 
 /** `type`: what is signed, for the header `typ`. */
-export type Sign = (text: string, type?: 'JOSE' | 'JWT' | 'agent-grid-archive') => Promise<DetachedSignature>
+export type Sign = (text: string, type?: string) => Promise<DetachedSignature>
 
 export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
   const { generateKeyPair, exportJWK } = await library()

@@ -179,10 +179,6 @@ class AccountWaiting {
     return this.#waiting.downloads.of(this.#accountId)
   }
 
-  get archives(): GroupLimit {
-    return this.#waiting.archives.of(this.#accountId)
-  }
-
   get taskStreams(): GroupLimit {
     return this.#waiting.taskStreams.of(this.#accountId)
   }

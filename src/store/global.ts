@@ -4,7 +4,6 @@ import { attempts, signups } from './global/attempts.ts'
 import { backups, clock, instances } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { credentials, type KeyCache } from './global/credentials.ts'
-import { imports } from './global/imports.ts'
 import { keyChecks } from './global/key-checks.ts'
 import { invitations, links } from './global/links.ts'
 import { conversations, livePlaces } from './global/conversations.ts'
@@ -39,7 +38,6 @@ export function globalTables(db: Db, keys?: KeyCache) {
     claims: claims(db),
     clock: clock(db),
     credentials: credentials(db, keys),
-    imports: imports(db),
     instances: instances(db),
     invitations: invitations(db),
     links: links(db),

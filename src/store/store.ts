@@ -14,7 +14,6 @@ import {
   writeWithActivity,
 } from './account.ts'
 import { accountTables } from './account-tables.ts'
-import { archiveLines, type ArchiveOptions } from './archive/archive.ts'
 import { createCopier } from './backup/copier.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
 import { bytesOf, type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
@@ -76,8 +75,6 @@ export interface Store {
   announce(control: FileOwner['control']): void
   /** Write the state of one commit into a new SQLite file. Fails with `storage_full`, and when the store is closed. */
   copyTo(target: string): Promise<void>
-  /** The lines of an archive of an account, of the state of one commit. Reading them fails as `copyTo` does. */
-  archive(options: Pick<ArchiveOptions, 'account' | 'reader' | 'madeAt'>): AsyncIterable<string>
   /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
   close(): Promise<void>
 }
@@ -177,8 +174,6 @@ function buildStore(
       if (path) writeOwner(path, Object.assign(owner, { control }))
     },
     copyTo: copier.copyTo,
-    archive: (options) =>
-      archiveLines({ ...options, minFreeBytes, databaseUrl: deps.config.databaseUrl, copyTo: copier.copyTo }),
     async close() {
       await copier.stop()
       live.close()

@@ -19,7 +19,6 @@ const taskStreamsPerKey = 100
 /** Files that are being sent, of which each may hold half a megabyte of memory until it is read. */
 const downloadLimits = { perKey: 20, perGroup: 60, total: 200 }
 /** Archives that are being made or sent. Each takes the space of the database for a moment, and then that of its rows. */
-const archiveLimits = { perKey: Infinity, perGroup: 1, total: 2 }
 /** Lists that are being made or sent. A client that asks for every list when it starts has six. */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
 /**
@@ -42,7 +41,6 @@ export interface Waiting {
   readonly lists: ConcurrencyLimit
   /** Files until they are sent, by credential or user, and account. */
   readonly downloads: ConcurrencyLimit
-  readonly archives: ConcurrencyLimit
   /** The bytes of answers and events until they are sent, by account, and by credential. */
   readonly answerBytes: { readonly ofAccounts: SharedBudget; readonly ofKeys: SharedBudget }
   /** Those who follow tasks or wait for them, by credential and account. */
@@ -107,7 +105,6 @@ export function openWaiting(
     pages: new ConcurrencyLimit({ ...limits, perKey: perPerson }),
     lists: new ConcurrencyLimit(listLimits),
     downloads: new ConcurrencyLimit(downloadLimits),
-    archives: new ConcurrencyLimit(archiveLimits),
     answerBytes: {
       ofAccounts: new SharedBudget(answerBytes.max, answerBytes.accountDivisor),
       ofKeys: new SharedBudget(2 * answerBytes.max, answerBytes.keyDivisor),

@@ -61,6 +61,8 @@ export interface WebFeature {
   readonly cards?: {
     /** On the settings of a channel. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
+    /** On the settings of the account, before its deletion. */
+    readonly account?: (visit: Visit, deps: PageDeps) => Promise<Child>
     /** In the card of admin access. */
     readonly adminAccess?: (visit: Visit) => Child
   }

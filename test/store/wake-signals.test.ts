@@ -12,9 +12,8 @@ import { revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { leaveAccount } from '../../src/grid/people/team.ts'
 import { hashForLookup } from '../../src/lib/secrets.ts'
 import { day } from '../../src/lib/time.ts'
-import { eventFollowers } from '../../src/store/global/pulse.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { followLog } from '../../src/worker/followers.ts'
+import { followLog, gridFollowers } from '../../src/worker/followers.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from '../support/database.ts'
 import { readEvents } from '../support/events.ts'
@@ -143,14 +142,15 @@ describe('in the one process of a local file', () => {
     const { pulses } = grid.store.global
     const left = async () => (await rows(grid, 'SELECT count(*) AS n FROM log'))[0].n
     await rows(grid, 'UPDATE log SET at = at - 61000')
-    await grid.store.write([pulses.trim(eventFollowers)])
+    const followers = gridFollowers(grid.store).map(({ name }) => name)
+    await grid.store.write([pulses.trim(followers)])
     expect(await left()).toBeGreaterThan(0)
     await followLog(grid.store)
     // A follower of a feature that is not registered stays where it was.
-    await rows(grid, "UPDATE projections SET seq = 0 WHERE name = 'webhook events'")
-    await grid.store.write([pulses.trim(eventFollowers)])
+    await rows(grid, "UPDATE projections SET seq = 0 WHERE name = 'task notices'")
+    await grid.store.write([pulses.trim(followers)])
     expect(await left()).toBeGreaterThan(0)
-    await grid.store.write([pulses.trim(eventFollowers.filter((name) => name !== 'webhook events'))])
+    await grid.store.write([pulses.trim(followers.filter((name) => name !== 'task notices'))])
     expect(await left()).toBe(0)
   })
 })

@@ -1,6 +1,7 @@
 /** `agent-grid serve` with a clock that is `process.argv[2]` ms ahead. */
 import process from 'node:process'
-import { processDeps, readServerConfig, startServer } from '../../src/cli/process.ts'
+import { processDeps, readServerConfig } from '../../src/cli/process.ts'
+import { startServer } from '../../src/cli/server.ts'
 
 async function main(): Promise<void> {
   const aheadMs = Number(process.argv[2])

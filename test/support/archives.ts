@@ -1,22 +1,23 @@
 /** Archives of accounts, in memory. */
 import { Buffer } from 'node:buffer'
-import { type Ask, importArchive } from '../../src/cli/import-archive.ts'
-import { signArchive } from '../../src/grid/accounts/archive.ts'
-import { readSignedLines, withSignature } from '../../src/lib/signed-lines.ts'
+import { type Ask, importArchive } from '../../src/features/archives/commands/import-archive.ts'
+import { signArchive } from '../../src/features/archives/archive.ts'
+import { readSignedLines, withSignature } from '../../src/features/archives/signed-lines.ts'
 import { fingerprintOf, type JWK } from '../../src/lib/signing.ts'
 import type { Store } from '../../src/store/store.ts'
+import { archiveLines } from '../../src/features/archives/store/archive.ts'
 
 export interface Archive {
   text: string
   fingerprint: string
 }
 
-type Reader = Parameters<Store['archive']>[0]['reader']
+type Reader = Parameters<typeof archiveLines>[1]['reader']
 
 /** An archive of the account as it is now, by default one of the operator. */
 export async function archiveOf(store: Store, account: string, reader?: Reader): Promise<Archive> {
   let fingerprint = ''
-  const bytes = withSignature(store.archive({ account, reader, madeAt: store.deps.now() }), async (list) => {
+  const bytes = withSignature(archiveLines(store, { account, reader, madeAt: store.deps.now() }), async (list) => {
     const signed = await signArchive(store, list)
     fingerprint = await fingerprintOf(signed.public_key as JWK)
     return signed

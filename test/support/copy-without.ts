@@ -17,6 +17,11 @@ export function copyWithout(names: readonly string[], { isDeleted }: { isDeleted
   symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
   const list = join(copy, 'src/features.ts')
   writeFileSync(list, names.reduce(withoutLine, readFileSync(list, 'utf8')))
+  const jobs = join(copy, 'src/feature-jobs.ts')
+  const others = readFileSync(jobs, 'utf8').split('\n').filter((line) =>
+    !names.some((name) => line.includes(`/${name}/`))
+  )
+  writeFileSync(jobs, others.join('\n'))
   if (isDeleted) { for (const name of names) rmSync(join(copy, 'src/features', name), { recursive: true }) }
   return copy
 }

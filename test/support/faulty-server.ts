@@ -5,15 +5,8 @@
 import { LibsqlError } from '@libsql/client'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
-import {
-  aborted,
-  exitOnUncaughtError,
-  processDeps,
-  readServerConfig,
-  shutdownSignal,
-  startServer,
-  stopServer,
-} from '../../src/cli/process.ts'
+import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from '../../src/cli/process.ts'
+import { startServer, stopServer } from '../../src/cli/server.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
 
 export interface FaultySettings {

@@ -137,9 +137,6 @@ const phrases: Phrases = {
   disallow_text: ['Stop allowing', 'Stopped allowing', 'a text that {guardrail} had objected to'],
 
   create_account: ['Create', 'Created', 'the account[ {name}]'],
-  export_account: ['Export', 'Exported', 'the account'],
-  'export-account': ['Export', 'Exported', 'the account'],
-  'import-account': ['Import', 'Imported', 'the account'],
   rename_account: ['Rename', 'Renamed', 'the account[ to {name}]'],
   create_admin_key: ['Create', 'Created', '{key}'],
   require_second_factor: ['Change', 'Changed', 'whether owners and admins need a second factor'],

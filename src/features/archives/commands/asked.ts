@@ -1,6 +1,6 @@
 /** What `export-account` and `import-account` ask of the grid. They are not for people; values are JSON. */
-import { beginImport, endImport, importRows, noteExport, signArchive } from '../grid/accounts/archive.ts'
-import { storeCommand } from './command.ts'
+import { beginImport, endImport, importRows, noteExport, signArchive } from '../archive.ts'
+import { storeCommand } from '../../../cli/command.ts'
 
 const json = { placeholder: 'JSON', description: 'what the command needs', required: true } as const
 

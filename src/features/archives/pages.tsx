@@ -1,38 +1,43 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** The account as an archive, for its owners. See docs/protocol/archive.md. */
-import { exportFingerprint, exportForOwner } from '../../grid/accounts/archive.ts'
-import { archiveBody } from '../../answers/downloads.ts'
 import { Card } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
 import { downloadHeaders } from '../../lib/http/download.ts'
-import { formErrors, Refusal } from '../forms.tsx'
-import { settingsPath } from '../settings.tsx'
-import type { PageDeps, PageResult, Pages, Visit } from '../visit.ts'
+import { showAccountSettings } from '../../web/accounts/settings-account.tsx'
+import { formErrors, Refusal } from '../../web/forms.tsx'
+import { settingsPath } from '../../web/settings.tsx'
+import type { AccountPages, PageDeps, Visit, WebFeature } from '../../web/visit.ts'
+import { exportFingerprint, exportForOwner } from './archive.ts'
+import { archiveBody } from './download.ts'
 
-/** The form of the card. `show` is the page that has it. */
-export function exportActions(
-  { post }: Pages<Visit>,
-  { store }: PageDeps,
-  show: (visit: Visit) => Promise<PageResult>,
-): void {
-  post('/settings/account/export', async (visit) => {
+export const phrases: WebFeature['phrases'] = {
+  export_account: ['Export', 'Exported', 'the account'],
+  'export-account': ['Export', 'Exported', 'the account'],
+  'import-account': ['Import', 'Imported', 'the account'],
+}
+
+export function exportPages({ may }: AccountPages, deps: PageDeps): void {
+  may('own').post('/settings/account/export', async (visit) => {
     const { id } = visit.membership
+    const { store } = deps
     const body = await visit.record(
       'export_account',
       {},
-      (account) => archiveBody(account, visit.connection, () => exportForOwner(store, account, id)),
+      (account) => archiveBody(store, account, visit.connection, () => exportForOwner(store, account, id)),
     )
     const file = { mediaType: 'application/x-ndjson', filename: `${id}.archive`, isText: true }
     return new Response(body, { headers: downloadHeaders(file) })
-  }, show)
+  }, (visit) => showAccountSettings(visit, deps))
 }
 
-/** `fingerprint` is undefined if the grid cannot sign. */
-export async function ExportCard({ visit, store }: { visit: Visit; store: PageDeps['store'] }) {
+/** The card of an owner. */
+export async function exportCard(visit: Visit, { store }: PageDeps) {
+  if (!visit.may('own')) return undefined
   const action = settingsPath(visit, 'account', 'export')
   const { rest } = formErrors(visit, action, [])
+  // Undefined if the grid cannot sign.
   const fingerprint = await exportFingerprint(store)
   return (
     <Card id='export' title='Export' lead='The account as a file, for another grid.'>

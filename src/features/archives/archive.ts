@@ -4,22 +4,23 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
-import { signList, withSignature } from '../../lib/signed-lines.ts'
+import { signList, withSignature } from './signed-lines.ts'
 import { createSigner, fingerprintOf } from '../../lib/signing.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
-import { recordActivity } from '../activity.ts'
-import { authorize } from '../authorize.ts'
-import { readSigningKeys } from '../cards.ts'
-import { readerOf } from '../conversations/may-read.ts'
-import { checkRole } from '../people/team.ts'
-import { openAccount } from './accounts.ts'
+import { archiveLines } from './store/archive.ts'
+import { archiveImports } from './store/imports.ts'
+import type { ArchivedRow } from './store/validators.ts'
+import type { ArchiveManifest } from './store/write-rows.ts'
+import { recordActivity } from '../../grid/activity.ts'
+import { authorize } from '../../grid/authorize.ts'
+import { readSigningKeys } from '../../grid/cards.ts'
+import { readerOf } from '../../grid/conversations/may-read.ts'
+import { checkRole } from '../../grid/people/team.ts'
+import { openAccount } from '../../grid/accounts/accounts.ts'
 
 const invitationLifetimeMs = 30 * day
-
-type Manifest = Parameters<Store['global']['imports']['begin']>[0]
-export type ArchiveRow = Parameters<Store['global']['imports']['row']>[2]
 
 /** Sign the list of digests of an archive. Fails with `unavailable` if the grid cannot sign. */
 export async function signArchive(store: Store, list: string) {
@@ -61,12 +62,12 @@ export async function exportForOwner(
   requireConfirmed(account.actor, madeAt)
   const { personAlias, channels, peopleReadSince } = await readerOf(account)
   const reader = { agentId: personAlias?.agentId ?? null, since: peopleReadSince, channels: [...channels] }
-  const lines = store.archive({ account: id, reader, madeAt })
+  const lines = archiveLines(store, { account: id, reader, madeAt })
   return withSignature(lines, (list) => signArchive(store, list))
 }
 
 export interface ImportStart {
-  manifest: Manifest
+  manifest: ArchiveManifest
   /** The signed list of the digests. */
   list: string
   agents: string[]
@@ -82,7 +83,7 @@ export interface ImportStart {
  * imported, and with `invalid_input` for what no grid of this version makes.
  */
 export async function beginImport(store: Store, { manifest, list, agents, aliases, providers }: ImportStart) {
-  const { imports } = store.global
+  const imports = store.feature(archiveImports)
   const { id } = manifest.account
   const { guardrailChecks, config } = store.deps
   if (!providers.every((provider) => guardrailChecks.has(provider))) {
@@ -105,16 +106,16 @@ export async function beginImport(store: Store, { manifest, list, agents, aliase
 /** Store rows of an import that was begun, as one unit. */
 export async function importRows(
   store: Store,
-  { account, list, rows }: { account: string; list: string; rows: [record: string, row: ArchiveRow][] },
+  { account, list, rows }: { account: string; list: string; rows: [record: string, row: ArchivedRow][] },
 ): Promise<void> {
-  const { imports } = store.global
+  const imports = store.feature(archiveImports)
   const at = store.deps.now()
   const statements = rows.flatMap(([record, row]) => imports.row(account, record, withHost(store, record, row), at))
   await store.write([imports.requireBegun(account, list), ...statements])
 }
 
 /** The host of a guardrail follows from its configuration: by it, people consent that their texts are sent there. */
-function withHost({ deps: { guardrailChecks } }: Store, record: string, row: ArchiveRow): ArchiveRow {
+function withHost({ deps: { guardrailChecks } }: Store, record: string, row: ArchivedRow): ArchivedRow {
   if (record !== 'guardrail') return row
   try {
     const service = guardrailChecks.serviceOf({ provider: String(row.provider), config: String(row.config) })
@@ -141,7 +142,7 @@ export interface ImportEnd {
  * Fails with `write_conflict` if an alias was taken since the import began.
  */
 export async function endImport(store: Store, { account: id, list, agents, withKeys, renamed, people }: ImportEnd) {
-  const { imports } = store.global
+  const imports = store.feature(archiveImports)
   const account = store.account(id, { type: 'system', job: 'import-account' })
   const at = store.deps.now()
   const keys = withKeys.map(([agentId, alias]) => ({ agentId, alias, ...mintKey('agent_key') }))

@@ -4,11 +4,11 @@
  * docs/protocol/archive.md.
  */
 import type { InValue } from '@libsql/client'
-import { fromBase64 } from '../../lib/encoding.ts'
-import { completeAgent } from '../account/agent-rows.ts'
-import { makeMessageDue } from '../account/deliver.ts'
-import { agentOf, inboxOf } from '../account/inbox-message.ts'
-import { type Db, type Statement, statement } from '../sql.ts'
+import { fromBase64 } from '../../../lib/encoding.ts'
+import { completeAgent } from '../../../store/account/agent-rows.ts'
+import { makeMessageDue } from '../../../store/account/deliver.ts'
+import { agentOf, inboxOf } from '../../../store/account/inbox-message.ts'
+import { type Db, type Statement, statement } from '../../../store/sql.ts'
 import type { ArchivedRow } from './validators.ts'
 
 /** The account of an import by its public id, and the time of the import. */

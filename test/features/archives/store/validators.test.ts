@@ -1,16 +1,17 @@
 /** Archives of a hostile operator: what no grid makes is not imported. */
+import { archiveImports } from '../../../../src/features/archives/store/imports.ts'
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test, vi } from 'vitest'
-import * as schema from '../../../db/schema.ts'
-import { printImported } from '../../../src/cli/import-archive.ts'
-import { print } from '../../../src/cli/output.ts'
-import { archivedAccount, archivedByRecord } from '../../../src/store/archive/tables.ts'
-import { checkArchived, validators } from '../../../src/store/archive/validators.ts'
-import { type Archive, archiveOf, changed as changedBy, importInto, linesOf } from '../../support/archives.ts'
-import { rows } from '../../support/database.ts'
-import { emptyGrid, type TestGrid } from '../../support/grid.ts'
-import { isolatedAccounts } from '../../support/isolated-accounts.ts'
+import * as schema from '../../../../db/schema.ts'
+import { printImported } from '../../../../src/features/archives/commands/import-archive.ts'
+import { print } from '../../../../src/cli/output.ts'
+import { archivedAccount, archivedByRecord } from '../../../../src/features/archives/store/tables.ts'
+import { checkArchived, validators } from '../../../../src/features/archives/store/validators.ts'
+import { type Archive, archiveOf, changed as changedBy, importInto, linesOf } from '../../../support/archives.ts'
+import { rows } from '../../../support/database.ts'
+import { emptyGrid, type TestGrid } from '../../../support/grid.ts'
+import { isolatedAccounts } from '../../../support/isolated-accounts.ts'
 
 const now = Date.now()
 const world = await isolatedAccounts()
@@ -175,7 +176,9 @@ test('a later version is named before what is new in it', async () => {
 test('a server does not begin to import an archive of a later version, whatever the program beside it can read', () => {
   const manifest = { ...JSON.parse(linesOf(archive)[0]), version: 2 }
 
-  expect(() => world.grid.store.global.imports.begin(manifest, 'a list', now)).toThrow('version 2 of the format')
+  expect(() => world.grid.store.feature(archiveImports).begin(manifest, 'a list', now)).toThrow(
+    'version 2 of the format',
+  )
 })
 
 test('a reserved alias is named with --rename, and comes with another one', async () => {

@@ -2,13 +2,13 @@
  * The format of archives: its records, their fields, and what these may have, which is what the product makes and nothing
  * else. The operator who signed an archive may be hostile. See docs/protocol/archive.md.
  */
-import { GridError } from '../../errors.ts'
-import { fromBase64 } from '../../lib/encoding.ts'
-import { parseBody } from '../../lib/http/body.ts'
-import { isId } from '../../lib/id.ts'
-import { aliasPattern, isPlainAddress } from '../../lib/names.ts'
-import { hasAtMost, wellFormed } from '../../lib/text.ts'
-import { day } from '../../lib/time.ts'
+import { GridError } from '../../../errors.ts'
+import { fromBase64 } from '../../../lib/encoding.ts'
+import { parseBody } from '../../../lib/http/body.ts'
+import { isId } from '../../../lib/id.ts'
+import { aliasPattern, isPlainAddress } from '../../../lib/names.ts'
+import { hasAtMost, wellFormed } from '../../../lib/text.ts'
+import { day } from '../../../lib/time.ts'
 
 export const archiveFormat = 'agent-grid-archive'
 /** It rises with each change of records, fields or values. An import reads every archive up to this version. */

@@ -1,18 +1,12 @@
 /** Reads an archive twice: once to check it as a whole, and once to send its rows to the grid. */
-import { checkNewAlias } from '../lib/names.ts'
-import { printableLine } from '../lib/redact.ts'
-import { archivedTables } from '../store/archive/tables.ts'
-import {
-  archiveFormat,
-  checkArchived,
-  checkArchivedLine,
-  checkVersion,
-  personRecord,
-} from '../store/archive/validators.ts'
-import type { ArchiveManifest } from '../store/archive/write-rows.ts'
-import { beginImportCommand, endImportCommand, importRowsCommand } from './archive-commands.ts'
-import { CommandError, type CommandResult, type StoreCommand, usageError } from './command.ts'
-import { table } from './tables.ts'
+import { checkNewAlias } from '../../../lib/names.ts'
+import { printableLine } from '../../../lib/redact.ts'
+import { archivedTables } from '../store/tables.ts'
+import { archiveFormat, checkArchived, checkArchivedLine, checkVersion, personRecord } from '../store/validators.ts'
+import type { ArchiveManifest } from '../store/write-rows.ts'
+import { beginImportCommand, endImportCommand, importRowsCommand } from './asked.ts'
+import { CommandError, type CommandResult, type StoreCommand, usageError } from '../../../cli/command.ts'
+import { table } from '../../../cli/tables.ts'
 
 export type Ask = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
 

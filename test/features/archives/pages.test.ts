@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import type { UserActor } from '../../../src/auth/actor.ts'
-import { exportForOwner } from '../../../src/grid/accounts/archive.ts'
+import { exportForOwner } from '../../../src/features/archives/archive.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
 import { appendToUpload, beginUpload } from '../../../src/grid/message/uploads.ts'

@@ -1,12 +1,13 @@
 /** Export and import of an account. */
+import { archiveImports } from '../../../src/features/archives/store/imports.ts'
 import { expect, test } from 'vitest'
-import { importArchive } from '../../../src/cli/import-archive.ts'
+import { importArchive } from '../../../src/features/archives/commands/import-archive.ts'
 import { deleteAccountCommand } from '../../../src/cli/accounts.ts'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
-import { endImport, importRows, noteExport } from '../../../src/grid/accounts/archive.ts'
+import { endImport, importRows, noteExport } from '../../../src/features/archives/archive.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { findConditions } from '../../../src/grid/attention/attention.ts'
-import { withSignature } from '../../../src/lib/signed-lines.ts'
+import { withSignature } from '../../../src/features/archives/signed-lines.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { mintKey } from '../../../src/lib/secrets.ts'
 import { day } from '../../../src/lib/time.ts'
@@ -325,7 +326,7 @@ test('a half import whose archive is lost is removed, and its aliases are free',
   await sweep(target.store)
 
   expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'removed' })
-  expect(await target.store.global.imports.begun(owner.id)).toBeUndefined()
+  expect(await target.store.feature(archiveImports).begun(owner.id)).toBeUndefined()
   const system = { type: 'system', job: 'test' } as const
   const { id } = await createAccount(target.store, { name: 'Other', ownerEmail: 'ann@other.example' }, system)
   await createAgent(target.store.account(id, system), { alias: 'alice' })

@@ -1,6 +1,6 @@
 /** Lines of text whose last one is the signed list of their digests. See docs/protocol/archive.md. */
 import { createHash } from 'node:crypto'
-import { fingerprintOf, isSignedBy, type JWK, type Sign } from './signing.ts'
+import { fingerprintOf, isSignedBy, type JWK, type Sign } from '../../lib/signing.ts'
 
 const signedType = 'agent-grid-archive'
 /** Lines of one digest. */

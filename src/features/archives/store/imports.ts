@@ -1,9 +1,9 @@
 /** Importing an account: it is hidden until the last unit. See docs/protocol/archive.md. */
-import type { ArchiveManifest } from '../archive/write-rows.ts'
-import { insertArchived } from '../archive/insert-rows.ts'
-import { archivedAccount } from '../archive/tables.ts'
-import { type ArchivedRow, checkArchived, checkVersion } from '../archive/validators.ts'
-import { crossAccountQuery, type Db, precondition, query, type Statement, statement } from '../sql.ts'
+import type { ArchiveManifest } from './write-rows.ts'
+import { insertArchived } from './insert-rows.ts'
+import { archivedAccount } from './tables.ts'
+import { type ArchivedRow, checkArchived, checkVersion } from './validators.ts'
+import { crossAccountQuery, type Db, precondition, query, type Statement, statement } from '../../../store/sql.ts'
 
 /** A name of an archive that the grid has already, or a reserved alias. */
 export interface TakenName {
@@ -43,7 +43,7 @@ const forget = statement(`DELETE FROM store_facts WHERE key = :key`)
 /** Retention looks for it too: until the import ends it removes nothing that a later row names. */
 const keyOf = (account: string) => `import:${account}`
 
-export const imports = (db: Db) => ({
+export const archiveImports = (db: Db) => ({
   /** Which of these names another account has, or had: the alias of a deleted agent stays reserved. */
   taken: (account: string, aliases: string[], agents: string[]): Promise<TakenName[]> =>
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),

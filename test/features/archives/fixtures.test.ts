@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { archiveVersion } from '../../../src/store/archive/validators.ts'
+import { archiveVersion } from '../../../src/features/archives/store/validators.ts'
 import { readSealedFile } from '../../../src/store/backup/sealed-file.ts'
 import { type Fixture, fixturePhrase, fixturesFolder, summaryOf } from '../../support/archived-account.ts'
 import { type Archive, archiveOf, importInto, linesOf, textOf } from '../../support/archives.ts'

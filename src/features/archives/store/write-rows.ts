@@ -3,12 +3,12 @@ import type { InValue, Value } from '@libsql/client'
 import { Buffer } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { primaryKeys } from '../../../db/derived-tables.ts'
-import { version } from '../../lib/version.ts'
-import { requireSpace } from '../backup/files.ts'
-import { withDatabase } from '../backup/local-copy.ts'
-import type { FileSystemSpace } from '../driver/disk-space.ts'
-import { snapshotOf } from '../driver/snapshot.ts'
+import { primaryKeys } from '../../../../db/derived-tables.ts'
+import { version } from '../../../lib/version.ts'
+import { requireSpace } from '../../../store/backup/files.ts'
+import { withDatabase } from '../../../store/backup/local-copy.ts'
+import type { FileSystemSpace } from '../../../store/driver/disk-space.ts'
+import { snapshotOf } from '../../../store/driver/snapshot.ts'
 import {
   archivedAccount,
   type ArchivedTable,

@@ -2,35 +2,35 @@
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
-import { readConfig } from '../config.ts'
-import { readSignedLines, SignedLinesError, withSignature } from '../lib/signed-lines.ts'
-import { fingerprintOf, type JWK } from '../lib/signing.ts'
-import { linesOfCopy } from '../store/archive/archive.ts'
+import { readConfig } from '../../../config.ts'
+import { readSignedLines, SignedLinesError, withSignature } from '../signed-lines.ts'
+import { fingerprintOf, type JWK } from '../../../lib/signing.ts'
+import { archiveLines, linesOfCopy } from '../store/archive.ts'
 import {
   isSealedFile,
   readSealedFile,
   SealedFileError,
   writeNewFile,
   writeSealedFile,
-} from '../store/backup/sealed-file.ts'
-import { localPath } from '../store/driver/local-file.ts'
-import { noDatabase } from '../store/start-error.ts'
-import { openStore, type Store } from '../store/store.ts'
-import { noteExportCommand, signArchiveCommand } from './archive-commands.ts'
-import { checkBackup, checkNewBackup, newFileKey, withCopyOnServer } from './backup.ts'
+} from '../../../store/backup/sealed-file.ts'
+import { localPath } from '../../../store/driver/local-file.ts'
+import { noDatabase } from '../../../store/start-error.ts'
+import { openStore, type Store } from '../../../store/store.ts'
+import { noteExportCommand, signArchiveCommand } from './asked.ts'
+import { checkBackup, checkNewBackup, newFileKey, withCopyOnServer } from '../../../cli/backup.ts'
 import {
   CommandError,
   type CommandOption,
   type CommandResult,
   type ProcessCommand,
   type StoreCommand,
-} from './command.ts'
-import { folderOf } from './copy-database.ts'
+} from '../../../cli/command.ts'
+import { folderOf } from '../../../cli/copy-database.ts'
 import { type Ask, importArchive, printImported } from './import-archive.ts'
-import { print } from './output.ts'
-import { processDeps } from './process.ts'
-import { accountOption, askHolder, isInUse } from './store-command.ts'
-import { table } from './tables.ts'
+import { print } from '../../../cli/output.ts'
+import { processDeps } from '../../../cli/process.ts'
+import { accountOption, askHolder, isInUse } from '../../../cli/store-command.ts'
+import { table } from '../../../cli/tables.ts'
 
 const keyOption = {
   placeholder: 'PHRASE',
@@ -69,7 +69,7 @@ export const exportAccount: ProcessCommand = {
     }
     await withGrid(async (ask, store) => {
       await ask(noteExportCommand, { account })
-      if (store) return await write(store.archive({ account, reader, madeAt }), ask)
+      if (store) return await write(archiveLines(store, { account, reader, madeAt }), ask)
       await withCopyOnServer(ask, (copy) => {
         const target = join(folderOf(copy), 'archive')
         return write(linesOfCopy({ copy, target, account, reader, madeAt, minFreeBytes }), ask)

@@ -2,10 +2,10 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runCommand, type Runner, startServe, temporaryDatabase } from '../support/process.ts'
-import { seedAgents } from '../support/seed-agents.ts'
-import { useDatabase } from '../support/use-database.ts'
-import { callTool } from '../e2e/client.ts'
+import { runCommand, type Runner, startServe, temporaryDatabase } from '../../support/process.ts'
+import { seedAgents } from '../../support/seed-agents.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { callTool } from '../../e2e/client.ts'
 
 const database = useDatabase()
 

@@ -2,13 +2,18 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
-import { accountTables as declared } from '../../../db/account-tables.ts'
-import * as schema from '../../../db/schema.ts'
-import { accountColumnsOf, archivedAccount, archivedByRecord, notArchived } from '../../../src/store/archive/tables.ts'
-import { archiveOf } from '../../support/archives.ts'
-import { rows } from '../../support/database.ts'
-import { testGrid } from '../../support/grid.ts'
-import { accountTables } from '../../support/tripwire.ts'
+import { accountTables as declared } from '../../../../db/account-tables.ts'
+import * as schema from '../../../../db/schema.ts'
+import {
+  accountColumnsOf,
+  archivedAccount,
+  archivedByRecord,
+  notArchived,
+} from '../../../../src/features/archives/store/tables.ts'
+import { archiveOf } from '../../../support/archives.ts'
+import { rows } from '../../../support/database.ts'
+import { testGrid } from '../../../support/grid.ts'
+import { accountTables } from '../../../support/tripwire.ts'
 
 const isOfAccount = (name: string) => (accountTables as string[]).includes(name)
 const leftTables = Object.entries(declared).filter(([, { archive }]) => archive !== true)

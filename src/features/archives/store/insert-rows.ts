@@ -1,6 +1,6 @@
 /** Statements that store the rows of an archive. See docs/protocol/archive.md. */
 import type { InValue } from '@libsql/client'
-import type { Statement } from '../sql.ts'
+import type { Statement } from '../../../store/sql.ts'
 import { accountColumnsOf, accountValue, archivedByRecord, type ImportContext } from './tables.ts'
 import { type ArchivedRow, checkArchived } from './validators.ts'
 

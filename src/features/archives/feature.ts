@@ -1,0 +1,12 @@
+/** Accounts as files, for other grids. See docs/operating.md, "Export and import", and docs/protocol/archive.md. */
+import type { Feature } from '../../feature.ts'
+import { archiveCommands } from './commands/asked.ts'
+import { exportAccount, importAccount } from './commands/commands.ts'
+import { exportCard, exportPages, phrases } from './pages.tsx'
+
+export const archives: Feature = {
+  name: 'archives',
+  web: { pages: exportPages, cards: { account: exportCard }, phrases },
+  commands: [exportAccount, importAccount],
+  serverCommands: archiveCommands,
+}
