@@ -27,11 +27,11 @@ test.each([
     'of another account',
     () => `/accounts/${grid.evil.id}/agents`,
     'not a member of this account',
-    'Go to Overview',
+    'Go to Home',
     /./,
   ],
-  ['of no account', () => '/nothing-here', 'There is nothing at /nothing-here', 'Go to Overview', /./],
-  ['of a used link', () => '/reset/used', 'used', 'Go to Overview', /<h1>This link no longer works</],
+  ['of no account', () => '/nothing-here', 'There is nothing at /nothing-here', 'Go to Home', /./],
+  ['of a used link', () => '/reset/used', 'used', 'Go to Home', /<h1>This link no longer works</],
 ])('on a page %s a signed-in user keeps the sections and finds the way back', async (_, path, words, next, html) => {
   const page = await olga.request(path(), { headers: { Accept: 'text/html' } })
   const body = await page.text()

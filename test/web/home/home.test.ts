@@ -30,7 +30,7 @@ test('shows what waits for the visitor, what is broken, and what is new, with al
   await tell(grid.bob, 'alice', 'another secret')
   grid.clock.now += 2 * hour
   const { text } = await browser.open(home)
-  expect(text).toMatch(/1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? 1 message waits 2 h ago Dismiss/)
+  expect(text).toMatch(/1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? Dismiss 2 h ago/)
   expect(text).toMatch(/Warnings @alice has not read for 2 h/)
   expect(text).toContain('Attention 2 open')
   // What waits for the visitor is not told twice.
@@ -72,7 +72,7 @@ test('says where more waits and where more is new than it shows', async () => {
   expect((await owner.open(home)).text).not.toContain('And more in')
   await notifyAll(grid.alice, 'bob', 11)
   expect((await owner.open(home)).text).toContain('And more in Conversations .')
-  expect((await browser.open(home)).text).toContain('And 8 more, hidden for your role.')
+  expect((await browser.open(home)).text).toContain('And 8 more that you may not read.')
 
   await notifyAll(grid.alice, 'ann', maxQuestions - 1)
   expect((await browser.open(world.path('attention'))).text).not.toContain('are shown')
@@ -102,8 +102,10 @@ test('opening it reads nothing, and leaves no row in the log', async () => {
   expect(await state()).toEqual(before)
 })
 
-test('figures have the numbers of hours and of days, with the mean time of answers', async () => {
+test('figures have the numbers of hours and of days, with the mean time of answers, without other accounts', async () => {
   const { grid, tell, browser } = world
+  await grid.evil.agent('mallory')
+  await sendMessage(storeOf(grid, grid.eve), { to: 'mallory', text: 'not yours' })
   const { id } = await tell(grid.alice, 'bob', 'a question')
   grid.clock.now += 5 * 60_000
   await tell(grid.bob, 'alice', 'the answer', { replyToMessageId: id })
@@ -116,5 +118,17 @@ test('figures have the numbers of hours and of days, with the mean time of answe
     expect(html).toContain(`Answers took 5 min in the last ${span}`)
     expect(html).toContain(`0 messages were refused and 1 failed in the last ${span}`)
     expect(text).toMatch(/ 2 5 min 0 1 /)
+    // A person is no agent.
+    expect(text).toContain('2 agents, 0 seen within a day. 1 unread message in all inboxes.')
   }
+})
+
+test('the path of the former overview leads here, and Settings has what was sent today of what may be sent', async () => {
+  const { grid, tell, browser, path } = world
+  await tell(grid.alice, 'bob', 'one')
+
+  expect((await browser.open(path('overview'))).at).toBe(home)
+  expect((await browser.open(path('settings', 'account'))).text).toMatch(
+    /Usage today .*Messages 1 of 200,000 messages Size 1 of 1,000 MB/,
+  )
 })
