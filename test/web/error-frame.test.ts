@@ -1,7 +1,9 @@
 /** Errors of people who are signed in are shown inside the application. */
 import { beforeAll, describe, expect, test } from 'vitest'
+import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from '../support/browse.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool } from '../support/mcp.ts'
 import { person, signedIn } from '../support/people.ts'
 
 let grid: TestGrid
@@ -43,6 +45,15 @@ test.each([
   expect(body).toContain(`href="${account}/agents"`)
   expect(body).toMatch(html)
   expect(body).not.toContain(grid.evil.id)
+})
+
+test('an error keeps the number in the navigation', async () => {
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
+  grid.clock.now += 2 * hour
+  const { status, text } = await olga.open(`${account}/agents/nobody`)
+
+  expect(status).toBe(404)
+  expect(text).toContain('Attention 1 open')
 })
 
 test('without a session, or without an account, an error is a page of its own', async () => {
