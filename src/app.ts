@@ -140,7 +140,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     // A browser followed a link or mistyped an address: programs do not ask for HTML.
     const isPage = c.req.header('accept')?.includes('text/html')
     const answer = isPage
-      ? await htmlError(error, await errorFrame(people, c.req.raw, error))
+      ? await htmlError(error, await errorFrame({ store, sessions: people, attention }, c.req.raw, error))
       : a2aPathError(config, path, error) ?? restError(error)
     if (allowed.length > 0) answer.headers.set('Allow', allowed.join(', '))
     return answer

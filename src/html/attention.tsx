@@ -60,13 +60,13 @@ function Line({ row: { icon, tone, what, href, facts, at, more, actions, picture
         <p>{href === undefined ? what : <a class='open' href={href}>{what}</a>}</p>
         <div>{facts.filter(Boolean).map((fact) => <span>{fact}</span>)}</div>
       </div>
-      {at && <span class='at'>{at}</span>}
+      {actions && <div class='row'>{actions}</div>}
+      <span class='at'>{at}</span>
       {isNew && (
         <span class='dot'>
           <span class='unseen'>new</span>
         </span>
       )}
-      {actions && <div class='row'>{actions}</div>}
       {more && <div class='more'>{more}</div>}
     </div>
   )
@@ -90,7 +90,7 @@ export function NeedCard(
       id={id}
       title={title}
       isFlush
-      actions={rows.length > max && (
+      actions={total > Math.min(rows.length, max) && (
         <ButtonLink href={all} kind='quiet' isSmall>All {total.toLocaleString('en')}</ButtonLink>
       )}
     >
@@ -110,7 +110,7 @@ export function SnoozeMenu(
   return (
     <details class='menu end' data-menu>
       <summary>
-        Snooze
+        <span class='word'>Snooze</span>
         <Icon name='chevron' size={14} />
       </summary>
       <div class='list'>

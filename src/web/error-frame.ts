@@ -1,9 +1,11 @@
 /** The frame of error pages: people who are signed in stay inside the application. */
-import type { Sessions, Visitor } from '../auth/session.ts'
+import type { Visitor } from '../auth/session.ts'
 import type { GridError } from '../errors.ts'
 import type { ErrorFrame } from '../html/error-page.tsx'
-import { sectionTitles } from '../html/frame.tsx'
+import { type FrameNeeds, sectionTitles } from '../html/frame.tsx'
 import { type NavItem, navItems, sectionPath } from '../html/paths.ts'
+import { countedVisit } from './attention/counts.ts'
+import type { PageDeps } from './visit.ts'
 
 const maxNamed = 3
 
@@ -12,7 +14,7 @@ const maxNamed = 3
  * session, without an account, and while the database does not answer.
  */
 export async function errorFrame(
-  sessions: Sessions,
+  { store, sessions, attention }: Pick<PageDeps, 'store' | 'sessions' | 'attention'>,
   request: Request,
   error: GridError,
 ): Promise<ErrorFrame | undefined> {
@@ -35,9 +37,18 @@ export async function errorFrame(
     const section: NavItem = current ?? 'home'
     const roles = inPath && error.details.allowedRoles
     return {
-      frame: { account, accounts, user, csrf, current },
+      frame: { account, accounts, user, csrf, current, needs: needsIn(visitor, account.id) },
       next: { title: `Go to ${sectionTitles[section]}`, href: sectionPath(account.id, section) },
       allowed: roles ? await membersOf(visitor, account.id, roles) : [],
+    }
+  }
+
+  /** The number in the navigation; undefined if the session does not open the account. */
+  async function needsIn(visitor: Visitor, id: string): Promise<FrameNeeds | undefined> {
+    try {
+      return await attention.now(countedVisit(store, visitor, { id, account: sessions.openAccount(visitor, id) }))
+    } catch {
+      return undefined
     }
   }
 

@@ -154,6 +154,11 @@ export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
+/** Instead of what the visitor may not read. */
+export function hiddenWords(visit: Visit): string {
+  return visit.may('manage') ? 'Hidden: people do not read here what agents write' : 'Hidden for your role'
+}
+
 /** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
 export function ManagersOnlyNote({ visit, what }: { visit: Visit; what: string }) {
   return (

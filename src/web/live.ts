@@ -1,9 +1,6 @@
 /** `GET /live`: tells the open pages of a browser what changes. One stream serves all of its tabs. */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
-import { findClaimOffer } from '../grid/accounts/claim.ts'
-import { findConditions } from '../grid/attention/attention.ts'
-import { questionsOf } from '../grid/conversations/questions.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
 import { watchLive } from '../grid/live/watch-live.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
@@ -11,7 +8,7 @@ import { event, eventStream, retryAfter } from '../lib/http/event-stream.ts'
 import { second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { CountedVisit } from './attention/counts.ts'
+import { type CountedVisit, countedVisit } from './attention/counts.ts'
 import type { PageDeps } from './visit.ts'
 
 export const livePath = '/live'
@@ -53,12 +50,7 @@ export function liveStream(
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
         // With the role that the visitor had when the session was checked last.
-        visits.set(id, {
-          ...{ id, account },
-          findOffer: () => findClaimOffer(store, visitor.user),
-          conditions: () => findConditions(account),
-          questions: () => questionsOf(account),
-        })
+        visits.set(id, countedVisit(store, visitor, { id, account }))
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }
       return watched

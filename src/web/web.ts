@@ -119,7 +119,7 @@ export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute
       return c.redirect(`/accounts/${id}/settings/security`, 303)
     }
     const gridError = c.get('trace').refusal(error)
-    return await htmlError(gridError, await errorFrame(sessions, c.req.raw, gridError))
+    return await htmlError(gridError, await errorFrame(pageDeps, c.req.raw, gridError))
   })
   return app
 }

@@ -175,3 +175,38 @@ test('the number is found out once for some seconds, for each user, and anew by 
   grid.clock.now += 10_000
   expect([await seen(ann), await seen(viewer)]).toEqual(['2', '2'])
 })
+
+test('from three of a kind on one row stands for all; it leads to them from Home, and says how many there are', async () => {
+  const names = Array.from({ length: 52 }, (_, n) => `reader-${n}`)
+  for (const alias of names) await grid.acme.agent(alias)
+  const tell = async (aliases: string[]) => {
+    for (const to of aliases) await callTool(grid, grid.alice.key, 'send_message', { to: `@${to}`, message: 'hello' })
+    grid.clock.now += 2 * hour
+  }
+  await tell(names.slice(0, 2))
+  expect((await ann.open(page)).text).toMatch(/Warnings 2 Warnings @reader-0 has not read .*@reader-1 has not read/)
+  await tell(names.slice(2, 3))
+  expect((await ann.open(page)).text).toMatch(
+    /Warnings 3 Warnings 3 agents have not read for an hour or more @reader-0 ?, @reader-1 ?, @reader-2 @reader-0 has/,
+  )
+  await tell(names.slice(3))
+
+  const atHome = await ann.open(`${home}/home`)
+  expect(atHome.text).toMatch(/Attention 52 open .*52 warnings Warnings All 52 52 agents have not read .* and 49 more/)
+  expect(atHome.html).toContain(`href="${page}?show=unread"`)
+  const all = await ann.open(`${page}?show=unread`)
+  expect(all.text).toMatch(/All 52 Warnings 52 Warnings @reader-0 has not read .* 50 of 52 are shown\./)
+  expect(count(all.html)).toBe('52')
+})
+
+test('forms that a person filled in wrongly need nobody, what they may not do does', async () => {
+  const skill = `${home}/skills/new`
+  for (let n = 0; n < 4; n++) expect((await ann.submit(skill, { name: '', description: '' })).status).toBe(400)
+  expect((await ann.open(page)).text).toContain('All is well.')
+
+  const member = await signedInMember(grid, grid.acme, 'member')
+  const { html } = await member.open(page)
+  const fields = { csrf: html.match(/name="csrf" value="([^"]+)"/)![1], name: 'new', description: '' }
+  for (let n = 0; n < 3; n++) expect((await member.post(skill, fields)).status).toBe(403)
+  expect((await ann.open(page)).text).toMatch(/3 calls were refused browser session/)
+})

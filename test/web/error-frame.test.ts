@@ -1,7 +1,9 @@
 /** Errors of people who are signed in are shown inside the application. */
 import { beforeAll, describe, expect, test } from 'vitest'
+import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from '../support/browse.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool } from '../support/mcp.ts'
 import { person, signedIn } from '../support/people.ts'
 
 let grid: TestGrid
@@ -27,11 +29,11 @@ test.each([
     'of another account',
     () => `/accounts/${grid.evil.id}/agents`,
     'not a member of this account',
-    'Go to Overview',
+    'Go to Home',
     /./,
   ],
-  ['of no account', () => '/nothing-here', 'There is nothing at /nothing-here', 'Go to Overview', /./],
-  ['of a used link', () => '/reset/used', 'used', 'Go to Overview', /<h1>This link no longer works</],
+  ['of no account', () => '/nothing-here', 'There is nothing at /nothing-here', 'Go to Home', /./],
+  ['of a used link', () => '/reset/used', 'used', 'Go to Home', /<h1>This link no longer works</],
 ])('on a page %s a signed-in user keeps the sections and finds the way back', async (_, path, words, next, html) => {
   const page = await olga.request(path(), { headers: { Accept: 'text/html' } })
   const body = await page.text()
@@ -43,6 +45,15 @@ test.each([
   expect(body).toContain(`href="${account}/agents"`)
   expect(body).toMatch(html)
   expect(body).not.toContain(grid.evil.id)
+})
+
+test('an error keeps the number in the navigation', async () => {
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
+  grid.clock.now += 2 * hour
+  const { status, text } = await olga.open(`${account}/agents/nobody`)
+
+  expect(status).toBe(404)
+  expect(text).toContain('Attention 1 open')
 })
 
 test('without a session, or without an account, an error is a page of its own', async () => {

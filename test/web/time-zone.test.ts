@@ -54,7 +54,7 @@ test('dates, hours of charts and the days of filters are those of the zone in th
     (await one.open(`${home}/activity?from=${day}&to=${day}`)).text.includes('night work')
 
   expect((await one.open(settings)).text).toContain('since 22 Nov 2026')
-  expect((await one.open(`${home}/overview`)).html).toContain('<title>00:00: 1</title>')
+  expect((await one.open(`${home}/home`)).html).toContain('<title>00:00: 1</title>')
   const numbers = (await one.open(`${home}/home`)).text
   expect(numbers).toMatch(/Hour \(Europe\/Berlin\) .* 23:00 1 .* 00:00 1 /)
   expect([await rows('2026-11-21'), await rows('2026-11-22')]).toEqual([false, true])

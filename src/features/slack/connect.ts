@@ -53,7 +53,6 @@ interface SlackInput {
 export async function connectSlack(account: AccountStore, input: SlackInput): Promise<MadeMirror> {
   const { actor, deps, change } = account
   requireAdmin(actor)
-  requireConfirmed(actor, deps.now())
   await channelOf(account, input.channel)
   const slackChannel = input.slackChannel.trim()
   if (!/^[CG][A-Z0-9]{2,20}$/.test(slackChannel)) throw invalidInput('It looks like C0123456789.', 'slackChannel')
@@ -61,6 +60,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
   if (!/^[\da-f]{32,64}$/.test(input.signingSecret)) {
     throw invalidInput('The signing secret has 32 digits and letters from a to f.', 'signingSecret')
   }
+  requireConfirmed(actor, deps.now())
   const { botUser, teamId, name } = await examine(account, input.token, slackChannel)
   const [id, agentId] = [newId(), newId()]
   const [token, secret] = [

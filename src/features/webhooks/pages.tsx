@@ -45,6 +45,16 @@ export const phrases: Phrases = {
   delete_webhook: ['Delete', 'Deleted', 'a webhook'],
 }
 
+/** Why a server gave no answer, by the reason that is stored. */
+const failures: Record<string, string> = {
+  refused: 'Its address is not allowed.',
+  not_connected: 'It could not be reached.',
+  timeout: 'It did not answer in time.',
+  redirected: 'It redirected, which is not followed.',
+  too_large: 'Its answer was too large.',
+  invalid_response: 'Its answer was not complete.',
+}
+
 /** A failing webhook in Attention. */
 export const failingWords: FeatureWords<FailingWebhook> = {
   inWords: ({ url, pausedAt, failingSince, error }, now) => ({
@@ -165,14 +175,17 @@ function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; 
       {answers.length > 0 && (
         <Table
           id={`answers-${id}`}
-          caption='Last attempts'
+          caption={`Last attempts of ${url}`}
           rows={answers}
           columns={[
             { title: 'At', cell: ({ at }) => <Time at={at} now={now} /> },
             { title: 'Event', cell: ({ type }) => type },
-            { title: 'Status', cell: ({ status }) => status ?? 'none' },
+            { title: 'Status', cell: ({ status }) => status ?? 'no answer' },
             { title: 'Time', cell: ({ ms }) => `${ms} ms` },
-            { title: 'Answer', cell: ({ text }) => <span dir='auto'>{text}</span> },
+            {
+              title: 'Answer',
+              cell: ({ status, text }) => <span dir='auto'>{status === null ? failures[text] ?? text : text}</span>,
+            },
           ]}
         />
       )}

@@ -37,10 +37,10 @@ export async function createWebhook(
   input: { url: string; events: readonly string[] },
 ): Promise<{ id: string; secret: string }> {
   requireAdmin(account.actor)
-  requireConfirmed(account.actor, account.deps.now())
   const url = requireAllowedTarget(input.url, account.deps.config, 'url')
   const events = webhookEvents.filter((name) => input.events.includes(name))
   if (events.length === 0) throw invalidInput('Choose at least one event.', 'events')
+  requireConfirmed(account.actor, account.deps.now())
   const id = newId()
   const secret = newWebhookSecret()
   const sealed = await seal(account, id, { secret })

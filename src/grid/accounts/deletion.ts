@@ -15,10 +15,10 @@ export const deletedKeptMs = 7 * day
 export async function deleteAccount(account: AccountStore, input: { name: string }): Promise<{ removedAt: number }> {
   const { read, change, deps } = account
   const { precondition } = await authorize(account, 'own')
-  requireConfirmed(account.actor, deps.now())
   if (input.name.trim() !== await read.profile.accountName()) {
     throw invalidInput('This is not the name of the account.', 'confirmation')
   }
+  requireConfirmed(account.actor, deps.now())
   const at = deps.now()
   if (await read.removal.isImporting()) {
     await account.write([...precondition, ...change.removal.beginImporting(at)])

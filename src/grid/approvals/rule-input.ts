@@ -88,6 +88,7 @@ function kindOf(end: string): typeof senderKinds[number] | undefined {
 async function senderOf(account: AccountStore, from: string): Promise<Pick<ApprovalRule, 'fromKind' | 'fromId'>> {
   const kind = kindOf(from)
   if (kind) return { fromKind: kind, fromId: null }
+  if (from === '@') throw invalidInput('Choose an agent.', 'from')
   if (!from.startsWith('@')) throw notAnEnd('from', `an @alias, ${senderKinds.join(', ')}`)
   return { fromKind: 'agent', fromId: (await findAgent(account, from, 'from')).id }
 }
@@ -95,6 +96,7 @@ async function senderOf(account: AccountStore, from: string): Promise<Pick<Appro
 async function recipientOf(account: AccountStore, to: string): Promise<Pick<ApprovalRule, 'toKind' | 'toId'>> {
   const kind = kindOf(to)
   if (kind) return { toKind: kind, toId: null }
+  if (to === '@' || to === '#') throw invalidInput('Choose an agent or a channel.', 'to')
   if (to.startsWith('@')) return { toKind: 'agent', toId: (await findAgent(account, to, 'to')).id }
   if (!to.startsWith('#')) throw notAnEnd('to', `an @alias, a #channel, ${senderKinds.join(', ')}`)
   const channel = await account.read.channels.byRef('', normaliseChannelName(to))

@@ -66,7 +66,8 @@ async function forReader(
       }
       case 'paused':
       case 'turns':
-        return { ...condition, isHidden: !mayReadTurns(reader, condition.of) }
+        // Who can resume it may open it.
+        return { ...condition, isHidden: !allows(reader.role, 'manage') && !mayReadTurns(reader, condition.of) }
       default:
         return condition
     }

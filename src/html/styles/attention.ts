@@ -7,9 +7,9 @@ export const attention = `
 .bottom li > a { position: relative } .bottom a > .count { position: absolute; top: .25rem; inset-inline-start: calc(50% + .375rem) }
 
 .filters.wraps { flex-wrap: wrap } .filters b { margin-inline-start: .125rem; font-weight: 650 }
-.summary { display: flex; flex-wrap: wrap; gap: 0 var(--s2); max-width: none; color: var(--soft) } .summary > * + *::before { content: '\\b7'; margin-inline-end: var(--s2); color: var(--soft); font-weight: 400 }
+.summary { display: flex; flex-wrap: wrap; gap: 0 var(--s2); max-width: none; color: var(--soft) } .summary > :not(:last-child)::after { content: '\\b7'; margin-inline-start: var(--s2); color: var(--soft) }
 .summary a { display: inline-block; min-height: 1.5rem; color: inherit; text-decoration: none } .summary a:hover { text-decoration: underline } .summary b { color: var(--ink); font-weight: 620 } .summary .bad, .summary .bad b { color: var(--danger) }
-.needs { padding: 0; list-style: none }
+.needs { padding: 0; list-style: none } .card:has(> .needs) > .card-head { padding-block: var(--s2); min-height: 2.75rem } .card:has(> .needs) h2 { font-size: var(--text-m) }
 .needs > li + li, .needs details > .needs { border-top: 1px solid var(--line) }
 .needs .line { position: relative; display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s3); min-height: 2.75rem; padding: var(--s1) var(--card) }
 .needs .line:hover { background: var(--hover) } .needs details > .needs .line { padding-inline-start: calc(var(--card) + var(--s5)) }
@@ -19,9 +19,9 @@ export const attention = `
 .needs .sign.warning { background: var(--warning-wash); color: var(--warning) } .needs .sign.bad { background: var(--danger-wash); color: var(--danger) }
 .needs .sign > svg:not(.icon) { width: 1.75rem; height: 1.75rem; border-radius: 27% }
 .needs .what { display: flex; flex: 1 1 0; gap: var(--s3); align-items: baseline; min-width: 0; line-height: 1.4; white-space: nowrap }
-.needs .what > * { min-width: 0; overflow: hidden; text-overflow: ellipsis } .needs .what > p { flex: 0 1 auto; max-width: none } .needs .what > div { flex: 1 8 0; min-width: 25% } .needs .what > div:empty { display: none }
+.needs .what > * { min-width: 0; text-wrap: nowrap; overflow: hidden; text-overflow: ellipsis } .needs .what > p { flex: 0 1 auto; max-width: none } .needs .what > div { flex: 1 8 0; min-width: 25% } .needs .what > div:empty { display: none }
 .needs .what > div, .needs .at { color: var(--soft); font-size: var(--text-s) } .needs .what div > span + span::before { content: ' \\b7\\20' }
-.needs .at { flex: none; white-space: nowrap } .needs .bad { color: var(--danger) } .needs .urgent .what > p { font-weight: 650 }
+.needs .at { flex: none; min-width: 5rem; text-align: end; white-space: nowrap } .needs .bad { color: var(--danger) } .needs .urgent .what > p { font-weight: 650 }
 .needs .open { color: inherit; text-decoration: none } .needs .open::after { content: ''; position: absolute; inset: 0 }
 .needs .open:focus-visible { outline: none } .needs .open:focus-visible::after, .needs summary:focus-visible { outline: 2px solid var(--focus); outline-offset: -2px }
 .needs :is(.row, .more) { position: relative; z-index: 1 } .needs .row { flex: none; flex-wrap: nowrap; gap: var(--s1) } .needs .more { flex: 1 0 100%; padding: 0 0 var(--s2) 2.5rem }
@@ -34,10 +34,11 @@ export const attention = `
 .card.flush > .inside.checked { max-width: none; padding: var(--s2) var(--card); border-top: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
 @media (max-width: 48rem) {
   .needs .line { gap: 0 var(--s2); padding-inline: var(--s4) } .needs .more { padding-inline-start: 0 }
-  .needs.short .what > div, .needs.short .menu { display: none }
-  .needs:not(.short) .what { flex-direction: column; align-items: stretch; gap: 0; padding-block: var(--s1) } .needs:not(.short) .what > p { white-space: normal } .needs:not(.short) .what > div { flex: none }
-  .needs:not(.short) .row { flex-basis: 100%; padding-inline-start: 2.25rem } .needs .row:has(.offer) { flex-basis: 100%; flex-wrap: wrap; padding-bottom: var(--s1) }
-  .needs .menu.end > .list { right: auto; left: 0 } .needs .word { display: none }
+  .needs .at { min-width: 0 } .needs .word { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .needs.short .what > div, .needs.short .button.quiet, .needs.short .line:has(.row .button:not(.quiet)) .at { display: none }
+  .needs:not(.short) .what { flex-direction: column; align-items: stretch; gap: 0; padding-block: var(--s1) } .needs:not(.short) .what > p { text-wrap: wrap } .needs:not(.short) .what > div { flex: none }
+  .needs .row:has(.offer, form + form), .needs:not(.short) .row:has(.button) { flex-basis: 100%; flex-wrap: wrap; order: 1; padding: 0 0 var(--s1) 2.25rem } .needs .more { order: 2 }
+  .needs .menu.end > .list { right: auto; left: 0 }
 }
 
 .said.whole { max-height: none; margin-block: var(--s4); font: inherit }

@@ -74,10 +74,11 @@ const listOf = (rest: string) =>
     `SELECT ${columns}, ${agentCount} FROM guardrails WHERE guardrails.account_id = :account ${rest}`,
     decoders,
   )
-const list = listOf('ORDER BY guardrails.name')
+const byName = 'ORDER BY guardrails.name COLLATE NOCASE, guardrails.name'
+const list = listOf(byName)
 const page = listOf('AND guardrails.name > :after ORDER BY guardrails.name LIMIT :limit')
 const isFound = matchesSearchText(['guardrails.name', 'guardrails.provider'])
-const searchQuery = listOf(`AND ${isFound} ORDER BY guardrails.name LIMIT :limit OFFSET :offset`)
+const searchQuery = listOf(`AND ${isFound} ${byName} LIMIT :limit OFFSET :offset`)
 const searchTotal = query<{ n: number }>(`
   SELECT count(*) AS n FROM guardrails WHERE guardrails.account_id = :account AND ${isFound}`)
 const found = (rest: string) =>

@@ -7,14 +7,14 @@ interface Skill {
 }
 
 const list = query<Skill>(`
-  SELECT id, name, description FROM skills WHERE account_id = :account ORDER BY name`)
+  SELECT id, name, description FROM skills WHERE account_id = :account ORDER BY name COLLATE NOCASE, name`)
 const page = query<Skill>(`
   SELECT id, name, description FROM skills WHERE account_id = :account AND name > :after ORDER BY name LIMIT :limit`)
 const ofAgent = query<Skill>(`
   SELECT skills.id, skills.name, skills.description FROM skills
   JOIN agent_skills ON agent_skills.account_id = skills.account_id AND agent_skills.skill_id = skills.id
   WHERE skills.account_id = :account AND agent_skills.agent_id = :agent
-  ORDER BY skills.name`)
+  ORDER BY skills.name COLLATE NOCASE, skills.name`)
 const pageOfAgent = query<Skill>(`
   SELECT skills.id, skills.name, skills.description FROM skills
   JOIN agent_skills ON agent_skills.account_id = skills.account_id AND agent_skills.skill_id = skills.id
@@ -36,7 +36,7 @@ const isFound = `account_id = :account AND ${matchesSearchText(['name', 'descrip
 const searchQuery = query<Skill & { agentCount: number }>(`
   SELECT id, name, description, ${agentCount} FROM skills
   WHERE ${isFound}
-  ORDER BY name LIMIT :limit OFFSET :offset`)
+  ORDER BY name COLLATE NOCASE, name LIMIT :limit OFFSET :offset`)
 const searchTotal = query<{ n: number }>(`SELECT count(*) AS n FROM skills WHERE ${isFound}`)
 const fromAgentsWith = `FROM agent_skills ${joinLiveAgents}
   WHERE agent_skills.account_id = :account AND agent_skills.skill_id = :skill`

@@ -251,7 +251,7 @@ function decisionPage(
             : 'A company, a team or a project. It can be changed later.'}
           isRequired
           maxLength={80}
-          value={owned.length > 0 ? ownerEmail : ''}
+          value={owned.length > 0 ? agents.slice(0, 2).map(({ alias }) => alias).join(' and ') : ''}
         />
         <div class='row'>
           <SubmitButton>Claim {agents.length === 1 ? 'this agent' : 'these agents'}</SubmitButton>

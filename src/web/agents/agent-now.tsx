@@ -20,6 +20,7 @@ import { presenceWords } from '../../presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { FullInbox } from '../../store/account/usage.ts'
 import { fullness } from '../attention/condition-words.tsx'
+import type { Thread } from '../../grid/conversations/threads.ts'
 import { labelOf, namesOf, shownMessage } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
@@ -189,7 +190,13 @@ function LastMessages({ talk: { messages, hidden, reader }, agent, visit, now }:
 
 /** With whom it talks: the agents and channels of its newest conversations, each with the conversation. */
 function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
-  const others = talks.filter(({ kind }) => kind !== 'channel')
+  const nameOf = (thread: Thread) =>
+    namesOf(thread).filter((name) => name !== `@${agent.alias}`).join(', ') || `@${agent.alias}`
+  // The newest conversation with each; others with it have a label.
+  const others = talks.filter((thread, n) =>
+    thread.kind !== 'channel' &&
+    (labelOf(thread) !== undefined || talks.findIndex((other) => nameOf(other) === nameOf(thread)) === n)
+  )
   if (others.length === 0) return null
   return (
     <Card title='Talks with'>
@@ -197,9 +204,7 @@ function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
         {others.map((thread) => (
           <li>
             <a href={visit.path('conversations', String(thread.id))}>
-              <Name
-                text={namesOf(thread).filter((name) => name !== `@${agent.alias}`).join(', ') || `@${agent.alias}`}
-              />
+              <Name text={nameOf(thread)} />
             </a>
             {labelOf(thread) && (
               <span class='soft small'>

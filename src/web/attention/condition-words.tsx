@@ -136,7 +136,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         facts: [
           `${unread.toLocaleString('en')} waiting`,
           !isPaused && error,
-          !isPaused && dueAt !== null && <>next attempt {time(dueAt)}</>,
+          !isPaused && dueAt !== null && dueAt > now && <>next attempt {time(dueAt)}</>,
         ],
         at: isPaused ? at : undefined,
       }

@@ -1,14 +1,16 @@
 /** How much needs a person, for the number in the navigation. See docs/operating.md, "Attention". */
 import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
-import type { ClaimOffer } from '../../grid/accounts/claim.ts'
+import type { Visitor } from '../../auth/session.ts'
+import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld } from '../../grid/approvals/held.ts'
-import { type Condition, countConditions, withoutSnoozed } from '../../grid/attention/attention.ts'
-import { countQuestions, type Question } from '../../grid/conversations/questions.ts'
+import { type Condition, countConditions, findConditions, withoutSnoozed } from '../../grid/attention/attention.ts'
+import { countQuestions, type Question, questionsOf } from '../../grid/conversations/questions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
 import { LruMap } from '../../lib/lru-map.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { Store } from '../../store/store.ts'
 
 /** How old the number may be. */
 const keptMs = 10 * second
@@ -22,6 +24,20 @@ export interface CountedVisit {
   /** Everything that is wrong in the account. */
   conditions(): Promise<Condition[]>
   questions(): Promise<Question[]>
+}
+
+/** What the number of a visitor is counted of. */
+export function countedVisit(
+  store: Store,
+  { user }: Pick<Visitor, 'user'>,
+  { id, account }: Pick<CountedVisit, 'id' | 'account'>,
+): CountedVisit {
+  return {
+    ...{ id, account },
+    findOffer: () => findClaimOffer(store, user),
+    conditions: () => findConditions(account),
+    questions: () => questionsOf(account),
+  }
 }
 
 interface Kept<T> {

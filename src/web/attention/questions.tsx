@@ -51,7 +51,7 @@ export function WaitingForYou(
             </>
           ),
           more: !isInLine && offer,
-          facts: [waitingWords(question.messages)],
+          facts: [question.messages > 1 && waitingWords(question.messages)],
           at: <Time at={question.since} now={visit.account.deps.now()} />,
           actions: (
             <>

@@ -3,6 +3,7 @@
 /** What needs a person, as rows: what is broken, and then warnings. */
 import { type Condition, countConditions } from '../../grid/attention/attention.ts'
 import type { NeedRow } from '../../html/attention.tsx'
+import { hiddenWords } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { actionOf, foldOf, hrefOf, inWords, sumInWords } from './condition-words.tsx'
 
@@ -36,7 +37,7 @@ function rowOf(visit: Visit, condition: Condition): NeedRow {
   return {
     ...words,
     href: hrefOf(visit, condition),
-    facts: condition.isHidden ? ['Hidden for your role'] : words.facts,
+    facts: [...words.facts, condition.isHidden && hiddenWords(visit)],
     actions: actionOf(visit, condition),
   }
 }

@@ -20,7 +20,7 @@ import { HeldForYou } from '../approvals/held-list.tsx'
 import { WaitingForYou } from '../attention/questions.tsx'
 import { byUrgency, foldedRows, type ShownConditions } from '../attention/rows.tsx'
 import { shownThread } from '../conversations/shown.ts'
-import { pluralize } from '../listing.tsx'
+import { hiddenWords, pluralize } from '../listing.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { clockAt, day } from '../../lib/time.ts'
 import { FirstAgent } from './first-agent.tsx'
@@ -77,7 +77,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   return await appPage(
     frame('home', countConditions(open) + answers + heldCount.count),
     { title: 'Home', fresh: ['attention', 'thread', 'count', 'minute'] },
-    <>
+    <div class='stack'>
       <Summary visit={visit} held={heldCount} answers={answers} broken={broken.total} warnings={warnings.total} />
       <FailedBackup visit={visit} backups={store.backups} />
       <HeldForYou visit={visit} held={held} max={maxHeld} total={heldCount.count} isShort />
@@ -86,7 +86,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
       <Conditions visit={visit} part='warnings' title='Warnings' found={warnings} max={maxWarnings} />
       <SinceYouWereHere visit={visit} news={others} isCut={isCut} self={reader.personAlias?.alias} />
       <Figures visit={visit} figures={figures} unit={unit} />
-    </>,
+    </div>,
   )
 }
 
@@ -160,7 +160,7 @@ function SinceYouWereHere(
             </p>
           )
           : hidden.length > maxHidden && (
-            <p class='inside checked'>And {hidden.length - maxHidden} more, hidden for your role.</p>
+            <p class='inside checked'>And {hidden.length - maxHidden} more that you may not read.</p>
           )}
       </NeedCard>
     </>
@@ -192,10 +192,10 @@ function newsRow(visit: Visit, one: News, self: string | undefined): NeedRow & {
             {' '}
             <Name text={label} />
           </span>
-        )}
+        )} <span class='soft small'>{newsInWords(one)}</span>
       </>
     ),
-    facts: [newsInWords(one), !one.isReadable && 'Hidden for your role'],
+    facts: [!one.isReadable && hiddenWords(visit)],
     at: <Time at={lastAt} now={visit.account.deps.now()} />,
   }
 }

@@ -13,7 +13,7 @@ import { TaskBadge } from '../../html/conversation/task-chip.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import { oneLine } from '../conversations/shown.ts'
-import { listPosition } from '../listing.tsx'
+import { hiddenWords, listPosition } from '../listing.tsx'
 import type { AccountPages, Visit } from '../visit.ts'
 
 const titles: Record<TaskFilterName, string> = {
@@ -73,7 +73,7 @@ async function list(visit: Visit) {
               caption='Tasks'
               rows={tasks}
               columns={[
-                { title: 'Task', cell: (task) => <Title task={task} href={path('messages', String(task.seq))} /> },
+                { title: 'Task', cell: (task) => <Title visit={visit} task={task} /> },
                 { title: 'State', width: 'time', cell: ({ state }) => <TaskBadge state={state} /> },
                 {
                   title: 'Who',
@@ -103,12 +103,12 @@ async function list(visit: Visit) {
 }
 
 /** The first line of what was asked, and why it failed or waits. */
-function Title({ task: { text, why, isReadable }, href }: { task: ListedTask; href: string }) {
-  if (!isReadable) return <span class='soft'>Hidden for your role</span>
+function Title({ visit, task: { seq, text, why, isReadable } }: { visit: Visit; task: ListedTask }) {
+  if (!isReadable) return <span class='soft'>{hiddenWords(visit)}</span>
   const [line = ''] = text.split('\n').filter((line) => line.trim() !== '')
   return (
     <>
-      <a href={href}>
+      <a href={visit.path('messages', String(seq))}>
         <Name text={oneLine(line).slice(0, 120) || 'Without text'} />
       </a>
       {why !== null && (

@@ -442,6 +442,36 @@ test('what needs a person is told once, again when it is much worse, and once mo
   ])
 })
 
+test('a receiver that fails is in Attention after the third failure; other webhooks are notified after an hour, once', async () => {
+  await webhook(() => 503, ['message'])
+  const { hook } = await webhook(() => 204, ['attention'])
+  const page = async () => {
+    const ann = await signedInByEmail(grid, 'ann@acme.example')
+    return (await ann.open(`/accounts/${grid.acme.id}/attention`)).text
+  }
+  await send('one')
+  await step()
+  await step(5 * second)
+  expect(await page()).not.toContain('A webhook has been failing')
+  await step(minute)
+  expect(await page()).toContain('A webhook has been failing for 1 min')
+  const look = async (ms: number) => {
+    await step(ms)
+    await notifyWebhooks(grid.store)
+    await step()
+    return hook.taken.filter(({ body }) => body.data.kind === 'webhook').length
+  }
+  expect([await look(0), await look(hour), await look(hour), await look(hour)]).toEqual([0, 1, 1, 1])
+})
+
+test('what was typed is checked before who typed it must prove who they are', async () => {
+  const { account: admin } = await member(grid, { role: 'admin' })
+  grid.clock.now += hour
+  for (const input of [{ url: 'ftp://example', events: ['message'] }, { url: 'https://hooks.example', events: [] }]) {
+    await expect(createWebhook(admin, input)).rejects.toMatchObject({ code: 'invalid_input' })
+  }
+})
+
 test('a failed backup is told once to webhooks that want it, and to no others', async () => {
   const { hook } = await webhook(() => 204, ['backup'])
   const { hook: other } = await webhook(() => 204, ['message', 'attention'])

@@ -679,7 +679,7 @@ test('a pause does not count as time in which the agent failed', async () => {
   expect((await status(message_id)).delivery).toBe('delivered')
 })
 
-test('an agent that fails is told of from the first hour on, and what was parked with its reason', async () => {
+test('an agent that fails three times in a row is in Attention, and what was parked with its reason', async () => {
   await withRemote(() => ({ status: 503 }))
   await send('hello')
   const attention = async () => {
@@ -692,10 +692,12 @@ test('an agent that fails is told of from the first hour on, and what was parked
   }
   expect([(await send('hello')).recipient_presence, await listed()]).toEqual(['remote', 'remote'])
   await step()
+  await step(5_000)
   expect(await attention()).not.toContain('@robot')
+  await step(60_000)
+  expect(await attention()).toContain('Messages to @robot have been failing for 1 min')
 
   await step(3_600_000)
-  expect(await attention()).toContain('Messages to @robot have failed for 1 h')
   expect(await attention()).toContain('It did not answer as A2A asks.')
   expect(await attention()).not.toContain('has not read')
   expect([(await send('more')).recipient_presence, await listed()])

@@ -24,7 +24,7 @@ test('the page of what needs a person says which agents keep answering each othe
   await echo(grid, [grid.alice], { most: 1, again: true, to: '@bob' })
 
   expect((await ann.open(`${path}/attention`)).text).toMatch(
-    /@alice ?, @bob keep answering each other 3\d turns within an hour without a message/,
+    /@alice and @bob keep answering each other 3\d turns in an hour with no message/,
   )
 })
 
@@ -33,14 +33,14 @@ test('an admin resumes a paused conversation, others see it', async () => {
   const [{ key }] = await pausesOf(grid)
   const viewer = await signedInMember(grid, grid.acme, 'viewer')
   const seen = await viewer.open(`${path}/attention`)
-  expect(seen.text).toMatch(/@alice ?, @bob are paused 200 turns within an hour/)
+  expect(seen.text).toMatch(/The conversation of @alice and @bob is paused 200 turns in an hour/)
   expect(seen.html).not.toContain('/resume')
 
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const after = await ann.submit(`${path}/attention`, {}, `${path}/conversations/${encodeURIComponent(key)}/resume`)
 
   expect(after.text).toContain('The conversation continues.')
-  expect(after.text).not.toMatch(/are paused|keep answering/)
+  expect(after.text).not.toMatch(/is paused|keep answering/)
   expect((await ann.open(`${path}/activity`)).text).toMatch(/Resumed the conversation of @alice ?, @bob/)
   expect((await echo(grid, [grid.bob, grid.alice], { most: 10, again: true })).refused).toBeUndefined()
 })

@@ -73,15 +73,15 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(url('conversations')), press('g', 'c')])
   })
 
-  test('on the page of what needs a person, j goes to the action of a row, and s opens its snooze', async () => {
+  test('on the page of what needs a person, j goes to the link of a row, and s opens its snooze', async () => {
     const { page } = visitor
     const { grid: { alice, bob, clock }, tell } = site
     await tell(alice, '@bob', 'Four')
     await tell(bob, '@alice', 'Five')
     clock.now += 2 * hour
     await page.goto(url('attention'))
-    const rows = page.locator('.needs[aria-label="What needs a person"] > li')
-    const above = await page.locator('.needs[aria-label="Waiting for you"] > li').count()
+    const rows = page.locator('.needs[aria-label="Warnings"] > li')
+    const above = await page.locator('.needs > li').count() - await rows.count()
     await press(...Array(above + 2).fill('j'))
     expect(await rows.nth(1).locator('a:focus').count()).toBe(1)
     await press('s')

@@ -66,7 +66,7 @@ test.each<[string, () => Promise<[TestAgent, string, string?][]>]>([
   const attention = await ann.open(`${path}/attention`)
   const thread = await ann.open(`${path}/conversations/${threadId}`)
 
-  expect(attention.html).toContain(`<a href="${path}/conversations/${threadId}">`)
+  expect(attention.html).toContain(`<a class="open" href="${path}/conversations/${threadId}">`)
   expect(thread.text).toContain('turn 3')
   expect(thread.text).toMatch(/Paused since/)
 })
@@ -105,7 +105,7 @@ test('Attention shows the last three messages to those who may read them, and th
   for (const role of ['member', 'viewer'] as const) expect(await open(role)).not.toContain('turn 4')
   await setPeopleRead(account, { choice: 'off' })
   const hidden = await (await signedIn(grid, person)).open(`${path}/attention`)
-  expect(hidden.text).toMatch(/@alice ?, @bob are paused/)
+  expect(hidden.text).toContain('The conversation of @alice and @bob is paused')
   expect(hidden.text).not.toContain('turn 4')
   expect(await readings()).toHaveLength(1)
   expect((await (await signedIn(grid, person)).open(`${path}/home`)).html).toContain(`${path}/conversations/`)

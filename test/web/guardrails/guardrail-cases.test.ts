@@ -110,27 +110,14 @@ test('one click allows a text, and another takes it back', async () => {
   expect(log.text).toContain('Allowed a text that guardrail names had objected to')
 })
 
-test('the list of guardrails and the overview have the numbers', async () => {
-  const open = async (path: string) => await (await signedInWithRole(grid, 'owner')).open(path)
-  const base = `/accounts/${grid.acme.id}`
-  const overview = `${base}/overview`
+test('the list of guardrails has the numbers of the last 7 days', async () => {
+  const open = async () => await (await signedInWithRole(grid, 'owner')).open(`/accounts/${grid.acme.id}/guardrails`)
   await send(`old ${secret}`)
   grid.clock.now += 2 * day
-  expect((await open(overview)).text).not.toContain('What guardrails did')
-  expect((await open(`${base}/guardrails`)).text).toMatch(/names .* 1 blocked/)
+  expect((await open()).text).toMatch(/names .* 1 blocked/)
 
-  await send(`new ${secret}`)
-  const one = await open(overview)
-  expect(one.text).toMatch(/What guardrails did In the last 24 hours .*names 1 blocked/)
-  expect(one.html).toContain(`href="${path}"`)
-
-  await guard(grid.acme, 'bob', { name: 'flags', direction: 'outbound', action: 'flag' })
-  for (let n = 0; n < 2; n++) await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: secret })
-  const two = await open(overview)
-  expect(two.text).toMatch(/All guardrails flags 2 flagged names 1 blocked/)
-
-  grid.clock.now += 8 * day
-  expect((await open(`${base}/guardrails`)).text).toMatch(/names .* nothing/)
+  grid.clock.now += 6 * day
+  expect((await open()).text).toMatch(/names .* nothing/)
 })
 
 test('owners let people see contents, after a confirmation, and the log says so', async () => {

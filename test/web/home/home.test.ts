@@ -3,12 +3,16 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
 import { maxQuestions } from '../../../src/grid/conversations/questions.ts'
 import { placeOfSent } from '../../../src/grid/conversations/write.ts'
+import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { rows } from '../../support/database.ts'
+import { pausedConversation } from '../../support/echoes.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { hold } from '../../support/held.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
+import { askFor } from '../../support/tasks.ts'
 import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 let world: WritingGrid<TestGrid>
@@ -30,9 +34,7 @@ test('shows what waits for the visitor, what is broken, and what is new, with al
   await tell(grid.bob, 'alice', 'another secret')
   grid.clock.now += 2 * hour
   const { text } = await browser.open(home)
-  expect(text).toMatch(
-    /1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? 1 message waits 2 h ago Dismiss/,
-  )
+  expect(text).toMatch(/1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? Dismiss 2 h ago/)
   expect(text).toMatch(/Warnings @alice has not read for 2 h/)
   expect(text).toContain('Attention 2 open')
   // What waits for the visitor is not told twice.
@@ -74,7 +76,7 @@ test('says where more waits and where more is new than it shows', async () => {
   expect((await owner.open(home)).text).not.toContain('And more in')
   await notifyAll(grid.alice, 'bob', 11)
   expect((await owner.open(home)).text).toContain('And more in Conversations .')
-  expect((await browser.open(home)).text).toContain('And 8 more, hidden for your role.')
+  expect((await browser.open(home)).text).toContain('And 8 more that you may not read.')
 
   await notifyAll(grid.alice, 'ann', maxQuestions - 1)
   expect((await browser.open(world.path('attention'))).text).not.toContain('are shown')
@@ -104,8 +106,10 @@ test('opening it reads nothing, and leaves no row in the log', async () => {
   expect(await state()).toEqual(before)
 })
 
-test('figures have the numbers of hours and of days, with the mean time of answers', async () => {
+test('figures have the numbers of hours and of days, with the mean time of answers, without other accounts', async () => {
   const { grid, tell, browser } = world
+  await grid.evil.agent('mallory')
+  await sendMessage(storeOf(grid, grid.eve), { to: 'mallory', text: 'not yours' })
   const { id } = await tell(grid.alice, 'bob', 'a question')
   grid.clock.now += 5 * 60_000
   await tell(grid.bob, 'alice', 'the answer', { replyToMessageId: id })
@@ -118,5 +122,101 @@ test('figures have the numbers of hours and of days, with the mean time of answe
     expect(html).toContain(`Answers took 5 min in the last ${span}`)
     expect(html).toContain(`0 messages were refused and 1 failed in the last ${span}`)
     expect(text).toMatch(/ 2 5 min 0 1 /)
+    // A person is no agent.
+    expect(text).toContain('2 agents, 0 seen within a day. 1 unread message in all inboxes.')
   }
+})
+
+test('the path of the former overview leads here, and Settings has what was sent today of what may be sent', async () => {
+  const { grid, tell, browser, path } = world
+  await tell(grid.alice, 'bob', 'one')
+
+  expect((await browser.open(path('overview'))).at).toBe(home)
+  expect((await browser.open(path('settings', 'account'))).text).toMatch(
+    /Usage today .*Messages 1 of 200,000 messages Size 1 of 1,000 MB/,
+  )
+})
+
+test('what ends first stands first, and messages that are alike are one row, which decides one of them', async () => {
+  const { grid, tell, path } = world
+  const owner = await signedInByEmail(grid, 'ann@acme.example')
+  await hold(grid.acme.store, { name: 'Money', expiresMs: 24 * hour })
+  for (const text of ['Refund 4411?', 'Pay Contoso', 'Refund 4411?', 'Refund 4411?']) {
+    await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
+  }
+  await grid.acme.store.write([{
+    sql: 'UPDATE approval_rules SET expires_ms = ? WHERE account_id = ?',
+    args: [52 * 60_000, grid.acme.id],
+  }])
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'Ship now?' })
+  await tell(grid.bob, 'alice', 'held, too').catch(() => {})
+
+  const { text, html } = await owner.open(home)
+  expect(text).toMatch(
+    /6 decisions , first in 5\d min Waiting for your decision All 6 @alice .*: Ship now\? .*: held, too .*: Refund 4411\? 3 like this .*: Pay Contoso/,
+  )
+  expect(html).toContain('<li class="urgent">')
+  const first = html.match(/href="([^"]*\/held\/[^"]*)">(?:(?!<\/a>).)*Refund/s)![1]
+  await owner.submit(first, {}, `${first}/approve`)
+  expect((await owner.open(home)).text).toMatch(/5 decisions .*Refund 4411\? 2 like this/)
+  // The list of all folds none of them.
+  expect((await owner.open(path('held'))).text.match(/Refund 4411/g)).toHaveLength(2)
+})
+
+test('the numbers of the line are those of Attention and, together, that of the navigation', async () => {
+  const { grid, tell, browser, path } = world
+  await hold(grid.acme.store, { name: 'Money', deciders: [world.ann.person.id] })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'Pay?' })
+  await grid.acme.store.write([{
+    sql: 'UPDATE approval_rules SET enabled = 0 WHERE account_id = ?',
+    args: [grid.acme.id],
+  }])
+  await tell(grid.alice, 'ann', 'deploy now?')
+  await tell(grid.alice, 'bob', 'hello')
+  grid.clock.now += 2 * hour
+  await pausedConversation(grid.acme.store, ['alice', 'bob'])
+
+  const parts = /1 decision , in 2\d h 1 answer 1 broken 1 warning /
+  expect((await browser.open(home)).text).toMatch(parts)
+  expect((await browser.open(path('attention'))).text).toMatch(
+    /Attention 4 open .*All 4 Decisions 1 Answers 1 Broken 1 Warnings 1 /,
+  )
+})
+
+test.each(roles)('every row leads an %s to a page that they may read, or says that it is hidden', async (role) => {
+  const { grid, tell, path } = world
+  const one = await signedInMember(grid, grid.acme, role)
+  await tell(grid.alice, 'bob', 'hello')
+  await followLog(grid.store)
+  const task = await askFor(storeOf(grid, grid.alice), 'Build it')
+  await updateTask(storeOf(grid, grid.bob), { taskId: task.id, state: 'failed', text: 'No SDK' })
+  await followLog(grid.store)
+  grid.clock.now += 2 * hour
+  await pausedConversation(grid.acme.store, ['alice', 'bob'])
+  await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
+
+  let links = 0
+  for (const page of [home, path('attention')]) {
+    const { html, text } = await one.open(page)
+    for (const [, href] of html.matchAll(/<a class="open" href="([^"#]+)/g)) {
+      const opened = await one.open(href.replaceAll('&amp;', '&'))
+      expect([href, opened.status]).toEqual([href, 200])
+      if (!href.includes('/agents/')) expect(opened.text).not.toContain('You see numbers only')
+      links++
+    }
+    const mayRead = role === 'owner' || role === 'admin'
+    expect([html.includes('/messages/'), text.includes('Hidden for your role')]).toEqual([mayRead, !mayRead])
+    expect(html.includes('class="dot"')).toBe(mayRead && page === home)
+  }
+  expect(links).toBeGreaterThan(1)
+})
+
+test('for a new member nothing of before is new', async () => {
+  const { grid, tell } = world
+  await tell(grid.alice, 'bob', 'long before')
+  grid.clock.now += 60_000
+  const admin = await signedInMember(grid, grid.acme, 'admin')
+  expect((await admin.open(home)).text).not.toContain('Since you were here')
+  await tell(grid.bob, 'alice', 'now')
+  expect((await admin.open(home)).text).toMatch(/Since you were here .*1 new/)
 })
