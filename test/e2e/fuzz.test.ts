@@ -1,4 +1,4 @@
-/** Changed requests over all doors, and what must never come back. `npm run fuzz` sends more of them. */
+/** Changed requests over all doors, and what must never come back. `npm run lab -- fuzz` sends more of them. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { liveGrid } from '../support/server.ts'
@@ -31,7 +31,7 @@ const faults = new Map<string, { n: number; request: string; answer: string }>()
 const served = new Map<string, boolean>()
 
 test('changed requests over all doors: no 500, no -32603, no crash', async () => {
-  console.log(`Seed ${seed}: npm run fuzz -- --requests ${requests} --seed ${seed}`)
+  console.log(`Seed ${seed}: npm run lab -- fuzz --requests ${requests} --seed ${seed}`)
   for (let from = 0; from < requests; from += requestsPerGrid) {
     await fuzzOneGrid(from, Math.min(from + requestsPerGrid, requests))
     console.log(`${Math.min(from + requestsPerGrid, requests)} requests, ${faults.size} kinds of faults`)
