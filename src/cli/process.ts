@@ -3,7 +3,7 @@ import { resolveTxt } from 'node:dns/promises'
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
 import { createApp, metricsOnly, outboxAttempts } from '../app.ts'
-import { type Config, ConfigError, readConfig } from '../config.ts'
+import { type Config, ConfigError, limits, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
 import { coreHooks } from '../features.ts'
@@ -26,6 +26,8 @@ import { CommandError } from './command.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
+/** A start waits so long for the local file: longer than another server needs to stop. */
+const lockWaitSeconds = 20
 /** npm repeats a signal that a terminal or systemd has sent to the whole group. Under npm a second one this soon is ignored. */
 const duplicateSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 500
 /** EX_SOFTWARE of sysexits.h. */
@@ -51,6 +53,7 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
   const safeStream = createSafeStream(outbound)
   return {
     config,
+    limits,
     now: Date.now,
     log,
     ownPorts,
@@ -116,7 +119,7 @@ export interface Server {
 
 /** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
 export async function startServer(deps: Deps, options?: StoreOptions): Promise<Server> {
-  const store = await openStore(deps, { hooks: coreHooks, ...options })
+  const store = await openStore(deps, { hooks: coreHooks, lockWaitSeconds, ...options })
   let worker: Worker | undefined
   try {
     // Before the first request: messages that a dead process had leased must be unread again.

@@ -177,13 +177,13 @@ async function countsOfEmail(
   store: Store,
   { purpose, email, address, sender, isSent = true }: EmailAttempt,
 ): Promise<Count[]> {
-  const { config } = store.deps
+  const { limits } = store.deps
   const kind = isSent ? 'mail' : 'no_mail'
   // The requests of strangers do not use up what users request themselves, from where they have signed in before.
   const own = isSilent(purpose) && await isFamiliarAddress(store, email, address) ? '\nown' : ''
   const to = { kind: `${kind}_to`, subject: hashForLookup(`${purpose}\n${email}${own}`), rates: rates.emailTo }
   // What is not sent respects this limit without counting: the same happens to known and unknown addresses.
-  const total: Count = { kind: 'mail', subject: 'all', rates: [[config.mailsPerHour, hour]], storedAs: kind }
+  const total: Count = { kind: 'mail', subject: 'all', rates: [[limits.emailsPerHour, hour]], storedAs: kind }
   if (isSilent(purpose)) return [to, total]
 
   const perHour: Rate = [invitationsPerHour, hour]
@@ -191,7 +191,7 @@ async function countsOfEmail(
   // Without email no one is bothered by invitations to one address, and an inviter may need another link at once.
   const isBothered = !isInvitation || store.deps.email.isConfigured
   const from = isInvitation ? [perHour] : rates.emailFrom
-  const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)
+  const ofShare = Math.ceil(limits.emailsPerHour * shareOfGrid)
   return [
     ...(isBothered ? [to] : []),
     ...ofNetworks(`${kind}_from`, address, from, `${purpose}\n`),
@@ -216,11 +216,11 @@ async function isFamiliarAddress(store: Store, email: string, address: string): 
 
 /** Count one digest to a recipient. False if a limit is reached; at that of the whole grid it logs an error. */
 export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
-  const { mailsPerHour } = store.deps.config
+  const { emailsPerHour } = store.deps.limits
   return !await tryTakeEmail(store, [
     { kind: 'mail_to', subject: hashForLookup(`digest\n${email}`), rates: rates.digestTo },
-    { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(mailsPerHour * shareOfDigests), hour]] },
-    { kind: 'mail', subject: 'all', rates: [[mailsPerHour, hour]] },
+    { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(emailsPerHour * shareOfDigests), hour]] },
+    { kind: 'mail', subject: 'all', rates: [[emailsPerHour, hour]] },
   ])
 }
 
