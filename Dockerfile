@@ -1,5 +1,5 @@
 # The image has the single binary and nothing else of ours. Other bases must have glibc and libgcc: --build-arg BASE=…
-# With the binary of "npm run binary" at hand, and an empty folder data beside it: --build-context binary=release
+# With the binary of "npm run lab -- binary" at hand, and an empty folder data beside it: --build-context binary=release
 ARG BUILD=node:22-slim
 ARG BASE=gcr.io/distroless/cc-debian12
 
@@ -13,7 +13,7 @@ COPY src ./src
 COPY docs ./docs
 COPY LICENSE ./
 ARG COMMIT
-RUN npm run binary -- --outfile /out/agent-grid ${COMMIT:+--commit ${COMMIT}} && mkdir /out/data
+RUN npm run lab -- binary --outfile /out/agent-grid ${COMMIT:+--commit ${COMMIT}} && mkdir /out/data
 
 FROM scratch AS binary
 COPY --from=build /out /

@@ -1,6 +1,6 @@
 /**
- * `npm run a2a-clients`: frameworks that speak A2A call an agent of the grid with nothing but its address and a key. The
- * agent is an ordinary MCP client. Each framework is installed from npm, with the Node that it needs.
+ * `npm run lab -- a2a-clients`: frameworks that speak A2A call an agent of the grid with nothing but its address and a
+ * key. The agent is an ordinary MCP client. Each framework is installed from npm, with the Node that it needs.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { liveGrid } from '../test/support/server.ts'
 import { faultsOf, type Framework, frameworks, runDriver } from './a2a-clients/frameworks.ts'
 import { installNode, installPackages } from './run-program.ts'
 
-const usage = `npm run a2a-clients -- [FRAMEWORK ...] [--folder FOLDER]
+const usage = `npm run lab -- a2a-clients [FRAMEWORK ...] [--folder FOLDER]
 
   FRAMEWORK  ${Object.keys(frameworks).join(', ')}; all of them by default
   --folder   where they are installed and kept for the next run; a temporary folder by default (600 MB for all)`

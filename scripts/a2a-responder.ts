@@ -1,13 +1,13 @@
 /**
- * `npm run a2a-responder`: an agent of a grid that does what the official suites of A2A ask for, so that they can be
- * pointed at its endpoint.
+ * `npm run lab -- a2a-responder`: an agent of a grid that does what the official suites of A2A ask for, so that they
+ * can be pointed at its endpoint.
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { second } from '../src/lib/time.ts'
 import { startResponder } from '../test/support/responder.ts'
 
-const usage = `npm run a2a-responder -- --url URL --key AGENT_KEY [--resubscribe SECONDS] [--ask-back]
+const usage = `npm run lab -- a2a-responder --url URL --key AGENT_KEY [--resubscribe SECONDS] [--ask-back]
 
   --url          address of the grid
   --key          key of the agent that answers, made with:

@@ -1,5 +1,5 @@
 /**
- * `npm run archive-fixture`: writes the archive of an account, plain and encrypted, into `test/fixtures/`, named by the
+ * `npm run lab -- archive-fixture`: writes the archive of an account, plain and encrypted, into `test/fixtures/`, named by the
  * version of the format. Every later build imports it (`test/features/archives/fixtures.test.ts`). Run it once for each
  * version: an archive that was committed is not made again.
  */

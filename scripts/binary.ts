@@ -1,7 +1,7 @@
 /**
- * Builds the whole program into one executable file, with Bun: `npm run binary [-- --target NAME[,NAME …]] [--outfile
- * PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`; their names are appended to the path. Without
- * them it is for this platform.
+ * Builds the whole program into one executable file, with Bun: `npm run lab -- binary [--target NAME[,NAME …]]
+ * [--outfile PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`; their names are appended to
+ * the path. Without them it is for this platform.
  *
  * See docs/operating.md, "Single binary".
  */

@@ -1,6 +1,6 @@
 /**
- * `npm run call-path`: the source files and named functions that one warm call passes, from the socket to the commit and
- * back, by the coverage of V8. What runs next to some of the calls, such as a timer, does not count.
+ * `npm run lab -- call-path`: the source files and named functions that one warm call passes, from the socket to the
+ * commit and back, by the coverage of V8. What runs next to some of the calls, such as a timer, does not count.
  */
 import { Session } from 'node:inspector/promises'
 import { join, relative } from 'node:path'

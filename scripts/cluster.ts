@@ -1,4 +1,4 @@
-/** `npm run cluster`: runs three processes of the grid on one libsql-server behind one URL, until Ctrl-C. */
+/** `npm run lab -- cluster`: runs three processes of the grid on one libsql-server behind one URL, until Ctrl-C. */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { processDeps } from '../src/cli/process.ts'
@@ -8,7 +8,7 @@ import { openStore } from '../src/store/store.ts'
 import { type Cluster, startCluster } from './cluster/cluster.ts'
 import { type Runtime, runtimes } from './runtime.ts'
 
-const usage = `npm run cluster -- [--folder ./data/cluster] [--port 8787] [--instances 3] [--runtime node]
+const usage = `npm run lab -- cluster [--folder ./data/cluster] [--port 8787] [--instances 3] [--runtime node]
 
   --folder     for data, keys and logs, which are kept when the cluster stops
   --port       the port of the proxy in front of the instances; default PORT, or 8787

@@ -1,6 +1,6 @@
 /**
- * `npm run connected`: connects the coding clients that are installed to a grid of its own, lets each of them list what it
- * has read from its configuration, and disconnects them. Prints a table. See docs/clients.md.
+ * `npm run lab -- connected`: connects the coding clients that are installed to a grid of its own, lets each of them
+ * list what it has read from its configuration, and disconnects them. Prints a table. See docs/clients.md.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'

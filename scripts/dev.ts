@@ -12,8 +12,7 @@ const keysFile = 'data/dev-keys.json'
 /** The keys, by the name of the MCP server in the configuration. */
 type Keys = Record<'alice' | 'bob' | 'admin', string>
 
-// After a restart, the new process waits until the old one has released the file.
-const env = { DATABASE_URL: 'file:./data/dev.db', LOCK_WAIT: '15', ...process.env }
+const env = { DATABASE_URL: 'file:./data/dev.db', ...process.env }
 
 printConfiguration(existsSync(keysFile) ? JSON.parse(readFileSync(keysFile, 'utf8')) : seed())
 serve()

@@ -1,5 +1,5 @@
 /**
- * `npm run first-day -- --with binary|package`: the first day of an operator who has nothing but the binary, or the
+ * `npm run lab -- first-day --with binary|package`: the first day of an operator who has nothing but the binary, or the
  * packed npm package, in an empty folder. Builds it, sets the grid up in Chromium, exchanges messages between two agents,
  * backs up, kills the server, removes the database, restores, and asks the doctor. Prints the steps with their times.
  *
@@ -18,7 +18,7 @@ import { Steps } from './clients/client-process.ts'
 import { Program, type Server } from './first-day/program.ts'
 import type { Result } from './run-program.ts'
 
-const usage = `npm run first-day -- --with binary|package [--file FILE]
+const usage = `npm run lab -- first-day --with binary|package [--file FILE]
 
   --with  what the operator has: the single binary, or the packed npm package
   --file  that file; without it, it is built first`
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
 
 async function firstDay(program: Program, given: string | undefined, steps: Steps): Promise<void> {
   const { url } = program
-  const file = given ?? await steps.take(`npm run ${program.kind}`, () => program.build())
+  const file = given ?? await steps.take(`npm run lab -- ${program.kind}`, () => program.build())
   await steps.take(
     `${program.kind === 'binary' ? 'copy' : 'npm install'} it into an empty folder`,
     () => program.install(file),

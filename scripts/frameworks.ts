@@ -1,6 +1,6 @@
 /**
- * `npm run frameworks`: an agent of Mastra reads its inbox and answers, as `docs/examples/mastra.mjs` does it, with a
- * scripted model. Its packages are too large for the tests, which run the other examples.
+ * `npm run lab -- frameworks`: an agent of Mastra reads its inbox and answers, as `docs/examples/mastra.mjs` does it,
+ * with a scripted model. Its packages are too large for the tests, which run the other examples.
  */
 import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`, `faults`, `fuzz`, `task-streams`, `flood` and `new-connections`: a test of `npm test`, longer. Options
- * replace the defaults below. A seed decides what happens when; each run prints its own.
+ * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, task-streams, flood and new-connections: a test of
+ * `npm test`, longer. Options replace the defaults below. A seed decides what happens when; each run prints its own.
  */
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'

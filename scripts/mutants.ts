@@ -1,6 +1,7 @@
 /**
- * `npm run mutants -- FILES [--tests 'GLOB GLOB']`: changes each statement of these files in turn, and lists the changes
- * that no test finds. It runs the tests in the folder of `test/` that mirrors each file's, or those of `--tests`.
+ * `npm run lab -- mutants FILES [--tests 'GLOB GLOB']`: changes each statement of these files in turn, and lists the
+ * changes that no test finds. It runs the tests in the folder of `test/` that mirrors each file's, or those of
+ * `--tests`.
  */
 import { Stryker } from '@stryker-mutator/core'
 import { dirname } from 'node:path'
@@ -8,7 +9,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 
 const { positionals: files, values } = parseArgs({ allowPositionals: true, options: { tests: { type: 'string' } } })
-if (files.length === 0) throw new Error("Usage: npm run mutants -- FILES [--tests 'GLOB GLOB']")
+if (files.length === 0) throw new Error("Usage: npm run lab -- mutants FILES [--tests 'GLOB GLOB']")
 const mirrored = files.map((file) => `${dirname(file).replace(/^src/, 'test')}/**/*.test.{ts,tsx}`)
 // Read by test/vitest.config.ts, in the processes that Stryker starts.
 process.env.MUTANT_TESTS = values.tests ?? [...new Set(mirrored)].join(' ')

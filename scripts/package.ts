@@ -1,7 +1,7 @@
 /**
- * Builds the package for npm: `npm run package [-- --commit HASH] [--repository URL]` writes
- * `release/agent-grid-VERSION.tgz`. All packages are in the built program, except those with native parts, which are its
- * only dependencies.
+ * Builds the package for npm: `npm run lab -- package [--commit HASH] [--repository URL]` writes
+ * `release/agent-grid-VERSION.tgz`. All packages are in the built program, except those with native parts, which are
+ * its only dependencies.
  *
  * See docs/operating.md, "npm package".
  */

@@ -1,7 +1,7 @@
 /**
- * `npm run runners -- [--kills 200] [--clients FOLDER]`: kills runners of agents and their children at every step of their
- * work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a model on loopback. Prints what
- * became of the messages.
+ * `npm run lab -- runners [--kills 200] [--clients FOLDER]`: kills runners of agents and their children at every step
+ * of their work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a model on loopback.
+ * Prints what became of the messages.
  *
  * See docs/runners.md, "Tried".
  */
@@ -16,7 +16,7 @@ import { type LiveGrid, liveGrid } from '../test/support/server.ts'
 import { tryClients } from './runners/clients.ts'
 import { shareInbox } from './runners/runner-process.ts'
 
-const usage = `npm run runners -- [--kills NUMBER] [--lanes NUMBER] [--clients FOLDER]
+const usage = `npm run lab -- runners [--kills NUMBER] [--lanes NUMBER] [--clients FOLDER]
 
   --kills    how often a runner or its child is killed; 200 by default, 0 for none
   --lanes    how many agents are killed at the same time; 3 by default

@@ -1,4 +1,4 @@
-/** The commands of the three runtimes, as `npm start`, `npm run start:deno` and `npm run start:bun` use them. */
+/** The commands that run programs of this repository on the three runtimes. */
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { otherRuntimeCommand, runtimeBinary } from './other-runtime.js'

@@ -1,6 +1,6 @@
 /**
- * `npm run wake`: real coding clients in terminals, connected as their users do, with a scripted model, against a grid on
- * this machine: what wakes them, when, and what must not. Prints a table. See docs/clients.md, "Trying it".
+ * `npm run lab -- wake`: real coding clients in terminals, connected as their users do, with a scripted model, against
+ * a grid on this machine: what wakes them, when, and what must not. Prints a table. See docs/clients.md, "Trying it".
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import { rows } from './wake/rows.ts'
 import { readAndAnswer, startScriptedModel } from './wake/scripted-model.ts'
 import { closeTerminals, endLeftovers, install } from './wake/wake-client.ts'
 
-const usage = `npm run wake -- [CLIENT ...] [--folder FOLDER] [--rows TEXT] [--messages N] [--turns N]
+const usage = `npm run lab -- wake [CLIENT ...] [--folder FOLDER] [--rows TEXT] [--messages N] [--turns N]
 
   CLIENT      ${Object.keys(wakeClients).join(', ')}; all of them by default
   --folder    where they are installed and kept for the next run; a temporary folder by default

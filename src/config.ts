@@ -94,3 +94,13 @@ export function describeSettings(): SettingDescription[] {
     }
   })
 }
+
+/** Limits of a process that no setting changes. `Deps` hands them on, so that tests can lower them. */
+export interface Limits {
+  /** Waiting reads of one account, and as many event streams. */
+  readonly waitsPerAccount: number
+  /** Emails in total, to all recipients. */
+  readonly emailsPerHour: number
+}
+
+export const limits: Limits = { waitsPerAccount: 2_000, emailsPerHour: 500 }

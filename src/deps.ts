@@ -1,5 +1,5 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
-import type { Config } from './config.ts'
+import type { Config, Limits } from './config.ts'
 import type { GuardrailChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
 import type { CallerHints } from './lib/http/client-address.ts'
@@ -50,6 +50,7 @@ export interface EmailSender {
 
 export interface Deps {
   readonly config: Config
+  readonly limits: Limits
   /** The only clock: milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Log

@@ -1,4 +1,4 @@
-/** What honest accounts notice while one account floods the grid. The long form: `npm run flood`. */
+/** What honest accounts notice while one account floods the grid. The long form: `npm run lab -- flood`. */
 import { afterAll, expect, test, vi } from 'vitest'
 import { cleanUp } from '../scripts/bench/server.ts'
 import { type FloodOptions, type FloodReport, measureFlood } from '../scripts/flood/measure.ts'

@@ -20,7 +20,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // `npm run mutants` chooses its tests.
+    // `npm run lab -- mutants` chooses its tests.
     include: process.env.MUTANT_TESTS?.split(' ') ?? ['test/**/*.test.{ts,tsx}'],
     // A few processes run all files, so what these import is loaded a few times, and not once for each. No file may leave
     // anything behind in its process. One more than there are processors in CI: many tests wait for a child.

@@ -26,7 +26,6 @@ const unreachableLimits = {
   EXTERNAL_MESSAGES_PER_DAY: '1000000000',
   UNREAD_PER_INBOX: '1000000000',
   AGENTS_PER_ACCOUNT: '0',
-  WAITS_PER_ACCOUNT: '10000',
 }
 
 /** Settings whose cost can be measured: a bench with them is compared with one without. */

@@ -48,9 +48,9 @@ export class Program {
   /** Build it from the repository. Resolves to the path of the file. */
   async build(): Promise<string> {
     const built = await ended(
-      spawn('npm', ['run', '--silent', this.kind], { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] }),
+      spawn('npm', ['run', '--silent', 'lab', '--', this.kind], { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] }),
     )
-    if (built.code !== 0) throw new Error(`npm run ${this.kind} ended with ${built.code}: ${built.stderr}`)
+    if (built.code !== 0) throw new Error(`npm run lab -- ${this.kind} ended with ${built.code}: ${built.stderr}`)
     return join(repository, 'release', this.kind === 'binary' ? 'agent-grid' : `agent-grid-${version}.tgz`)
   }
 

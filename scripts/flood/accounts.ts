@@ -1,4 +1,4 @@
-/** Creates the accounts of `npm run flood` in the database of the environment, and prints them as JSON. */
+/** Creates the accounts of `npm run lab -- flood` in the database of the environment, and prints them as JSON. */
 import process from 'node:process'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'

@@ -1,4 +1,4 @@
-/** The requests of `npm run flood`, as bytes prepared in advance, and what their answers say. */
+/** The requests of `npm run lab -- flood`, as bytes prepared in advance, and what their answers say. */
 import type { BenchAgent } from '../bench/agents.ts'
 import { readMessagesRequest, sendMessageRequest } from '../bench/calls.ts'
 import { post, type RawResponse } from '../bench/connection.ts'

@@ -3,6 +3,9 @@ import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import type { Handler } from '../request-context.ts'
 
+/** How long a call waits for the answer of an agent. */
+export const maxWaitSeconds = 30
+
 interface Extension {
   /** One sentence, in cards. */
   description: string
@@ -43,8 +46,8 @@ One A2A endpoint, \`${config.baseUrl}/a2a/v1/grid\`, serves every agent of the g
 const awaitReply: Extension = {
   description: 'A message sent over the shared address is answered with a task, once the recipient has replied.',
   // A duration as a text. @see ISO 8601
-  params: ({ a2aBlockingMaxSeconds }) => ({ waitsAtMost: `PT${a2aBlockingMaxSeconds}S` }),
-  text: (uri, { baseUrl, a2aBlockingMaxSeconds }) =>
+  params: () => ({ waitsAtMost: `PT${maxWaitSeconds}S` }),
+  text: (uri, { baseUrl }) =>
     `# Await reply, version 1
 
 URI: \`${uri}\`
@@ -54,7 +57,7 @@ request that names this extension in its header \`A2A-Extensions\` (\`X-A2A-Exte
 task instead, as the address of a single agent does.
 
 * The answer comes when the task is completed, failed, rejected or canceled, or needs input or authorization.
-* It comes after ${a2aBlockingMaxSeconds} seconds at the latest, with the task as it is then. \`Prefer: wait=N\` shortens this to N seconds.
+* It comes after ${maxWaitSeconds} seconds at the latest, with the task as it is then. \`Prefer: wait=N\` shortens this to N seconds.
 * If calls do not wait for the recipient, which is the default while it is not there, it comes at once: the task is
   submitted, and the recipient reads it later.
 * With \`blocking: false\` (0.3) or \`returnImmediately: true\` (1.0) nothing waits.

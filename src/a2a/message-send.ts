@@ -16,7 +16,7 @@ import { canonicalJson } from '../lib/encoding.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
 import { isoTime, second } from '../lib/time.ts'
 import { type ClientMessage, readSend as readRequest, type SendRequest, writeReply, writeSentTask } from './codec.ts'
-import { extensionUri } from './extensions.ts'
+import { extensionUri, maxWaitSeconds } from './extensions.ts'
 import { endpointAlias, recipientOf, withoutRouting } from './grid-routing.ts'
 import { EventStream, type MethodCall, type StreamItem } from './method-call.ts'
 import { heartbeatMs, taskItems } from './task-stream.ts'
@@ -140,8 +140,8 @@ async function waitForAnswer(call: MethodCall, id: string): Promise<void> {
   if (!connection.signal.aborted) await showIfOpen(account, id)
 }
 
-function waitMsOf({ account, waitSeconds }: MethodCall): number {
-  return Math.min(account.deps.config.a2aBlockingMaxSeconds, waitSeconds ?? Infinity) * second
+function waitMsOf({ waitSeconds }: MethodCall): number {
+  return Math.min(maxWaitSeconds, waitSeconds ?? Infinity) * second
 }
 
 function receiptOf({ account, codec }: MethodCall, { sent, task, isDuplicate }: SentTask): unknown {

@@ -2,7 +2,7 @@
 import { resolveTxt } from 'node:dns/promises'
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
-import { type Config, ConfigError, readConfig } from '../config.ts'
+import { type Config, ConfigError, limits, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
 import { GuardrailChecks } from '../guardrails/providers.ts'
@@ -45,6 +45,7 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
   const safeStream = createSafeStream(outbound)
   return {
     config,
+    limits,
     now: Date.now,
     log,
     ownPorts,

@@ -9,6 +9,8 @@ import { openStore, type Store, type StoreOptions } from '../store/store.ts'
 import { startWorker, type Worker } from '../worker/worker.ts'
 import { CommandError } from './command.ts'
 
+/** A start waits so long for the local file: longer than another server needs to stop. */
+const lockWaitSeconds = 20
 /** How long running requests may take when the process stops. See docs/delivery.md, "Stopping". */
 const requestGraceMs = 10 * second
 const emailGraceMs = 3 * second
@@ -24,7 +26,7 @@ export interface Server {
 
 /** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
 export async function startServer(deps: Deps, options?: StoreOptions): Promise<Server> {
-  const store = await openStore(deps, { hooks: coreHooks, ...options })
+  const store = await openStore(deps, { hooks: coreHooks, lockWaitSeconds, ...options })
   let worker: Worker | undefined
   try {
     // Before the first request: messages that a dead process had leased must be unread again.

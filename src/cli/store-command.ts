@@ -25,14 +25,14 @@ import { processDeps } from './process.ts'
  * file does not accept commands.
  */
 export async function runStoreCommand(command: StoreCommand, args: CommandArguments): Promise<CommandResult> {
-  // Do not wait for the lock: most likely a running server holds it, and runs the command.
-  const config: Config = { ...readConfig(process.env), lockWaitSeconds: 0 }
+  const config = readConfig(process.env)
   const path = localPath(config.databaseUrl)
   if (!command.beginsGrid?.(args) && path !== undefined && !existsSync(path)) throw noDatabase(path)
   try {
     return await runInProcess(config, command, args)
   } catch (error) {
     if (!isInUse(error)) throw error
+    // Most likely a running server holds the file.
     return await askHolder(config, error, command, args)
   }
 }

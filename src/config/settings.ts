@@ -60,6 +60,11 @@ const editorRedirects = [
 /** Variables that earlier versions read, with what replaced each. */
 export const removedSettings: Readonly<Record<string, string>> = {
   A2A_BLOCKING_STRICT: 'Whether calls over A2A wait for an agent is set on the settings page of the agent.',
+  A2A_BLOCKING_MAX_SECONDS: 'A call over A2A waits 30 seconds at most; the header "Prefer: wait=N" shortens it.',
+  LOCK_WAIT: 'A server waits up to 20 seconds for another process to release the local file.',
+  MAILS_PER_HOUR: 'The grid sends up to 500 emails an hour.',
+  OAUTH_REFRESH_GRACE: 'A used refresh token works again for 120 seconds.',
+  WAITS_PER_ACCOUNT: 'An account may have 2,000 waiting reads in one process, and as many event streams.',
 }
 
 export const settings = {
@@ -97,11 +102,6 @@ export const settings = {
     'DURABILITY',
     'full: an acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
     oneOf(['full', 'relaxed'], 'full'),
-  ),
-  lockWaitSeconds: setting(
-    'LOCK_WAIT',
-    'How long the start waits for another process to release the local file, in seconds.',
-    wholeNumber(0, 60, 0),
   ),
   /** The low-water mark of the disk of a local file. */
   minFreeMegabytes: setting(
@@ -151,12 +151,6 @@ export const settings = {
     'Calls per second of one credential, in the long run, in each process; 25 times as many at once, and 5 times as many of all credentials of an account. 0: no limit.',
     wholeNumber(0, 100_000, 200),
   ),
-  /** Waiting reads, and as many event streams. */
-  waitsPerAccount: setting(
-    'WAITS_PER_ACCOUNT',
-    'Waiting reads of an account at a time in one process, and as many event streams.',
-    wholeNumber(1, 10_000, 2_000),
-  ),
   signupPerHour: setting(
     'SIGNUP_PER_HOUR',
     'Signups per client address and hour, and 100 times as many in total.',
@@ -189,11 +183,6 @@ export const settings = {
     '1: A2A receipts contain only the fields kind, role, messageId and parts.',
     flag,
   ),
-  a2aBlockingMaxSeconds: setting(
-    'A2A_BLOCKING_MAX_SECONDS',
-    'How long an A2A call that asks for the answer of an agent waits for it at most, in seconds.',
-    wholeNumber(0, 300, 30),
-  ),
   oauthCimd: setting(
     'OAUTH_CIMD',
     'OAuth clients that are identified by the URL of a metadata document. auto: advertised while the internet is reachable.',
@@ -224,11 +213,6 @@ export const settings = {
     'OAUTH_AGENT_TTL',
     'Lifetime of the access tokens of agents. Access tokens of admins last 1 hour.',
     duration('5m', '24h', '8h'),
-  ),
-  oauthRefreshGraceSeconds: setting(
-    'OAUTH_REFRESH_GRACE',
-    'How long a used refresh token may be used again, in seconds. With 0, parallel clients sign each other out.',
-    wholeNumber(0, 3_600, 120),
   ),
   /** Undefined: no scheduled backups. */
   backupDir: setting(
@@ -265,7 +249,6 @@ export const settings = {
     'Sender of emails, with the name agent-grid unless it has another. Required with SMTP_URL.',
     emailAddress('agent-grid'),
   ),
-  mailsPerHour: setting('MAILS_PER_HOUR', 'Emails per hour in total.', wholeNumber(1, 100_000, 500)),
   allowPrivateTargets: setting(
     'ALLOW_PRIVATE_TARGETS',
     '1: agents, guardrails and OAuth clients may be in private networks and use http. For tests and closed networks.',

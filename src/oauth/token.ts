@@ -7,7 +7,7 @@ import { GridError, limitReached } from '../errors.ts'
 import { revokeGrantByClient } from '../grid/oauth/grants.ts'
 import { newId } from '../lib/id.ts'
 import { codeChallengeOf, hashForLookup, isSameSecret, keyKind, mintKey } from '../lib/secrets.ts'
-import { day, hour, second } from '../lib/time.ts'
+import { day, hour, minute, second } from '../lib/time.ts'
 import { readScopes } from './authorize-request.ts'
 import { authenticateClient, type Client, type OAuthParts, usedClientMs } from './clients.ts'
 import { parameter, readOAuthForm } from './form.ts'
@@ -20,6 +20,8 @@ const adminTokenMs = hour
 /** Since the last refresh. */
 const refreshTokenMs = 30 * day
 /** How many more pairs a used refresh token gives within the grace period, and how long is between two of them. */
+/** How long a used refresh token works again. */
+const refreshGraceMs = 2 * minute
 const maxRepeats = 5
 const repeatMs = second
 
@@ -96,7 +98,7 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
 
 /**
  * Exchange a refresh token for a new token pair of the same grant, after checking the user's current role. Further uses
- * within `OAUTH_REFRESH_GRACE` yield more pairs, a few of them and one a second: a response was lost, or several processes
+ * within two minutes yield more pairs, a few of them and one a second: a response was lost, or several processes
  * share the token. Any later use counts as theft or replay and revokes the grant.
  * Fails with `invalid_grant`, `invalid_scope`, `invalid_target`, `invalid_request` or `rate_limit_exceeded`.
  *
@@ -126,7 +128,7 @@ async function refresh(
 
   const pair = mintPair(deps.config, token.scope, { at, grantExpiresAt: token.grantExpiresAt })
   const exchange = { accountId: token.accountId, hash, refreshId: pair.refresh.id }
-  const graceSince = at - deps.config.oauthRefreshGraceSeconds * second
+  const graceSince = at - refreshGraceMs
   const [rotated] = await write([
     global.oauth.tokens.rotate(exchange, { graceSince, maxRepeats, repeatedSince: at - repeatMs }, at),
     ...[pair.access, pair.refresh].map((token) => global.oauth.tokens.addForRefresh(exchange, token, at)),

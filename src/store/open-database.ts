@@ -29,6 +29,8 @@ import { openKeyRing } from './open-key-ring.ts'
 import { emptyDatabase, explained } from './start-error.ts'
 
 export interface DatabaseOptions {
+  /** How long to wait for another process to release the local file. The default does not wait. */
+  lockWaitSeconds?: number
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
   /** Replaces the requests to a remote database (fault tests). */
@@ -70,7 +72,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   try {
     if (path) {
       requireNoRestore(path)
-      lock = await lockFile(path, { waitSeconds: config.lockWaitSeconds, now })
+      lock = await lockFile(path, { waitSeconds: options.lockWaitSeconds ?? 0, now, log, stopping: deps.stopping })
       if (isEmptied(path)) throw emptyDatabase(path)
       createFile(path)
     }

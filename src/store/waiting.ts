@@ -69,7 +69,7 @@ export function openWaiting(
   loop: Loop,
   isAlone: boolean,
 ): Waiting {
-  const limits = { perKey: perCredential, perGroup: deps.config.waitsPerAccount, total: perProcess }
+  const limits = { perKey: perCredential, perGroup: deps.limits.waitsPerAccount, total: perProcess }
   const notifier = new Notifier(() => loop.wake())
   deps.stopping?.addEventListener('abort', () => notifier.notifyAll(), { once: true })
 

@@ -106,7 +106,7 @@ test('streams of large tasks get the task and its events one after the other, an
 })
 
 test('an account has a limit of streams of tasks of its own, and leaves room for others', async () => {
-  grid = await testGrid({ env: { WAITS_PER_ACCOUNT: '2' } })
+  grid = await testGrid({ limits: { waitsPerAccount: 2 } })
   const ids = [await start(grid.alice, 0), await start(grid.bob, 0, grid.alice)]
   const agents = [grid.alice, grid.bob]
   const streams = []

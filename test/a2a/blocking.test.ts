@@ -13,8 +13,8 @@ const awaitReply = { 'A2A-Extensions': 'http://localhost:8787/a2a/ext/await-repl
 
 let grid: TestGrid
 let bobs: string
-const open = async (callersWait: CallersWait, env: Record<string, string> = {}) => {
-  grid = await testGrid({ env })
+const open = async (callersWait: CallersWait) => {
+  grid = await testGrid()
   bobs = endpointOf(grid.bob)
   await updateAgent(grid.acme.store, { agent: 'bob', callersWait })
 }
@@ -36,14 +36,14 @@ test('a call waits for the answer of an agent that is connected', async () => {
 })
 
 test('nothing waits for an agent that is not connected', async () => {
-  await open('auto', { A2A_BLOCKING_MAX_SECONDS: '300' })
+  await open('auto')
 
   expect(stateOf(await post(send10({ metadata: undefined }), bobs))).toBe('TASK_STATE_SUBMITTED')
   expect(stateOf(await post(send10(), endpoint, awaitReply))).toBe('TASK_STATE_SUBMITTED')
 })
 
 test('a call waits for an agent that works on messages which it has leased, and not once it is done', async () => {
-  await open('auto', { A2A_BLOCKING_MAX_SECONDS: '300' })
+  await open('auto')
   await post(send10(), bobs)
   const { leaseId } = await leaseMessages(storeOf(grid, grid.bob), {})
   const answer = post(send10({ parts: [{ text: 'another' }] }), bobs)
@@ -63,7 +63,7 @@ test('a call waits for an agent that works on messages which it has leased, and 
 })
 
 test('a call waits for an agent of another account as that one is set', async () => {
-  await open('yes', { A2A_BLOCKING_MAX_SECONDS: '300' })
+  await open('yes')
   await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
   const answer = postA2a(grid, grid.eve.key, send10(), {}, bobs)
   const [{ task_id }] = await waitFor('the message', async () => {
@@ -77,7 +77,7 @@ test('a call waits for an agent of another account as that one is set', async ()
 })
 
 test('nothing waits for an agent that is set so, not even while it is connected', async () => {
-  await open('no', { A2A_BLOCKING_MAX_SECONDS: '300' })
+  await open('no')
   const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
 
   expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
@@ -104,7 +104,7 @@ test('a call waits for any agent that is set so, on the shared endpoint with the
 })
 
 test('a call that wants its answer at once never waits, and a confirmation never does', async () => {
-  await open('yes', { A2A_BLOCKING_MAX_SECONDS: '300' })
+  await open('yes')
 
   expect(stateOf(await post(send10({}, { configuration: { returnImmediately: true } }), bobs))).toBe(
     'TASK_STATE_SUBMITTED',
@@ -117,7 +117,7 @@ test('a call that wants its answer at once never waits, and a confirmation never
 test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
   'Prefer: %s shortens the wait, and the task goes on',
   async (prefer) => {
-    await open('yes', { A2A_BLOCKING_MAX_SECONDS: '300' })
+    await open('yes')
     const answer = await post(send10(), bobs, { Prefer: prefer })
     const { id } = answer.body.result.task
     await bob({ taskId: id, text: 'late' })
@@ -126,12 +126,6 @@ test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
     expect((await post(request('GetTask', { id }))).body.result.status.state).toBe('TASK_STATE_COMPLETED')
   },
 )
-
-test('with A2A_BLOCKING_MAX_SECONDS=0 nothing waits, whatever the client prefers', async () => {
-  await open('yes', { A2A_BLOCKING_MAX_SECONDS: '0' })
-
-  expect(stateOf(await post(send10(), bobs, { Prefer: 'wait=100' }))).toBe('TASK_STATE_SUBMITTED')
-})
 
 test('a call that waits does not tell the answer to a credential that has ended', async () => {
   await open('yes')

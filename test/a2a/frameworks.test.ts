@@ -1,4 +1,4 @@
-/** A framework calls an agent with its address and a key alone. `npm run a2a-clients` does it with all that are known. */
+/** A framework calls an agent with its address and a key alone. `npm run lab -- a2a-clients` tries all known ones. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { faultsOf, frameworks, runDriver } from '../../scripts/a2a-clients/frameworks.ts'

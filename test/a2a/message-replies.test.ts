@@ -10,12 +10,11 @@ import { isSettled, waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
 let bobs: string
-const open = async (env: Record<string, string> = {}) => {
-  grid = await testGrid({ env })
+beforeEach(async () => {
+  grid = await testGrid()
   bobs = endpointOf(grid.bob)
   await updateAgent(grid.acme.store, { agent: 'bob', messageReplies: true, callersWait: 'yes' })
-}
-beforeEach(() => open())
+})
 
 const plain = { metadata: undefined }
 const stream10 = (params: object = {}) => ({ ...send10(plain, { ...params }), method: 'SendStreamingMessage' })
@@ -108,15 +107,14 @@ test('a task that is wanted at once is shown at once, and a later reply is its r
 })
 
 test('when the time is over the task is shown, and stays the answer', async () => {
-  await grid.close()
-  await open({ A2A_BLOCKING_MAX_SECONDS: '1' })
-  const key = { 'Idempotency-Key': 'one' }
+  const wait = { Prefer: 'wait=1' }
+  const key = { ...wait, 'Idempotency-Key': 'one' }
   const { task } = (await post(send10(plain), bobs, key)).body.result
   expect(task.status.state).toBe('TASK_STATE_SUBMITTED')
   await reply('late')
   expect((await post(send10(plain), bobs, key)).body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
 
-  const stream = await openStream(stream10())
+  const stream = await openStream(stream10(), wait)
   expect((await stream.next())!.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
   await reply('late')
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
@@ -188,8 +186,8 @@ async function get(id: string) {
   return (await post(request('GetTask', { id }))).body.result
 }
 
-function openStream(body: unknown) {
-  return openA2aStream(grid, grid.alice.key, body, { path: bobs })
+function openStream(body: unknown, headers?: Record<string, string>) {
+  return openA2aStream(grid, grid.alice.key, body, { path: bobs, headers })
 }
 
 function post(body: unknown, path = bobs, headers?: Record<string, string>) {

@@ -68,7 +68,7 @@ test.each([
   expect(await answers()).toEqual(['You asked: What is 6 times 7?'])
 })
 
-// Its packages are as large as all others together. `npm run frameworks` installs and runs it.
+// Its packages are as large as all others together. `npm run lab -- frameworks` installs and runs it.
 test('mastra: the example parses', () => {
   const { status, stderr } = spawnSync(process.execPath, ['--check', 'docs/examples/mastra.mjs'], { encoding: 'utf8' })
 

@@ -27,7 +27,7 @@ import { bearer, callTool, post } from './client.ts'
 
 const messages = isLong ? 20_000 : 1_500
 const kills = isLong ? 20 : 2
-const settings = { OAUTH_CIMD: 'off', LOCK_WAIT: '10', LOG_LEVEL: 'error' }
+const settings = { OAUTH_CIMD: 'off', LOG_LEVEL: 'error' }
 
 test(
   'each agent has in the new grid what it had in the old one',

@@ -73,7 +73,6 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
 /** Agents read little, and processes only do their work. */
 const env = {
   DURABILITY: 'relaxed',
-  LOCK_WAIT: '20',
   MESSAGES_PER_DAY: '10000000',
   EXTERNAL_MESSAGES_PER_DAY: '10000000',
   UNREAD_PER_INBOX: '10000000',

@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Those where something is at stake; `npm run runners` takes all of them, many times. */
+/** Those where something is at stake; `npm run lab -- runners` takes all of them, many times. */
 const steps: KillStep[] = [
   'runner: lease answered',
   'runner: child begun',

@@ -1,4 +1,4 @@
-/** Streams of tasks over kills and processes. `npm run task-streams` runs it with more tasks. */
+/** Streams of tasks over kills and processes. `npm run lab -- task-streams` runs it with more tasks. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'

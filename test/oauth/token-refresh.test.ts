@@ -110,16 +110,6 @@ test('a refresh for a resource that is not of this grid is refused, and the toke
   expect((await refresh(grid, refresh_token, { resource: gridUrl })).status).toBe(200)
 })
 
-test('OAUTH_REFRESH_GRACE=0 is strict: the second use revokes the grant', async () => {
-  const strict = await oauthGrid({ env: { OAUTH_REFRESH_GRACE: '0' } })
-  const first = await obtainTokens(strict)
-  const next = (await refresh(strict, first.refresh_token)).body
-
-  expect((await refresh(strict, first.refresh_token)).body.error).toBe('invalid_grant')
-
-  expect(await mcpAccess(strict, next.access_token)).toBe('401')
-})
-
 test('another client cannot use a refresh token, and revokes nothing by trying', async () => {
   const tokens = await obtainTokens(grid)
 

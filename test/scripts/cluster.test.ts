@@ -1,4 +1,4 @@
-/** What `npm run cluster` prints. */
+/** What `npm run lab -- cluster` prints. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'

@@ -1,4 +1,4 @@
-/** How `npm start`, `npm run start:deno` and `npm run start:bun` run the grid, and how they stop. */
+/** How the grid starts from its sources on each runtime, and how it stops. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -23,42 +23,47 @@ afterEach(() => {
   database.remove()
 })
 
-const scripts = { node: 'start', deno: 'start:deno', bun: 'start:bun' }
+const otherRuntime = (name: string) => ['node', 'scripts/other-runtime.js', name, 'src/main.ts', 'serve']
+const commands = { node: ['npm', 'start'], deno: otherRuntime('deno'), bun: otherRuntime('bun') }
 
-test.each(runtimes)('on %s: any DATABASE_URL, and SIGTERM to npm alone stops the server in order', async (runtime) => {
-  const folder = join(database.folder, 'a folder, new')
-  const npm = spawn('npm', ['run', scripts[runtime]], {
-    env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
-      PORT: '0',
-      OAUTH_CIMD: 'off',
-      DATABASE_URL: `file:${encodeURI(folder)}/grid.db`,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
-  groups.add(npm.pid!)
-  let [stdout, stderr] = ['', '']
-  npm.stderr.setEncoding('utf8').on('data', (text) => stderr += text)
-  const closed = once(npm, 'close').finally(() => groups.delete(npm.pid!))
-  await new Promise<void>((resolve, reject) => {
-    npm.stdout.setEncoding('utf8').on('data', (text) => {
-      stdout += text
-      if (stdout.includes('/set-up/')) resolve()
+test.each(runtimes)(
+  'on %s: any DATABASE_URL, and SIGTERM to the command alone stops the server in order',
+  async (runtime) => {
+    const folder = join(database.folder, 'a folder, new')
+    const [program, ...words] = commands[runtime]
+    const command = spawn(program, words, {
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        PORT: '0',
+        OAUTH_CIMD: 'off',
+        DATABASE_URL: `file:${encodeURI(folder)}/grid.db`,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
     })
-    void closed.then(() => reject(new Error(stdout + stderr)))
-  })
+    groups.add(command.pid!)
+    let [stdout, stderr] = ['', '']
+    command.stderr.setEncoding('utf8').on('data', (text) => stderr += text)
+    const closed = once(command, 'close').finally(() => groups.delete(command.pid!))
+    await new Promise<void>((resolve, reject) => {
+      command.stdout.setEncoding('utf8').on('data', (text) => {
+        stdout += text
+        if (stdout.includes('/set-up/')) resolve()
+      })
+      void closed.then(() => reject(new Error(stdout + stderr)))
+    })
 
-  npm.kill('SIGTERM')
-  await closed
+    command.kill('SIGTERM')
+    await closed
 
-  expect(stdout).toContain(`Data file  ${folder}/grid.db\n`)
-  expect(stderr).toContain('"message":"Stopped"')
-  expect(existsSync(join(folder, 'grid.db-wal'))).toBe(false)
-})
+    expect(stdout).toContain(`Data file  ${folder}/grid.db\n`)
+    expect(stderr).toContain('"message":"Stopped"')
+    expect(existsSync(join(folder, 'grid.db-wal'))).toBe(false)
+  },
+)
 
-test.each(['deno', 'bun'] as const)('npm run start:%s needs no package, only the runtime on PATH', async (runtime) => {
+test.each(['deno', 'bun'] as const)('%s needs no package, only the runtime on PATH', async (runtime) => {
   const checkout = join(database.folder, 'checkout')
   mkdirSync(join(checkout, 'src'), { recursive: true })
   mkdirSync(join(database.folder, 'bin'))
@@ -66,10 +71,11 @@ test.each(['deno', 'bun'] as const)('npm run start:%s needs no package, only the
   writeFileSync(join(checkout, 'src/main.ts'), 'const words: string[] = process.argv.slice(2)\nconsole.log(words)\n')
   symlinkSync(runtimeBinary(runtime), join(database.folder, 'bin', runtime))
   const env = { PATH: `${join(database.folder, 'bin')}:${process.env.PATH}`, HOME: process.env.HOME }
-  const npm = spawn('npm', ['run', '-s', `start:${runtime}`], { cwd: checkout, env })
+  const [program, ...words] = commands[runtime]
+  const command = spawn(program, words, { cwd: checkout, env })
   let output = ''
-  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text) => output += text)
-  const [code] = await once(npm, 'close')
+  for (const stream of [command.stdout, command.stderr]) stream.setEncoding('utf8').on('data', (text) => output += text)
+  const [code] = await once(command, 'close')
 
   expect(code, output).toBe(0)
   expect(output).toMatch(/^\[ ["']serve["'] \]\n$/)

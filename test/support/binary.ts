@@ -1,4 +1,4 @@
-/** The single binary, as `npm run binary` builds it. */
+/** The single binary, as `npm run lab -- binary` builds it. */
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createApp } from '../../src/app.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
-import { readConfig } from '../../src/config.ts'
+import { type Limits, limits as usual, readConfig } from '../../src/config.ts'
 import type { Deps, OutgoingEmail } from '../../src/deps.ts'
 import { coreHooks } from '../../src/features.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
@@ -64,6 +64,8 @@ export type TestGrid = Awaited<ReturnType<typeof testGrid>>
 /** Options of a test grid. */
 export interface TestGridOptions extends StoreOptions {
   env?: Record<string, string>
+  /** Replaces some of the usual limits. */
+  limits?: Partial<Limits>
   /** Open this database instead of a new temporary file. */
   url?: string
   /** The accounts and agents that the database of `url` has already. */
@@ -120,7 +122,7 @@ async function templateOf<Cast>(fill: (store: Store) => Promise<Cast>): Promise<
 }
 
 async function openGrid(
-  { env, url, stopping, safeFetch, guardrailChecks, resolveTxt = () => Promise.resolve([]), ...options }: Omit<
+  { env, limits, url, stopping, safeFetch, guardrailChecks, resolveTxt = () => Promise.resolve([]), ...options }: Omit<
     TestGridOptions,
     'cast'
   >,
@@ -149,6 +151,7 @@ async function openGrid(
   const ownPorts = new Set([config.port])
   const deps: Deps = {
     config,
+    limits: { ...usual, ...limits },
     now: () => clock.now,
     log,
     safeFetch: safeFetch ?? createSafeFetch({ config, log, ownPorts }),

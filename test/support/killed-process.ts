@@ -116,7 +116,9 @@ async function inLanes(count: number, work: (lane: number, n: number) => Promise
 }
 
 async function main(): Promise<void> {
-  const store = await openStore(processDeps(readConfig({ LOG_LEVEL: 'error', ...process.env })))
+  const store = await openStore(processDeps(readConfig({ LOG_LEVEL: 'error', ...process.env })), {
+    lockWaitSeconds: 20,
+  })
   const accounts = agents.map(({ account, id, alias }) =>
     store.account(account, { type: 'agent', agentId: id, alias, credentialId: 'test' })
   )

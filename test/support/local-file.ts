@@ -7,6 +7,7 @@ import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
+import type { DatabaseOptions } from '../../src/store/open-database.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 
 export type LocalFile = ReturnType<typeof localFile>
@@ -21,7 +22,7 @@ export function localFile() {
   /** `onLook` is called for each look at the clock, such as after a try to take the lock. */
   async function open(
     env: Record<string, string> = {},
-    onStorageFault?: (error: unknown) => void,
+    options: DatabaseOptions = {},
     onLook = () => {},
   ) {
     let client!: Client
@@ -31,8 +32,8 @@ export function localFile() {
       return Date.now()
     }
     const store = await openStore({ ...processDeps(config), log: createLog('error', () => {}), now }, {
-      connect: (options) => client = connect(options),
-      onStorageFault,
+      connect: (settings) => client = connect(settings),
+      ...options,
     })
     closing.push(() => client.closed || store.close())
     return { store, client }

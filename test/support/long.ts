@@ -1,4 +1,4 @@
-/** Tests with a long form, which `npm run test:long` runs in place of the short one. */
+/** Tests with a long form, which `LONG_TESTS=1 npm test` runs in place of the short one. */
 import process from 'node:process'
 import { type Runtime, runtimes } from '../../scripts/runtime.ts'
 

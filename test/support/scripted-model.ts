@@ -1,6 +1,6 @@
 /**
  * A model that follows a script: it reads the inbox, answers the message that it found there, and ends. It has no imports,
- * so that `npm run frameworks` can load it with Node alone.
+ * so that `npm run lab -- frameworks` can load it with Node alone.
  */
 
 export type Step = { tool: string; args: Record<string, string> } | { text: string }

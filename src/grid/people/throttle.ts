@@ -176,13 +176,13 @@ async function countsOfEmail(
   store: Store,
   { purpose, email, address, sender, isSent = true }: EmailAttempt,
 ): Promise<Count[]> {
-  const { config } = store.deps
+  const { limits } = store.deps
   const kind = isSent ? 'mail' : 'no_mail'
   // The requests of strangers do not use up what users request themselves, from where they have signed in before.
   const own = isSilent(purpose) && await isFamiliarAddress(store, email, address) ? '\nown' : ''
   const to = { kind: `${kind}_to`, subject: hashForLookup(`${purpose}\n${email}${own}`), rates: rates.emailTo }
   // What is not sent respects this limit without counting: the same happens to known and unknown addresses.
-  const total: Count = { kind: 'mail', subject: 'all', rates: [[config.mailsPerHour, hour]], storedAs: kind }
+  const total: Count = { kind: 'mail', subject: 'all', rates: [[limits.emailsPerHour, hour]], storedAs: kind }
   if (isSilent(purpose)) return [to, total]
 
   const perHour: Rate = [invitationsPerHour, hour]
@@ -190,7 +190,7 @@ async function countsOfEmail(
   // Without email no one is bothered by invitations to one address, and an inviter may need another link at once.
   const isBothered = !isInvitation || store.deps.email.isConfigured
   const from = isInvitation ? [perHour] : rates.emailFrom
-  const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)
+  const ofShare = Math.ceil(limits.emailsPerHour * shareOfGrid)
   return [
     ...(isBothered ? [to] : []),
     ...ofNetworks(`${kind}_from`, address, from, `${purpose}\n`),
@@ -221,11 +221,11 @@ export async function takeEmailOfKind(
   store: Store,
   { kind, email, rates, share }: { kind: string; email: string; rates: readonly Rate[]; share: number },
 ): Promise<boolean> {
-  const { mailsPerHour } = store.deps.config
+  const { emailsPerHour } = store.deps.limits
   return !await tryTakeEmail(store, [
     { kind: 'mail_to', subject: hashForLookup(`${kind}\n${email}`), rates },
-    { kind: 'mail_share', subject: kind, rates: [[Math.ceil(mailsPerHour * share), hour]] },
-    { kind: 'mail', subject: 'all', rates: [[mailsPerHour, hour]] },
+    { kind: 'mail_share', subject: kind, rates: [[Math.ceil(emailsPerHour * share), hour]] },
+    { kind: 'mail', subject: 'all', rates: [[emailsPerHour, hour]] },
   ])
 }
 

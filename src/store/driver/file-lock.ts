@@ -8,6 +8,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deps } from '../../deps.ts'
 import { StartError } from '../start-error.ts'
 import { isBusy } from './database-errors.ts'
 import { FileClient } from './file-client.ts'
@@ -17,13 +18,12 @@ export interface FileLock {
   release(): Promise<void>
 }
 
-interface LockWait {
+interface LockWait extends Pick<Deps, 'now' | 'log' | 'stopping'> {
   waitSeconds: number
-  now: () => number
 }
 
 /** Lock a local file, which need not exist. Fails with `database_in_use` and `database_linked`. */
-export async function lockFile(path: string, { waitSeconds, now }: LockWait = noWait): Promise<FileLock> {
+export async function lockFile(path: string, wait?: LockWait): Promise<FileLock> {
   const file = fileBehind(path)
   requireOneName(file)
   const lock = `${file}.lock`
@@ -31,8 +31,8 @@ export async function lockFile(path: string, { waitSeconds, now }: LockWait = no
     createFile(lock)
     giveTo(lock, existsSync(file) ? file : dirname(file))
   }
-  const until = now() + waitSeconds * 1_000
-  for (;;) {
+  const until = wait && wait.now() + wait.waitSeconds * 1_000
+  for (let tries = 1;; tries++) {
     const client = new FileClient(lock)
     try {
       await client.execute('PRAGMA locking_mode = EXCLUSIVE')
@@ -51,13 +51,12 @@ export async function lockFile(path: string, { waitSeconds, now }: LockWait = no
     } catch (error) {
       client.close()
       if (!isBusy(error)) throw error
-      if (now() >= until) throw databaseInUse(path)
+      if (!wait || wait.now() >= until! || wait.stopping?.aborted) throw databaseInUse(path)
+      if (tries === 1) wait.log.warn('Waiting for another process to release the database', { path })
       await sleep(250)
     }
   }
 }
-
-const noWait: LockWait = { waitSeconds: 0, now: () => 0 }
 
 /** Next to each name of a file could be another lock, and another log. */
 function requireOneName(file: string): void {

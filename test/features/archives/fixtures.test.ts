@@ -1,4 +1,4 @@
-/** Archives that earlier builds made are imported, and lose nothing. `npm run archive-fixture` makes one of each version. */
+/** Archives of earlier builds are imported without loss. `npm run lab -- archive-fixture` makes one of each version. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'

@@ -24,7 +24,7 @@ onEachDatabase((open) => {
   let ann: PersonWithAlias
   let alice: AccountStore
   beforeEach(async () => {
-    grid = await open({ env: { MAILS_PER_HOUR: '20' } })
+    grid = await open({ limits: { emailsPerHour: 20 } })
     ann = await personWithAlias(grid, 'ann-lee')
     alice = storeOf(grid, grid.alice)
   })

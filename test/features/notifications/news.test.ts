@@ -34,7 +34,8 @@ let ann: PersonWithAlias
 let alice: AccountStore
 let general: string
 beforeEach(async () => {
-  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1', GRID_KEYS: newKeyRing(), MAILS_PER_HOUR: '20' } })
+  const env = { ALLOW_PRIVATE_TARGETS: '1', GRID_KEYS: newKeyRing() }
+  grid = await testGrid({ env, limits: { emailsPerHour: 20 } })
   service = await startPushService()
   ann = await personWithAlias(grid, 'ann-lee', { role: 'owner' })
   alice = storeOf(grid, grid.alice)

@@ -27,7 +27,7 @@ test.each(runtimes)(
     const moved = "UPDATE agents SET remote_url = ? WHERE account_id = ? AND alias = 'slack-town'"
     await rows(grid, moved, [slack.api, grid.acme.id])
     await grid.store.close()
-    const env = { DATABASE_URL: `file:${join(grid.folder, 'grid.db')}`, ALLOW_PRIVATE_TARGETS: '1', LOCK_WAIT: '10' }
+    const env = { DATABASE_URL: `file:${join(grid.folder, 'grid.db')}`, ALLOW_PRIVATE_TARGETS: '1' }
     const start = () => startServe(runtime, { ...env, OAUTH_CIMD: 'off', LOG_LEVEL: 'error' })
 
     let server = await start()

@@ -16,7 +16,6 @@ const env = {
   ALLOW_PRIVATE_TARGETS: '1',
   OAUTH_CIMD: 'off',
   CALLS_PER_SECOND: '0',
-  LOCK_WAIT: '10',
   LOG_LEVEL: 'error',
 }
 

@@ -104,8 +104,8 @@ test('a stream ends when the caller leaves, and when the process stops', async (
   expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
 })
 
-test('an account has WAITS_PER_ACCOUNT streams and as many waits, whatever credentials they have', async () => {
-  grid = await testGrid({ stopping: stop.signal, env: { WAITS_PER_ACCOUNT: '2' } })
+test('an account has a limit of streams and one of waits, whatever credentials they have', async () => {
+  grid = await testGrid({ stopping: stop.signal, limits: { waitsPerAccount: 2 } })
   const [one, two, other] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob), storeOf(grid, grid.eve)]
   await Promise.all([one, two].map((account) => listen(account).next()))
   expect(open(one)).toBeUndefined()

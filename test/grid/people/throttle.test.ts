@@ -15,7 +15,7 @@ const here = '203.0.113.7'
 
 let grid: TestGrid
 beforeEach(async () => {
-  grid = await testGrid({ env: { MAILS_PER_HOUR: '150' } })
+  grid = await testGrid({ limits: { emailsPerHour: 150 } })
 })
 
 describe('sign-ins', () => {

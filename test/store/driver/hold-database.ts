@@ -3,8 +3,7 @@ import { processDeps } from '../../../src/cli/process.ts'
 import { readConfig } from '../../../src/config.ts'
 import { openStore } from '../../../src/store/store.ts'
 
-const [, , url, lockWait = '0'] = process.argv
-const config = readConfig({ DATABASE_URL: url, LOCK_WAIT: lockWait, LOG_LEVEL: 'error' })
+const config = readConfig({ DATABASE_URL: process.argv[2], LOG_LEVEL: 'error' })
 
 openStore(processDeps(config)).then(async (store) => {
   await store.write([{

@@ -50,7 +50,7 @@ test('the lock is that of the file, whatever link leads to it', async () => {
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)
 
-  expect((await hold('0', link)).answer).toMatchObject({ code: 'database_in_use' })
+  expect((await hold(link)).answer).toMatchObject({ code: 'database_in_use' })
   await expect(openStopped({ url: `file:${link}` })).rejects.toMatchObject({ code: 'database_in_use' })
 })
 
@@ -77,10 +77,10 @@ test('the lock is released by kill -9, and acknowledged writes are there', async
   expect(await file.facts()).toEqual(expect.arrayContaining([`held by ${first.pid}`]))
 })
 
-test('LOCK_WAIT waits for a process that is stopping', async () => {
+test('a start can wait for a process that is stopping', async () => {
   const first = await hold()
   let looks = 0
-  const opened = file.open({ LOCK_WAIT: '30' }, undefined, () => looks++)
+  const opened = file.open({}, { lockWaitSeconds: 30 }, () => looks++)
   await waitFor('two refusals', () => looks >= 3)
   await first.stop()
 
@@ -103,13 +103,8 @@ test('the owner file decides nothing: without one a second process is refused to
 /**
  * Another process that tries to open the file. It runs on Bun, which starts fastest; the lock is that of the system.
  */
-async function hold(lockWait = '0', path = file.path) {
-  const [program, ...args] = [
-    ...runtimeCommand('bun'),
-    'test/store/driver/hold-database.ts',
-    `file:${path}`,
-    lockWait,
-  ]
+async function hold(path = file.path) {
+  const [program, ...args] = [...runtimeCommand('bun'), 'test/store/driver/hold-database.ts', `file:${path}`]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   file.closing.push(() => child.kill('SIGKILL') && ended)

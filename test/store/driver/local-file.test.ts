@@ -49,7 +49,7 @@ test('closing checkpoints the log into the file', async () => {
 
 test('a full disk is storage_full and stops nothing', async () => {
   const faults: unknown[] = []
-  const { store, client } = await file.open({}, (error) => faults.push(error))
+  const { store, client } = await file.open({}, { onStorageFault: (error) => faults.push(error) })
   await client.execute('PRAGMA max_page_count = 1')
 
   const big = { sql: "INSERT INTO store_facts (key, value) VALUES ('big', ?)", args: ['x'.repeat(1_000_000)] }

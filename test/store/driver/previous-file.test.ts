@@ -28,7 +28,7 @@ test('a start that migrates keeps the file as it was, readable by its owner alon
   const before = await facts(path)
 
   const store = await open()
-  const second = await runCommand('bun', ['serve', '--json'], { DATABASE_URL: database.url, PORT: '0' })
+  const second = await runCommand('bun', ['list-accounts', '--json'], { DATABASE_URL: database.url })
 
   expect(JSON.parse(second.stdout).error.code).toBe('database_in_use')
   expect(copies()).toEqual(['grid.db.schema-1'])

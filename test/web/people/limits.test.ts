@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { repeatAttempts } from '../../support/database.ts'
+import type { Limits } from '../../../src/config.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { csrfTokenOf, password, person, signedIn } from '../../support/people.ts'
 import { signUp } from '../../support/signup.ts'
@@ -16,8 +17,8 @@ let grid: TestGrid
 beforeEach(() => open())
 
 /** A grid whose user Bob has signed in at home, and out again. */
-async function open(env: Record<string, string> = {}): Promise<void> {
-  grid = await testGrid({ env: { DURABILITY: 'relaxed', ...env } })
+async function open(limits: Partial<Limits> = {}): Promise<void> {
+  grid = await testGrid({ limits })
   const bob = await signedIn(grid, await person(grid, { role: 'member', email }), home)
   await bob.submit(`/accounts/${grid.acme.id}`, {}, '/sign-out')
 }
@@ -80,7 +81,7 @@ test('requests of strangers for a reset link do not use up those from a familiar
 })
 
 test('requests for addresses without a user use up no emails of the grid', async () => {
-  await open({ MAILS_PER_HOUR: '2' })
+  await open({ emailsPerHour: 2 })
   for (let n = 0; n < 12; n++) await browser(grid, `198.51.100.${n}`).submit('/reset', { email: `p${n}@x.example` })
   expect(grid.emails).toHaveLength(0)
 
@@ -107,7 +108,7 @@ test.each([true, false])(
 )
 
 test('claim emails take 40 % of the emails of the grid, and leave invitations and links theirs', async () => {
-  await open({ MAILS_PER_HOUR: '10' })
+  await open({ emailsPerHour: 10 })
   for (let n = 0; n < 12; n++) {
     await signUp(grid, { alias: `zoe-${n}`, owner_email: `p${n}@owner.example` }, `198.51.100.${n}`)
   }

@@ -137,7 +137,7 @@ function explained(error: unknown): never {
 
 /** Work with the grid: in this process, which then has its store, or through the server that holds the local file. */
 async function withGrid<Result>(work: (ask: Ask, store?: Store) => Promise<Result>): Promise<Result> {
-  const config = { ...readConfig(process.env), lockWaitSeconds: 0 }
+  const config = readConfig(process.env)
   const path = localPath(config.databaseUrl)
   if (path !== undefined && !existsSync(path)) throw noDatabase(path)
   let store: Store

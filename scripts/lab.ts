@@ -1,0 +1,55 @@
+/** `npm run lab -- NAME [OPTIONS]` runs a program that few people need; without a name it lists them. */
+import { spawnSync } from 'node:child_process'
+import process from 'node:process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+/** The programs in `scripts/`, each with its purpose. */
+export const programs: Record<string, string> = {
+  binary: 'builds the whole program into one executable file',
+  package: 'builds the package for npm',
+  'first-day': 'does what an operator does on the first day, with the binary or the package',
+  cluster: 'runs three processes on one libsql-server behind one URL',
+  fuzz: 'sends changed requests to all doors',
+  flood: 'measures honest accounts while one account floods the grid',
+  'new-connections': 'measures new connections under load',
+  'task-streams': 'follows streams of tasks over kills and processes',
+  runners: 'kills runners of agents at every step of their work',
+  wake: 'measures what wakes real coding clients in terminals',
+  connected: 'connects the coding clients of this machine to a grid and lets them list it',
+  'a2a-clients': 'lets frameworks that speak A2A call an agent',
+  'a2a-responder': 'serves an agent for the official test suites of A2A',
+  frameworks: 'lets an agent of Mastra read its inbox and answer',
+  'call-path': 'prints the files and functions that one call passes',
+  mutants: 'breaks files in many small ways and lists the changes that no test notices',
+  'archive-fixture': 'writes the archive of a new version of the format for the tests',
+}
+
+/** Programs that run a test of the suite, longer. */
+const longer = ['fuzz', 'flood', 'new-connections', 'task-streams']
+
+async function run(name: string, words: string[]): Promise<void> {
+  const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+  // Only Bun builds it.
+  if (name === 'binary') {
+    const command = [file('other-runtime.js'), 'bun', file('binary.ts'), ...words]
+    process.exit(spawnSync(process.execPath, command, { stdio: 'inherit' }).status ?? 1)
+  }
+  const [program, args] = longer.includes(name) ? ['longer', [name, ...words]] : [name, words]
+  process.argv = [process.execPath, file(`${program}.ts`), ...args]
+  await import(pathToFileURL(process.argv[1]).href)
+}
+
+function list(): string {
+  const width = Math.max(...Object.keys(programs).map((name) => name.length))
+  const lines = Object.entries(programs).map(([name, purpose]) => `  ${name.padEnd(width)}  ${purpose}`)
+  return ['Usage: npm run lab -- NAME [OPTIONS]', '', ...lines].join('\n')
+}
+
+if (process.argv[1]?.endsWith('lab.ts')) {
+  const [name, ...words] = process.argv.slice(2)
+  if (Object.hasOwn(programs, name ?? '')) await run(name, words)
+  else {
+    console.log(list())
+    if (name !== undefined) process.exitCode = 2
+  }
+}
