@@ -18,7 +18,6 @@ const perProcess = 10_000
 const taskStreamsPerKey = 100
 /** Files that are being sent, of which each may hold half a megabyte of memory until it is read. */
 const downloadLimits = { perKey: 20, perGroup: 60, total: 200 }
-/** Archives that are being made or sent. Each takes the space of the database for a moment, and then that of its rows. */
 /** Lists that are being made or sent. A client that asks for every list when it starts has six. */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
 /**
