@@ -79,8 +79,15 @@ describe('a grid that is stopped', () => {
     ],
     ['a key ring that others read', 'files', 'warning', /chmod 600 .+keys/, () => chmodSync(`${path}.keys`, 0o644)],
     ['a folder that others write', 'files', 'warning', /chmod 700/, () => chmodSync(grid.folder, 0o777)],
-    ['a clock far ahead', 'clock', 'broken', /confirm-clock/, () => storedClock(-40 * day)],
+    ['a clock far ahead', 'clock', 'broken', /--repair confirm-clock/, () => storedClock(-40 * day)],
     ['a clock behind', 'clock', 'warning', /NTP/, () => storedClock(hour)],
+    [
+      'a message that errors left out',
+      'conversations',
+      'warning',
+      /--repair rebuild-conversations/,
+      () => sql(`INSERT INTO skipped_rows SELECT account_id, 'search', seq, 'an error', 1 FROM messages`),
+    ],
     ['relaxed durability', 'durability', 'warning', /DURABILITY=full/, () => env.DURABILITY = 'relaxed'],
     ['an email server that is away', 'email', 'broken', /SMTP_URL/, async () => {
       const port = await freePort('127.0.0.1')
