@@ -26,7 +26,7 @@ export const doctor: ProcessCommand = {
     },
     repair: {
       placeholder: 'NAME',
-      description: `do a repair: ${repairs.map(({ name }) => name).join(', ')}`,
+      description: 'do a repair that the doctor names, or rotate-signing-key if the key of agent cards may have leaked',
       oneOf: repairs.map(({ name }) => name),
     },
     client: clientOption,

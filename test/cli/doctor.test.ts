@@ -40,6 +40,7 @@ describe('a grid that is stopped', () => {
   test.each<[fault: string, check: string, status: string, action: RegExp, plant: () => unknown]>([
     ['an invalid setting', 'settings', 'broken', /help settings/, () => env.PORT = 'eighty'],
     ['a misspelt setting', 'settings', 'warning', /help settings/, () => env.TRUSTED_PROXY = '10.0.0.1'],
+    ['a removed setting', 'settings', 'warning', /^Remove LOCK_WAIT/, () => env.LOCK_WAIT = '10'],
     ['no TLS', 'addresses', 'warning', /TLS proxy/, () => env.BASE_URL = 'http://grid.example'],
     ['mixed addresses', 'addresses', 'warning', /https addresses/, () => env.APP_URL = 'https://grid.example'],
     ['a proxy that is not trusted', 'addresses', 'warning', /TRUSTED_PROXIES/, makePublic],
