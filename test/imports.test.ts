@@ -195,7 +195,7 @@ for (const folder of featureFolders) rules[folder] = feature
 for (const path of featureCommands) {
   rules[path] = { ours: ['cli/', 'store/', 'config.ts', 'errors.ts', ...ground] }
 }
-rules['features/notifications/'] = { ...feature, packages: ['hono', 'web-push'] }
+rules['features/notifications/'] = { ...feature, packages: ['hono', 'http_ece', 'jose'] }
 for (const path of featureStores) {
   rules[path] = {
     ours: ['store/sql.ts', 'store/account/', 'store/global/', '../db/schema.ts', 'lib/'],
@@ -367,11 +367,6 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'deps.safeFetch is the only way out',
   },
   { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },
-  {
-    word: /'web-push'/,
-    only: ['features/notifications/web-push.ts'],
-    why: 'the library could send requests by itself',
-  },
   {
     word: /\bprocess\.env\b/,
     only: ['cli/', 'clients/', ...featureCommands],
