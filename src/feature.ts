@@ -2,13 +2,13 @@
  * What an optional feature registers. Its slots:
  *
  * * `routes`: paths outside of the doors, which authenticate their callers themselves;
- * * `web`: pages of accounts, cards on pages of the core, notices, sentences of the activity log, and the words of what it
- *   reports to Attention;
+ * * `web`: pages, cards on pages of the core, ways to sign in, notices, sentences of the activity log, and the words of
+ *   what it reports to Attention;
  * * `transport`: what carries messages to remote agents of its own, instead of A2A;
  * * `outboxes`: the requests of outboxes of its own kinds;
  * * `followers`: what it writes for new messages, or for other rows of the log;
  * * `duties`: what it does at times;
- * * `hooks`: statements of units of the core, and what needs a person.
+ * * `hooks`: statements of units of the core, the issuers that vouch for addresses, and what needs a person.
  *
  * See docs/architecture.md, "Optional features".
  */

@@ -39,6 +39,8 @@ export interface Store {
   readonly global: GlobalTables
   /** The look-ups of an optional feature across accounts. */
   feature<T>(tables: (db: Db) => T): T
+  /** What features add to verbs. */
+  readonly hooks: readonly CoreHooks[]
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
   readonly keyRing: KeyRing
   /** Waiting reads and event streams of this process, and their limits. */
@@ -152,6 +154,7 @@ function buildStore(
     account: accountOpener(context),
     global,
     feature: (tables) => tables(db),
+    hooks,
     keyRing,
     waiting,
     loop,

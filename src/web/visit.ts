@@ -51,18 +51,39 @@ export interface PageDeps {
 /** What an optional feature adds to the pages. */
 export interface WebFeature {
   readonly pages?: (pages: AccountPages, deps: PageDeps) => void
+  readonly publicPages?: (pages: PublicPages, deps: PageDeps) => void
   /** Cards on pages of the core. */
   readonly cards?: {
     /** On the settings of a channel. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
+    /** On the settings of the account, below its second factor. */
+    readonly accountSignIn?: (visit: Visit) => Promise<Child>
     /** In the card of admin access. */
     readonly adminAccess?: (visit: Visit) => Child
   }
+  /** A card on the page of the second factor of the user, and its forms. `show` is the page that has it. */
+  readonly security?: {
+    readonly card: (visit: Visit, deps: PageDeps) => Promise<Child>
+    readonly forms: (pages: Pages<Visit>, deps: PageDeps, show: (visit: Visit) => Promise<PageResult>) => void
+  }
+  readonly signIn?: OtherSignIn
   readonly notices?: readonly FeatureNotice[]
   /** Sentences of the activity log. */
   readonly phrases?: Phrases
   /** The words of its conditions in Attention, by kind. */
   readonly conditions?: Partial<Record<FeatureCondition['kind'], FeatureWords>>
+}
+
+/** Ways to sign in beside those of the core. `next` is the path where the user goes on. */
+export interface OtherSignIn {
+  /** Buttons on the sign-in page. */
+  choices(store: Store, next: string): Promise<Child>
+  /** A button with which a signed-in user proves again who they are; undefined if they have no such way. */
+  proof(store: Store, visit: PublicVisit, next: string): Promise<Child | undefined>
+  /** The page for users whose session does not open an account. */
+  pathOfAccount(id: string, next: string): string
+  /** The page for users who have lost the identity of a provider by following an email link. */
+  unlinkedPath(next: string): string
 }
 
 /** A condition of a feature in words, and what its visitor can do about it. */

@@ -15,7 +15,6 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
 import { exportActions, ExportCard } from './export-card.tsx'
-import { ssoActions, SsoCard } from './sso-card.tsx'
 import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.tsx'
 
 /**
@@ -23,46 +22,8 @@ import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.ts
  * docs/protocol/oauth.md, "Grants".
  */
 export function accountSettingsPages({ get, post, may }: AccountPages, deps: PageDeps): void {
-  const { store } = deps
-  const { config, now } = store.deps
+  const show = (visit: Visit, createdKey?: CreatedKey) => showAccountSettings(visit, deps, createdKey)
   const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'account')
-  const show = async (visit: Visit, createdKey?: CreatedKey) => {
-    const { keys, profile, team, turns } = visit.account.read
-    const [manages, owns] = [visit.may('manage'), visit.may('own')]
-    const [adminKeys, members, grants, limits, since, isVisible, ssoCard, exportCard] = await Promise.all([
-      manages ? keys.adminKeys() : [],
-      manages ? team.members() : [],
-      manages ? listGrants(visit.account) : undefined,
-      turns.limits(),
-      profile.peopleReadSince(),
-      profile.showsContents(),
-      owns && SsoCard({ visit }),
-      owns && ExportCard({ visit, store }),
-    ])
-    return await settingsPage(
-      visit,
-      'account',
-      <>
-        <NameCard visit={visit} />
-        <SecondFactorCard visit={visit} />
-        {ssoCard}
-        <TurnLimitsCard visit={visit} limits={limits} />
-        <PeopleReadCard visit={visit} since={since} />
-        <ContentsCard visit={visit} isVisible={isVisible} />
-        <AdminAccess
-          visit={visit}
-          adminKeys={{ keys: adminKeys, members }}
-          createdKey={createdKey}
-          baseUrl={config.appUrl}
-          now={now()}
-        />
-        {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
-        {exportCard}
-        {owns && <DeleteAccountCard visit={visit} />}
-      </>,
-    )
-  }
-
   get('/settings/account', async (visit) => {
     const created = await visit.takeShown<CreatedKey>()
     if (created === 'shown') return done(visit, 'admin-key-shown')
@@ -89,7 +50,6 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
   conversationActions({ get, post }, show)
   readingActions(may('own'), show)
   exportActions(may('own'), deps, show)
-  ssoActions(may('own'), show)
 
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('name') ?? ''
@@ -107,6 +67,45 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
     await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
     return done(visit, 'grant-ended')
   })
+}
+
+/** The page. `createdKey` is shown on it once. */
+export async function showAccountSettings(visit: Visit, deps: PageDeps, createdKey?: CreatedKey): Promise<Response> {
+  const { config, now } = visit.account.deps
+  const { keys, profile, team, turns } = visit.account.read
+  const [manages, owns] = [visit.may('manage'), visit.may('own')]
+  const [adminKeys, members, grants, limits, since, isVisible, signInCards, exportCard] = await Promise.all([
+    manages ? keys.adminKeys() : [],
+    manages ? team.members() : [],
+    manages ? listGrants(visit.account) : undefined,
+    turns.limits(),
+    profile.peopleReadSince(),
+    profile.showsContents(),
+    Promise.all(visit.features.map(({ cards }) => cards?.accountSignIn?.(visit))),
+    owns && ExportCard({ visit, store: deps.store }),
+  ])
+  return await settingsPage(
+    visit,
+    'account',
+    <>
+      <NameCard visit={visit} />
+      <SecondFactorCard visit={visit} />
+      {signInCards}
+      <TurnLimitsCard visit={visit} limits={limits} />
+      <PeopleReadCard visit={visit} since={since} />
+      <ContentsCard visit={visit} isVisible={isVisible} />
+      <AdminAccess
+        visit={visit}
+        adminKeys={{ keys: adminKeys, members }}
+        createdKey={createdKey}
+        baseUrl={config.appUrl}
+        now={now()}
+      />
+      {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
+      {exportCard}
+      {owns && <DeleteAccountCard visit={visit} />}
+    </>,
+  )
 }
 
 function NameCard({ visit }: { visit: Visit }) {

@@ -132,6 +132,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
       }
     }
     case 'webhook':
+    case 'domain':
       return wordsOf(visit, condition.kind).inWords(condition.of, now)
     case 'follower': {
       const { follower, leftOut } = condition.of
@@ -245,15 +246,6 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         facts: [trialEndsAt === null ? 'the trial has ended' : <>the trial ends {time(trialEndsAt)}</>],
       }
     }
-    case 'domain': {
-      const isLost = condition.of.verifiedAt === null
-      return {
-        icon: 'key',
-        tone: isLost ? 'bad' : 'warning',
-        what: <>The TXT record of {condition.of.domain} is gone</>,
-        facts: [isLost ? 'single sign-on has stopped' : 'single sign-on stops after a week', since],
-      }
-    }
     case 'access': {
       const { alias, partner } = condition.of
       return {
@@ -315,6 +307,7 @@ export function actionOf(visit: Visit, condition: Condition): Child {
     case 'unread':
       return open(path('agents', condition.of.alias))
     case 'webhook':
+    case 'domain':
       return wordsOf(visit, condition.kind).action(visit)
     case 'person':
       return may('use') && open(writePath(membership.id, `@${condition.of.alias}`), 'Write')
@@ -333,8 +326,6 @@ export function actionOf(visit: Visit, condition: Condition): Child {
       return false
     case 'quota':
       return open(path('overview'), 'See usage')
-    case 'domain':
-      return open(settingsPath({ path }, 'account'))
     case 'claim':
       return open(`/claims/${condition.of.provisionalId}`, 'Claim')
     case 'access': {

@@ -1,9 +1,9 @@
 /** What a provider says of a user: their address and their roles. See docs/security.md, "Single sign-on". */
-import { claimAt, type OidcUser } from '../../auth/oidc.ts'
+import { claimAt, type OidcUser } from './oidc.ts'
 import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
 import { normaliseEmail, plainName } from '../../lib/names.ts'
-import type { SignInReport } from '../../store/account/sso.ts'
-import type { SsoProvider } from '../../store/global/sso.ts'
+import type { SignInReport } from './store.ts'
+import type { SsoProvider } from './store.ts'
 
 /** How the claims of a provider are read. */
 export interface ClaimRules {
