@@ -124,7 +124,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   addRoutes(openToPages)
   app.use(inChosenTheme)
   addRoutes(others)
-  const pages = { store, sessions: people, attention, features: webFeatures }
+  const pages = { store, sessions: people, attention, features: webFeatures() }
   app.route('/', createWebApp(pages))
 
   function addRoutes(routes: Route[]): void {

@@ -2,15 +2,15 @@
  * What an optional feature registers. Its slots:
  *
  * * `routes`: paths outside of the doors, which authenticate their callers themselves;
- * * `web`: pages, tabs of the settings, cards on pages of the core, a script, notices, sentences of the activity log, and the words of what it
- *   reports to Attention;
+ * * `web`: pages, tabs of the settings, cards on pages of the core, ways to sign in, a script, notices, sentences of the
+ *   activity log, and the words of what it reports to Attention;
  * * `transport`: what carries messages to remote agents of its own, instead of A2A;
  * * `outboxes`: the requests of outboxes of its own kinds;
  * * `followers`: what it writes for new messages, or for other rows of the log;
  * * `news`: statements for messages that may be news to people who are not their recipients;
  * * `duties`: what it does at times; `stopping` is raised when the process stops;
  * * `commands`: for people, in a folder `commands/`, and `serverCommands`: what these ask of a running server;
- * * `hooks`: statements of units of the core, and what needs a person.
+ * * `hooks`: statements of units of the core, the issuers that vouch for addresses, and what needs a person.
  *
  * See docs/architecture.md, "Optional features".
  */

@@ -3,6 +3,7 @@ import type { Feature } from './feature.ts'
 import { archives } from './features/archives/feature.ts'
 import { network } from './features/network/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
+import { singleSignOn } from './features/single-sign-on/feature.ts'
 import { slack } from './features/slack/feature.ts'
 import { webhooks } from './features/webhooks/feature.ts'
 
@@ -10,6 +11,7 @@ export const features: readonly Feature[] = [
   archives,
   network,
   notifications,
+  singleSignOn,
   slack,
   webhooks,
 ]
@@ -18,4 +20,4 @@ export const features: readonly Feature[] = [
 export const coreHooks = features.flatMap(({ hooks }) => hooks ?? [])
 
 /** For `createWebApp`. */
-export const webFeatures = features.flatMap(({ web }) => web ?? [])
+export const webFeatures = () => features.flatMap(({ web }) => web ?? [])

@@ -33,7 +33,7 @@ const verbs: Rule = {
 }
 /** Verbs on what belongs to no account (users, their grants, limits), and those that make an account or join one. */
 const globalVerbs: Rule = {
-  ours: [...verbs.ours, 'auth/passwords.ts', 'auth/passkeys.ts', 'auth/totp.ts', 'auth/oidc.ts'],
+  ours: [...verbs.ours, 'auth/passwords.ts', 'auth/passkeys.ts', 'auth/totp.ts'],
   types: [...verbs.types!, 'store/store.ts', 'store/global/'],
 }
 
@@ -103,7 +103,6 @@ const rules: Record<string, Rule> = {
   'grid/': verbs,
   'grid/accounts/': globalVerbs,
   'grid/people/': globalVerbs,
-  'grid/sso/': globalVerbs,
   // Signing keys and public agents belong to no account.
   'grid/cards.ts': globalVerbs,
   // A callback names no account.
@@ -115,7 +114,7 @@ const rules: Record<string, Rule> = {
   'auth/': {
     ours: ['errors.ts', 'lib/'],
     types: ['store/', 'deps.ts', 'request-context.ts'],
-    packages: ['hono', '@node-rs/argon2', 'zod', '@simplewebauthn/server', 'otpauth', 'openid-client'],
+    packages: ['hono', '@node-rs/argon2', 'zod', '@simplewebauthn/server', 'otpauth'],
   },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
   'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'markdown-it', 'qr'] },
@@ -196,6 +195,8 @@ for (const path of featureCommands) {
   rules[path] = { ours: ['cli/', 'store/', 'config.ts', 'errors.ts', ...ground] }
 }
 rules['features/notifications/'] = { ...feature, packages: ['hono', 'http_ece', 'jose'] }
+// What speaks to its providers.
+rules['features/single-sign-on/oidc.ts'] = { ours: ['errors.ts', 'lib/'], packages: ['openid-client'] }
 for (const path of featureStores) {
   rules[path] = {
     ours: ['store/sql.ts', 'store/account/', 'store/global/', '../db/schema.ts', 'lib/'],
@@ -280,8 +281,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'cli/',
       'grid/accounts/',
       'grid/people/',
-      'grid/sso/',
       'grid/oauth/',
+      'features/single-sign-on/',
       'features/slack/receive.ts',
       'features/archives/archive.ts',
       'features/webhooks/conditions.ts',

@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer'
 import type { InValue } from '@libsql/client'
 import { expect, test } from 'vitest'
+import { ssoTables } from '../src/features/single-sign-on/store.ts'
 import { slackTables } from '../src/features/slack/store.ts'
 import { webhookTables } from '../src/features/webhooks/store.ts'
 import { recordReading } from '../src/grid/conversations/may-read.ts'
@@ -174,9 +175,10 @@ const provider = {
   ...{ id: newId(), name: 'Corp of acme', issuer: 'https://login.acme.example', clientId: 'client of acme' },
   ...{ domain: 'acme.example', proof: 'a proof of acme', roleClaim: '', roles: {} },
 }
+const signOn = owner.store.feature(ssoTables).change
 await owner.store.write([
-  owner.store.change.sso.save(provider, await owner.store.seal('sso_providers', provider.id, 's')),
-  owner.store.change.sso.setVerified({ domain: provider.domain, verifiedAt: 1, missingSince: 1 }, grid.clock.now),
+  signOn.save(provider, await owner.store.seal('sso_providers', provider.id, 's')),
+  signOn.setVerified({ domain: provider.domain, verifiedAt: 1, missingSince: 1 }, grid.clock.now),
   owner.store.change.team.keepOut(user, 1),
 ])
 /** Store a row as it is. */

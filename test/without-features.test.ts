@@ -13,17 +13,22 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../src/grid/channels/channels.ts'
 import { setDigest } from '../src/features/notifications/digests.ts'
 import { subscribe } from '../src/features/notifications/subscriptions.ts'
+import type { Feature } from '../src/feature.ts'
+import { features } from '../src/features.ts'
+import { ssoTables } from '../src/features/single-sign-on/store.ts'
 import { connectSlack } from '../src/features/slack/connect.ts'
 import { slackTables } from '../src/features/slack/store.ts'
 import { webhookTables } from '../src/features/webhooks/store.ts'
 import { newId } from '../src/lib/id.ts'
+import { storeCommands } from '../src/cli/store-commands.ts'
 import { followLog } from '../src/worker/followers.ts'
 import { a2a, callTool, get, post } from './e2e/client.ts'
 import { copyWithout, featureNames } from './support/copy-without.ts'
-import { testGrid } from './support/grid.ts'
+import { type TestGrid, testGrid } from './support/grid.ts'
 import { isLong } from './support/long.ts'
 import { sendMessage } from './support/messaging.ts'
 import { personWithAlias } from './support/person-aliases.ts'
+import { person, signedIn } from './support/people.ts'
 import { rows } from './support/database.ts'
 import { runScriptOf, startServeOf, type TemporaryDatabase, temporaryDatabase } from './support/process.ts'
 import { botToken, signingSecret, startSlack } from './support/slack.ts'
@@ -69,7 +74,7 @@ test.runIf(isLong).each(sets.map((names) => [names.join(', '), names] as const))
 test('an account is erased and removed with the rows of features that are not registered', async () => {
   const grid = await withRowsOfFeatures()
   const tables = ['slack_channels', 'slack_people', 'slack_messages', 'webhooks', 'webhook_events', 'mail_digests']
-    .concat('push_subscriptions')
+    .concat('push_subscriptions', 'sso_providers', 'sso_sign_ins')
   for (const table of tables) {
     expect(await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).not.toEqual([])
   }
@@ -97,6 +102,23 @@ test('what waits for a feature that is not registered keeps no other outbox from
 
   expect(await due('webhook', 'inbox')).toEqual(['webhook'])
   expect(await due('inbox')).toEqual(['inbox'])
+})
+
+test('an account that requires its provider is not opened by a password where no feature signs people in', async () => {
+  const removed = (features as Feature[]).splice(0)
+  const grid = await testGrid().finally(() => (features as Feature[]).push(...removed))
+  await requireProvider(grid)
+  const rita = await signedIn(grid, await person(grid, { role: 'owner' }))
+  const home = `/accounts/${grid.acme.id}/home`
+
+  for (
+    const refused of [await rita.open(home), await rita.post(`/accounts/${grid.acme.id}/settings/account/name`, [])]
+  ) {
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('which this grid does not offer')])
+  }
+
+  await storeCommands.find(({ name }) => name === 'stop-requiring-sso')!.run(grid.store, { account: grid.acme.id })
+  expect((await rita.open(home)).status).toBe(200)
 })
 
 test.runIf(isLong).each(featureNames)('without %s the types hold', async (name) => {
@@ -127,6 +149,21 @@ function copied(...[names, options]: Parameters<typeof copyWithout>): string {
   const copy = copyWithout(names, options)
   copies.push(copy)
   return copy
+}
+
+async function requireProvider({ acme }: TestGrid): Promise<void> {
+  const { change } = acme.store.feature(ssoTables)
+  const provider = { id: newId(), name: 'Corp', issuer: 'https://login.corp.example', clientId: 'the-grid' }
+  const mapping = { domain: 'corp.example', proof: 'a proof', roleClaim: '', roles: {} }
+  await acme.store.write([
+    change.save({ ...provider, ...mapping }, await acme.store.seal('sso_providers', provider.id, 'a secret')),
+    change.setVerified({ domain: 'corp.example', verifiedAt: 1, missingSince: null }, 1),
+    change.require(),
+    ...change.addSignIn({
+      ...{ issuer: provider.issuer, subject: 'una', userId: null, at: 1, outcome: 'no_address' },
+      report: { email: null, isVerified: false, roles: [], claims: [], missing: [], notes: [] },
+    }),
+  ])
 }
 
 async function signUp(url: string): Promise<{ alias: string; key: string }> {
@@ -163,6 +200,7 @@ async function withRowsOfFeatures() {
   await setDigest(person.account, person.person, 'daily')
   const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
   await subscribe(store, person.account, { endpoint: 'https://push.example/1', ...keys, userAgent: 'a browser' })
+  await requireProvider(grid)
   await followLog(store)
   return grid
 }

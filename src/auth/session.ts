@@ -8,8 +8,8 @@ import { isId, newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { day, hour, minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { Identity } from '../store/global/identities.ts'
 import type { ListedSession } from '../store/global/sessions.ts'
-import type { Identity } from '../store/global/sso.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
@@ -246,10 +246,10 @@ export function createSessions(store: Store, origins: string[]) {
         userAgent: (request.headers.get('user-agent') ?? '').slice(0, maxUserAgentLength),
         address,
       }
-      const { sso, users } = store.global
+      const { identities, users } = store.global
       await store.write([
         ...(passwordHash === undefined ? [] : [users.requirePassword(userId, passwordHash)]),
-        ...(identity === null ? [] : [sso.requireIdentity(userId, identity)]),
+        ...(identity === null ? [] : [identities.requireOfUser(userId, identity)]),
         ...await endSession(request),
         store.global.sessions.add(session, at),
       ]).catch((error) => {

@@ -3,9 +3,9 @@ import { createAccount, createAdminKey, deleteAdminKey, openAccount } from '../g
 import { deleteAccount, restoreAccount } from '../grid/accounts/deletion.ts'
 import { eraseWords, keptElsewhere } from '../grid/accounts/erase-words.ts'
 import { setLimits, usageOf } from '../grid/limits.ts'
-import { requireProvider } from '../grid/sso/provider.ts'
 import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
 import { resetSecondFactor } from '../grid/people/second-factor.ts'
+import { stopRequiringProvider } from '../grid/people/team.ts'
 import { readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand, usageError } from './command.ts'
@@ -184,7 +184,7 @@ export const stopRequiringSsoCommand = accountCommand({
   summary: 'Let the members of an account sign in without its single sign-on again.',
   options: {},
   input: () => ({}),
-  change: (account) => requireProvider(account, { isRequired: false }),
+  change: (account) => stopRequiringProvider(account),
   result: () => ({ required: false }),
   print: () => 'Members may sign in in other ways, too. An owner can require single sign-on again.',
 })

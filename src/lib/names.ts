@@ -102,7 +102,3 @@ export function namedAliases(text: string): string[] {
   }
   return [...found]
 }
-
-export function domainOf(email: string): string {
-  return email.slice(email.lastIndexOf('@') + 1)
-}

@@ -34,7 +34,6 @@ import { seenTasks } from './account/seen-tasks.ts'
 import { personAliases } from './account/person-aliases.ts'
 import { skills } from './account/skills.ts'
 import { spentTokens } from './account/spent-tokens.ts'
-import { sso } from './account/sso.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
 import { threads } from './account/threads.ts'
@@ -87,7 +86,6 @@ const tables = {
   skills,
   snoozes,
   spentTokens,
-  sso,
   tasks,
   team,
   threadMessages,

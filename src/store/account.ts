@@ -16,7 +16,7 @@ import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
 import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import type { Proof, Statement } from './sql.ts'
+import type { Db, Proof, Statement } from './sql.ts'
 import type { Loop, Standing } from './loop.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
@@ -71,14 +71,24 @@ export interface AccountStore<Caller extends Actor = Actor> {
 export interface CoreHooks {
   /** Statements for the unit that deletes a channel. */
   channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
+  /** Statements for the unit that makes a user a member. */
+  joined?(account: AccountStore, userId: string): Statement[]
+  /** The issuers whose word about an email address counts, because the operator or the owner of its domain has said so. */
+  vouchingIssuers?(store: AcrossAccounts, email: string): Promise<string[]>
   /** What needs a person, for Attention. */
   conditions?(account: AccountStore): Promise<FeatureCondition[]>
+}
+
+/** What a hook reads that belongs to no one account. */
+export interface AcrossAccounts {
+  readonly deps: Deps
+  feature<T>(tables: (db: Db) => T): T
 }
 
 /** What needs a person, as a feature finds it. Its words are in the `conditions` of the feature's pages. */
 export interface FeatureCondition<Facts extends object = object> {
   /** Snoozes name it. Owners and admins see it. */
-  kind: 'webhook'
+  kind: 'webhook' | 'domain'
   /** What it is about, unique among those of its kind. */
   subject: string
   since: number | null

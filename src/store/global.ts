@@ -4,6 +4,7 @@ import { attempts, signups } from './global/attempts.ts'
 import { backups, clock, instances } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { credentials, type KeyCache } from './global/credentials.ts'
+import { identities } from './global/identities.ts'
 import { keyChecks } from './global/key-checks.ts'
 import { invitations, links } from './global/links.ts'
 import { conversations, livePlaces } from './global/conversations.ts'
@@ -22,7 +23,6 @@ import { challenges } from './global/challenges.ts'
 import { secondFactors } from './global/second-factors.ts'
 import { sessions } from './global/sessions.ts'
 import { signingKeys } from './global/signing-keys.ts'
-import { sso } from './global/sso.ts'
 import { users } from './global/users.ts'
 import type { Db } from './sql.ts'
 
@@ -38,6 +38,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     claims: claims(db),
     clock: clock(db),
     credentials: credentials(db, keys),
+    identities: identities(db),
     instances: instances(db),
     invitations: invitations(db),
     links: links(db),
@@ -56,7 +57,6 @@ export function globalTables(db: Db, keys?: KeyCache) {
     sessions: sessions(db),
     signingKeys: signingKeys(db),
     signups: signups(db),
-    sso: sso(db),
     taskNotices: taskNotices(db),
     traffic: traffic(db),
     turns: turns(db),

@@ -38,6 +38,8 @@ export interface Store {
   readonly global: GlobalTables
   /** The look-ups of an optional feature across accounts. */
   feature<T>(tables: (db: Db) => T): T
+  /** What features add to verbs. */
+  readonly hooks: readonly CoreHooks[]
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
   readonly keyRing: KeyRing
   /** Waiting reads and event streams of this process, and their limits. */
@@ -149,6 +151,7 @@ function buildStore(
     account: accountOpener(context),
     global,
     feature: (tables) => tables(db),
+    hooks,
     keyRing,
     waiting,
     loop,

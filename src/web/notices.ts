@@ -66,9 +66,6 @@ const notices = {
   'password-reset':
     'Your password has been changed. All your other sessions have ended, and programs can no longer act for you.',
   'confirmed': 'Thank you. You can now repeat the change.',
-  'provider-linked': 'Linked. From now on, you can sign in with it.',
-  'provider-unlinked': 'Unlinked. It no longer signs you in.',
-  'domain-verified': 'The record was found: the domain is verified.',
   'passkey-added': 'The passkey has been added.',
   'passkey-removed': 'The passkey has been removed.',
   'totp-added': 'The authenticator app has been added.',
@@ -94,7 +91,6 @@ const notices = {
   'invitation-withdrawn': 'The invitation has been withdrawn.',
   'joined': 'Welcome to the account.',
   'role-changed': 'The role has been changed.',
-  'member-let-in': 'They can sign in with the provider again, and join at their next sign-in.',
   'member-removed': 'The user has been removed from the account.',
   'handed-over': 'Ownership has been transferred. You are now an admin of the account.',
 } as const

@@ -65,9 +65,17 @@ export interface WebFeature {
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
     /** On the settings of the account, before its deletion. */
     readonly account?: (visit: Visit, deps: PageDeps) => Promise<Child>
+    /** On the settings of the account, below its second factor. */
+    readonly accountSignIn?: (visit: Visit) => Promise<Child>
     /** In the card of admin access. */
     readonly adminAccess?: (visit: Visit) => Child
   }
+  /** A card on the page of the second factor of the user, and its forms. `show` is the page that has it. */
+  readonly security?: {
+    readonly card: (visit: Visit, deps: PageDeps) => Promise<Child>
+    readonly forms: (pages: Pages<Visit>, deps: PageDeps, show: (visit: Visit) => Promise<PageResult>) => void
+  }
+  readonly signIn?: OtherSignIn
   readonly notices?: readonly FeatureNotice[]
   /** What the search box finds. */
   readonly places?: readonly FixedPlace[]
@@ -84,6 +92,18 @@ export interface FixedPlace {
   path: string
   words?: string
   may?: Permission
+}
+
+/** Ways to sign in beside those of the core. `next` is the path where the user goes on. */
+export interface OtherSignIn {
+  /** Buttons on the sign-in page. */
+  choices(store: Store, next: string): Promise<Child>
+  /** A button with which a signed-in user proves again who they are; undefined if they have no such way. */
+  proof(store: Store, visit: PublicVisit, next: string): Promise<Child | undefined>
+  /** The page for users whose session does not open an account. */
+  pathOfAccount(id: string, next: string): string
+  /** The page for users who have lost the identity of a provider by following an email link. */
+  unlinkedPath(next: string): string
 }
 
 /** Conditions of a feature in words, and the page that they lead to, if the visitor may open it. */

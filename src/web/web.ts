@@ -30,13 +30,17 @@ import { securityPages } from './people/settings-security.tsx'
 import { sessionPages } from './people/settings-sessions.tsx'
 import { teamPages } from './people/settings-team.tsx'
 import { signInPages } from './people/sign-in.tsx'
-import { ssoPages } from './people/sso.tsx'
 import { welcome } from './people/welcome.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { taskPages } from './tasks/tasks.tsx'
 import { themeOf } from './theme.ts'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
+
+/** No registered feature signs anybody in, and the account stays closed. */
+const noOtherSignIn =
+  'This account asks for a sign-in of its own, which this grid does not offer. Sign out and sign in ' +
+  'again; if that does not help, ask the operator to run stop-requiring-sso.'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
 export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono<AppEnv> {
@@ -60,7 +64,6 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     return c.redirect(id ? `${homePath(id)}${new URL(c.req.url).search}` : '/new-account', 303)
   })
   signInPages(publicRoutes, pageDeps)
-  ssoPages(publicRoutes, pageDeps)
   proofPages(publicRoutes, pageDeps)
   emailLinkPages(publicRoutes, pageDeps)
   setUpPages(publicRoutes, pageDeps)
@@ -97,6 +100,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     pages?.(accountRoutes, pageDeps)
   }
 
+  const otherSignIn = pageDeps.features.find(({ signIn }) => signIn)?.signIn
   app.onError(async (error, c) => {
     // Where the user goes on after these, nothing is refused.
     const code = error instanceof GridError ? error.code : undefined
@@ -106,9 +110,13 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     if (code === 'confirmation_required') {
       return c.redirect(confirmPath(new URL(c.req.url), c.req.method), 303)
     }
+    if (code === 'other_sign_in_required' && !otherSignIn) {
+      const refusal = c.get('trace').refusal(new GridError(code, noOtherSignIn))
+      return await htmlError(refusal, await errorFrame(pageDeps, c.req.raw, refusal))
+    }
     if (code === 'other_sign_in_required' && c.req.method === 'GET') {
       const { pathname, search } = new URL(c.req.url)
-      return c.redirect(`/sso?account=${pathname.split('/')[2]}&next=${encodeURIComponent(pathname + search)}`, 303)
+      return c.redirect(otherSignIn!.pathOfAccount(pathname.split('/')[2], pathname + search), 303)
     }
     if (code === 'second_factor_required' && c.req.method === 'GET') {
       const id = new URL(c.req.url).pathname.split('/')[2]

@@ -1,6 +1,5 @@
 /** What a server process does by itself: it runs the followers of the log, and the duties below at their times. */
 import { features } from '../features.ts'
-import { checkDomains } from '../grid/sso/provider.ts'
 import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Duty } from '../store/loop.ts'
@@ -51,7 +50,6 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     // The first time soon after the start, for processes that do not run for an hour.
     { name: 'retention', everyMs: hour, firstMs: minute, run: removeOld },
     { name: 'signing keys', everyMs: hour, firstMs: minute, run: () => keepSigningKeys(store) },
-    { name: 'domains', everyMs: hour, firstMs: minute, run: () => checkDomains(store) },
     ...features.flatMap(({ duties }) => duties?.(store, stopping.signal) ?? []),
   ]
   const followers = gridFollowers(store)

@@ -6,6 +6,7 @@ import { runOnServer, serveCommands } from '../../src/cli/command-server.ts'
 import type { StoreCommand } from '../../src/cli/command.ts'
 import { findCommand } from '../../src/cli/commands.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
+import { ssoTables } from '../../src/features/single-sign-on/store.ts'
 import { day } from '../../src/lib/time.ts'
 import type { Listener } from '../../src/listen.ts'
 import { browser } from '../support/browse.ts'
@@ -247,7 +248,7 @@ test('reset-second-factor lets a user sign in again, and says what it did', asyn
 })
 
 test('stop-requiring-sso opens an account whose provider is down', async () => {
-  const { sso } = grid.acme.store.change
+  const { read, change } = grid.acme.store.feature(ssoTables)
   const provider = {
     id: 'p',
     name: 'Corp',
@@ -256,15 +257,15 @@ test('stop-requiring-sso opens an account whose provider is down', async () => {
     domain: 'corp.example',
   }
   await grid.acme.store.write([
-    sso.save(
+    change.save(
       { ...provider, proof: 'x', roleClaim: '', roles: {} },
       await grid.acme.store.seal('sso_providers', 'p', 's'),
     ),
-    sso.setRequired(true),
+    change.require(),
   ])
 
   expect(await inAcme('stop-requiring-sso', {})).toEqual({ required: false })
-  expect(await grid.acme.store.read.sso.get()).toMatchObject({ isRequired: false })
+  expect(await read.get()).toMatchObject({ isRequired: false })
 })
 
 test('a command that changes an account is recorded as an activity of the system, also if it fails', async () => {

@@ -1,5 +1,6 @@
 /** An account with data for each page, and the pages that tests visit. */
 import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { allSso, ssoTables } from '../../src/features/single-sign-on/store.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
@@ -160,11 +161,11 @@ export async function seedSite(grid: TestGrid) {
     roleClaim: 'groups',
     roles: { ops: 'admin' as const },
   }
-  const { sso } = acme.store.change
+  const sso = acme.store.feature(ssoTables).change
   await acme.store.write([
     sso.save({ ...provider, ...rolesOfClaim }, await acme.store.seal('sso_providers', provider.id, 'a secret')),
     sso.setVerified({ domain: 'corp.example', verifiedAt: grid.clock.now, missingSince: null }, grid.clock.now),
-    ...store.global.sso.addIdentity(olga.id, { issuer: provider.issuer, subject: 'u-1' }, null, grid.clock.now),
+    ...store.feature(allSso).addIdentity(olga.id, { issuer: provider.issuer, subject: 'u-1' }, null, grid.clock.now),
     acme.store.change.team.keepOut(rita.id, grid.clock.now),
     ...sso.addSignIn({
       ...{ issuer: provider.issuer, subject: 'u-2', userId: rita.id, at: grid.clock.now, outcome: 'removed' },

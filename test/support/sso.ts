@@ -1,6 +1,7 @@
 /** A grid with a provider of single sign-on, which an account can set up too. */
 import { expect } from 'vitest'
-import { recordOf } from '../../src/grid/sso/provider.ts'
+import { recordOf } from '../../src/features/single-sign-on/provider.ts'
+import { ssoTables } from '../../src/features/single-sign-on/store.ts'
 import type { Browser } from './browse.ts'
 import { type TestAccount, testGrid } from './grid.ts'
 import { clientId, clientSecret, linkOut, startOidc } from './oidc.ts'
@@ -48,7 +49,7 @@ export async function ssoGrid(env: Record<string, string> = {}) {
       const one = await signedIn(grid, by)
       const saved = await postWithToken(one, `${settings(account)}/sso`, { ...given(), ...more })
       expect(saved.text).toContain('Saved.')
-      const provider = (await account.store.read.sso.get())!
+      const provider = (await account.store.feature(ssoTables).read.get())!
       records[provider.domain] = ['v=spf1 -all', recordOf(provider)]
       expect((await postWithToken(one, `${settings(account)}/sso/verify`)).text).toContain('the domain is verified')
       server.serve([callback('grid'), callback(provider.id)])

@@ -127,7 +127,7 @@ describe('every form', () => {
     const { store } = grid
     const sessions = createSessions(store, servedOrigins(store.deps.config))
     const app = createWebApp(
-      { store, sessions, attention: new AttentionCounts(store.deps), features: webFeatures },
+      { store, sessions, attention: new AttentionCounts(store.deps), features: webFeatures() },
       posts,
     )
     routes = {

@@ -63,7 +63,7 @@ beforeAll(async () => {
   const posts: FormRoute[] = []
   const sessions = createSessions(store, servedOrigins(store.deps.config))
   const app = createWebApp(
-    { store, sessions, attention: new AttentionCounts(store.deps), features: webFeatures },
+    { store, sessions, attention: new AttentionCounts(store.deps), features: webFeatures() },
     posts,
   )
   const below = app.routes.filter(({ path }) => path.startsWith('/accounts/:account'))

@@ -245,7 +245,6 @@ export type Condition =
     | { kind: 'turns'; of: PlacedConversation }
     | { kind: 'quota'; of: UsedQuota }
     | { kind: 'claim'; of: ClaimOffer }
-    | { kind: 'domain'; of: { domain: string; missingSince: number; verifiedAt: number | null } }
     | { kind: 'access'; of: Row<'access'> }
     | { kind: 'key'; of: Row<'keys'> }
   )
@@ -286,7 +285,6 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     refused,
     long,
     quotas,
-    domains,
     access,
     keys,
   ] = await Promise.all([
@@ -305,10 +303,13 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     attention.refused(at - failedForMs, manyRefused),
     turns.long(at - hour, maxLong),
     nearlyUsedQuotas(account),
-    account.read.sso.missing(),
     attention.access(),
     attention.keys(keyTimes),
   ])
+  const ofFeature = (kind: FeatureCondition['kind']) => {
+    const found = ofFeatures.flat().filter((one) => one.kind === kind)
+    return found.map((one) => ({ ...one, total: found.length }))
+  }
   return [
     ...all('paused', paused, ({ key, pausedAt }) => ({ subject: key, since: pausedAt, level: pausedAt })),
     ...all(
@@ -325,7 +326,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('remote', remote, ({ agentId, pausedAt, failingSince }) => {
       return { subject: agentId, since: pausedAt ?? failingSince, level: 1 }
     }),
-    ...ofFeatures.map((found) => found.map((one) => ({ ...one, total: found.length }))).flat(),
+    ...ofFeature('webhook'),
     ...all('follower', account.standing().map((standing) => ({ ...standing, leftOut: 0 })), (of) => {
       return { subject: of.follower, since: of.since, level: 1 }
     }),
@@ -348,12 +349,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('turns', long, (of) => ({ subject: of.key, since: of.since, level: of.turns })),
     // Used up is twice as bad as nearly used.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
-    // Lost is twice as bad as about to be lost.
-    ...all('domain', domains, (of) => ({
-      subject: of.domain,
-      since: of.missingSince,
-      level: of.verifiedAt === null ? 2 : 1,
-    })),
+    ...ofFeature('domain'),
     // When the alias was taken is nothing that other accounts may know.
     ...all('access', access, ({ alias, partner }) => ({ subject: `@${alias} @${partner}`, since: null, level: 1 })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),

@@ -2,20 +2,12 @@
 import type { Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Identity, SsoProvider } from '../../store/global/sso.ts'
 import type { Statement } from '../../store/sql.ts'
-import { domainOf } from '../../lib/names.ts'
-
-/** What a provider says of the address of a user. */
-export interface SaidAddress {
-  /** Undefined if the provider gives none that counts. */
-  email: string | undefined
-  isVerified: boolean
-}
 
 /** How a user comes in. */
 export type Way =
-  | { by: 'provider'; provider: SsoProvider; said: SaidAddress; identity: Identity }
+  /** The provider of the account has signed the user in. `proof` checks within the unit what joining takes. */
+  | { by: 'provider'; proof: readonly Statement[] }
   /** `isLinkShown`: the inviter was shown the link, so it proves nothing about the address. */
   | { by: 'invitation'; id: string; email: string; isLinkShown: boolean }
   /** `email` is the address that the signups named. */
@@ -33,39 +25,8 @@ type Proof<By extends Way['by']> = (
 
 /** Who must prove what: each way refuses, or gives the statements that check it again within the unit. */
 const proofs: { [By in Way['by']]: Proof<By> } = {
-  /** An address that counts as verified, in the verified domain of the account. A removed member stays out. */
-  provider: async ({ read, change }, user, { provider, said, identity }) => {
-    const { domain, name } = provider
-    const { email } = said
-    if (email === undefined) {
-      throw new SsoRefusal(
-        'no_address',
-        `${name} does not tell your email address, so you cannot join. Its administrators can add the claim email; an ` +
-          'owner of the account sees under Settings, Account, which claims came.',
-      )
-    }
-    if (domainOf(email) !== domain) {
-      throw new SsoRefusal('other_domain', `${name} signs people in only for addresses of ${domain}, not as ${email}.`)
-    }
-    if (!said.isVerified) {
-      throw new SsoRefusal(
-        'not_verified',
-        `${name} does not say that ${email} is verified, so it does not count. An owner of the account can say under ` +
-          `Settings, Account, that ${name} vouches for the addresses of ${domain}.`,
-      )
-    }
-    const comer = { user, email, issuer: identity.issuer, subject: identity.subject }
-    const removed = await read.team.removalOf(comer)
-    if (removed) {
-      throw new SsoRefusal(
-        'removed',
-        'You were removed from this account, or left it as a viewer. Its owners see under Settings, Account, that you have signed in, and can ' +
-          'let you in again.',
-        removed.userId,
-      )
-    }
-    return [change.team.requireNotRemoved(comer), change.sso.requireVerified(domain)]
-  },
+  /** The feature that signs people in has proved it. */
+  provider: (_account, _user, { proof }) => [...proof],
 
   /** The invited address. An invitation that is older than the removal of the user does not count. */
   invitation: async ({ read, change }, user, { id, email, isLinkShown }) => {
@@ -96,32 +57,12 @@ export async function join(
   { id, role, isByClaim = false }: { id: string; role: Role; isByClaim?: boolean },
   way: Way,
 ): Promise<Statement[]> {
-  const { removal, sso, team } = account.change
+  const { removal, team } = account.change
   return [
     removal.requireKept(),
-    ...await prove(account, id, way),
+    ...await (proofs[way.by] as Proof<Way['by']>)(account, id, way),
     team.addMember(id, role, account.deps.now(), isByClaim),
     team.letIn(id),
-    sso.letInSignIns(id),
+    ...account.hooks.flatMap(({ joined }) => joined?.(account, id) ?? []),
   ]
-}
-
-/** The proof alone, for what needs the same as joining: a member who links the provider of the account. */
-export async function prove(account: AccountStore, user: string, way: Way): Promise<Statement[]> {
-  return await (proofs[way.by] as Proof<Way['by']>)(account, user, way)
-}
-
-/** Why the provider of an account does not sign somebody in, as the owners of the account see it. */
-export type SsoRefusalReason = 'no_address' | 'not_verified' | 'other_domain' | 'removed' | 'address_taken'
-
-export class SsoRefusal extends GridError {
-  readonly reason: SsoRefusalReason
-  /** The removed member. */
-  readonly userId: string | null
-
-  constructor(reason: SsoRefusalReason, message: string, userId: string | null = null) {
-    super('not_allowed', message)
-    this.reason = reason
-    this.userId = userId
-  }
 }

@@ -1,12 +1,11 @@
 /** Proof of an email address by a link that was sent to it. See docs/security.md, "Signing in". */
 import type { SignedInUser } from '../../auth/actor.ts'
-import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
-import type { Identity, SsoIdentity } from '../../store/global/sso.ts'
+import { isSameIssuer } from '../../lib/issuers.ts'
+import type { Identity, LinkedIdentity } from '../../store/global/identities.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'
-import { domainOf } from '../../lib/names.ts'
 
 /** The inviter was shown the link, and the address is not proved since: the user may be the inviter. */
 export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {
@@ -15,10 +14,10 @@ export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: Us
 
 /** Statements that remove everything with which someone else could get back in: also factors, and identities but `kept`. */
 export function takeOver(store: Store, userId: string, at: number, kept: readonly Identity[] = []): Statement[] {
-  const { users, secondFactors, sso } = store.global
+  const { identities, secondFactors, users } = store.global
   return [
     users.removePassword(userId),
-    sso.removeIdentities(userId, kept),
+    identities.removeAll(userId, kept),
     ...secondFactors.removeAll(userId),
     ...endAccess(store, userId, at),
   ]
@@ -45,24 +44,14 @@ export async function sortIdentities(
   session: SignedInUser | undefined,
 ): Promise<{ kept: Identity[]; removed: Identity[] }> {
   const own = session?.user.id === user.id ? session.identity : undefined
-  const vouching = await vouchingIssuers(store, user.email)
-  const isKept = ({ issuer, subject, email }: SsoIdentity) =>
+  const vouching = (await Promise.all(
+    store.hooks.map(({ vouchingIssuers }) => vouchingIssuers?.(store, user.email) ?? []),
+  )).flat()
+  const isKept = ({ issuer, subject, email }: LinkedIdentity) =>
     (issuer === own?.issuer && subject === own.subject) ||
     (email === user.email && vouching.some((known) => isSameIssuer(known, issuer)))
-  const known = await store.global.sso.identitiesOf(user.id)
+  const known = await store.global.identities.ofUser(user.id)
   return { kept: known.filter(isKept), removed: known.filter((identity) => !isKept(identity)) }
-}
-
-/** The issuers whose word about an address counts, because the operator or the owner of its domain has said so. */
-async function vouchingIssuers({ global, deps: { config } }: Store, email: string): Promise<string[]> {
-  const domain = domainOf(email)
-  const of = await global.sso.ofDomain(domain)
-  const trusted = [
-    ...(config.oidcIssuer !== undefined && config.oidcTrustedDomains.includes(domain) ? [config.oidcIssuer] : []),
-    ...(of?.isTrusted ? [of.issuer] : []),
-  ]
-  // Which organization an identity belongs to is not stored.
-  return trusted.filter((issuer) => mayVouch(issuer, undefined, domain))
 }
 
 /**

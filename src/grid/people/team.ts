@@ -43,7 +43,8 @@ export async function setMemberRole(
 
 /**
  * Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end, and so do invitations of
- * their address. The provider of the account does not let them in again, unless `letIn` does.
+ * their address. The provider of the account does not let them in again, unless an owner
+ * does.
  */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
@@ -64,16 +65,12 @@ export async function removeMember(account: AccountStore, userId: string): Promi
   })
 }
 
-/** Let a removed member come in again with the provider of the account. They join at their next sign-in. */
-export async function letIn(account: AccountStore, userId: string): Promise<{ userId: string }> {
-  return await retryOnConflict(async () => {
+/** Let members sign in in other ways than with the provider of the account: the way back in while it is down. */
+export async function stopRequiringProvider(account: AccountStore): Promise<void> {
+  await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
-    if (!(await account.read.team.removal(userId))) {
-      throw new GridError('member_not_found', 'Nobody with that id was removed, or an owner has let them in already.')
-    }
-    const { sso, team } = account.change
-    await account.write([...precondition, team.letIn(userId), sso.letInSignIns(userId)])
-    return { userId }
+    requireConfirmed(account.actor, account.deps.now())
+    await account.write([...precondition, account.change.team.stopRequiringProvider()])
   })
 }
 

@@ -14,14 +14,6 @@ export interface AccountMember {
   roleByClaim: boolean
 }
 
-/** Who comes with the provider of the account: the user, the address that it tells, and the identity there. */
-export interface Comer {
-  user: string
-  email: string
-  issuer: string
-  subject: string
-}
-
 /** An invitation that was neither accepted nor ended; it may have expired. Times are milliseconds since the epoch. */
 export interface Invitation {
   id: string
@@ -87,17 +79,7 @@ const keepOut = statement(`
 const letIn = statement(`DELETE FROM removed_members WHERE account_id = :account AND user_id = :user RETURNING user_id`)
 const removal = query<{ userId: string; removedAt: number }>(`
   SELECT user_id, removed_at FROM removed_members WHERE account_id = :account AND user_id = :user`)
-// A removed member may have changed their address, unlinked the identity or got another one, and come as a new user.
-const isRemoval = `removed_members.account_id = :account AND (
-    removed_members.user_id = :user OR removed_members.email = :email
-    OR removed_members.user_id IN (
-      SELECT sso_sign_ins.user_id FROM sso_sign_ins WHERE sso_sign_ins.account_id = :account
-        AND (sso_sign_ins.issuer = :issuer AND sso_sign_ins.subject = :subject
-          OR sso_sign_ins.report ->> 'email' = :email AND sso_sign_ins.report ->> 'isVerified')))`
-const removalOf = query<{ userId: string; removedAt: number }>(
-  `SELECT user_id, removed_at FROM removed_members WHERE ${isRemoval} LIMIT 1`,
-)
-const requireNotRemoved = precondition(`NOT EXISTS (SELECT 1 FROM removed_members WHERE ${isRemoval})`)
+const stopRequiringProvider = statement(`UPDATE sso_providers SET is_required = 0 WHERE account_id = :account`)
 
 const selectPending = `
   SELECT invitations.id, invitations.email, invitations.role,
@@ -132,8 +114,6 @@ export const team = {
     memberByEmail: (email: string): Promise<AccountMember | undefined> => account.one(memberByEmail, { email }),
     /** When a person removed the user, who is not let in since. */
     removal: (user: string) => account.one(removal, { user }),
-    /** The removed member who comes with the provider, also as another user. */
-    removalOf: (comer: Comer) => account.one(removalOf, { ...comer }),
     /** Invitations that were neither accepted nor ended, newest first; also expired ones. */
     invitations: (): Promise<Invitation[]> => account.all(pending),
     invitation: (id: string): Promise<Invitation | undefined> => account.one(invitation, { id }),
@@ -157,7 +137,8 @@ export const team = {
     keepOut: (user: string, at: number): Statement => account.bind(keepOut, { user, at }),
     /** No row if the user was not removed. */
     letIn: (user: string): Statement => account.bind(letIn, { user }),
-    requireNotRemoved: (comer: Comer): Statement => account.bind(requireNotRemoved, { ...comer }),
+    /** Members may sign in in other ways than with the provider of the account. */
+    stopRequiringProvider: (): Statement => account.bind(stopRequiringProvider, {}),
     addInvitation: ({ mayShowLink = false, agentId = null, ...invitation }: NewInvitation, at: number): Statement =>
       account.bind(addInvitation, { ...invitation, agentId, mayShowLink, at }),
     requirePending: (id: string): Statement => account.bind(requirePending, { id }),

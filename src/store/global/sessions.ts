@@ -1,6 +1,6 @@
 import { boolean, type Db, query, type Statement, statement } from '../sql.ts'
 import { hasSecondFactor } from './second-factors.ts'
-import type { Identity } from './sso.ts'
+import type { Identity } from './identities.ts'
 
 /** A new browser session. Times are milliseconds since the epoch. */
 interface NewSession {

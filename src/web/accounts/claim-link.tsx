@@ -6,11 +6,11 @@ import { SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageDeps, PageResult, Pages, PublicVisit } from '../visit.ts'
+import { pathAfterLink } from '../people/email-links.tsx'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
-import { unlinkedPath } from '../people/sso.tsx'
 
 /** The email link that verifies the address of a claim. It also registers the user if the address has none yet. */
-export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions, features }: PageDeps): void {
   const { config, email: mailer } = store.deps
 
   post('/claim/:token/proof', async ({ param, address }) => {
@@ -24,7 +24,7 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
     const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
     const { userId, isUnlinked } = await redeemClaimEmailLink(store, param('proof'), input, requestId, visitor)
     return {
-      redirectTo: unlinkedPath(`/claim/${encodeURIComponent(param('token'))}`, isUnlinked),
+      redirectTo: pathAfterLink(features, `/claim/${encodeURIComponent(param('token'))}`, isUnlinked),
       cookie: await sessions.begin(request, userId, address),
     }
   }, show)

@@ -14,7 +14,6 @@ import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
-import { ssoActions, SsoCard } from './sso-card.tsx'
 import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.tsx'
 import { UsageCard } from './usage-card.tsx'
 
@@ -51,7 +50,6 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
 
   conversationActions({ get, post }, show)
   readingActions(may('own'), show)
-  ssoActions(may('own'), show)
 
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('name') ?? ''
@@ -76,7 +74,7 @@ export async function showAccountSettings(visit: Visit, deps: PageDeps, createdK
   const { config, now } = visit.account.deps
   const { keys, profile, team, turns } = visit.account.read
   const [manages, owns] = [visit.may('manage'), visit.may('own')]
-  const [adminKeys, members, grants, limits, since, isVisible, usage, ssoCard, featureCards] = await Promise.all([
+  const [adminKeys, members, grants, limits, since, isVisible, usage, signInCards, featureCards] = await Promise.all([
     manages ? keys.adminKeys() : [],
     manages ? team.members() : [],
     manages ? listGrants(visit.account) : undefined,
@@ -84,7 +82,7 @@ export async function showAccountSettings(visit: Visit, deps: PageDeps, createdK
     profile.peopleReadSince(),
     profile.showsContents(),
     UsageCard({ visit }),
-    owns && SsoCard({ visit }),
+    Promise.all(visit.features.map(({ cards }) => cards?.accountSignIn?.(visit))),
     Promise.all(visit.features.map(({ cards }) => cards?.account?.(visit, deps))),
   ])
   return await settingsPage(
@@ -94,7 +92,7 @@ export async function showAccountSettings(visit: Visit, deps: PageDeps, createdK
       <NameCard visit={visit} />
       {usage}
       <SecondFactorCard visit={visit} />
-      {ssoCard}
+      {signInCards}
       <TurnLimitsCard visit={visit} limits={limits} />
       <PeopleReadCard visit={visit} since={since} />
       <ContentsCard visit={visit} isVisible={isVisible} />

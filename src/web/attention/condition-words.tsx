@@ -142,6 +142,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
       }
     }
     case 'webhook':
+    case 'domain':
       return wordsOf(visit, condition.kind).inWords(condition.of, now)
     case 'follower': {
       const { follower, leftOut } = condition.of
@@ -255,16 +256,6 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         tone: 'info',
         what: `${pluralize(agents, 'agent')} signed up for you`,
         facts: [trialEndsAt === null ? 'the trial has ended' : <>the trial ends {time(trialEndsAt)}</>],
-      }
-    }
-    case 'domain': {
-      const isLost = condition.of.verifiedAt === null
-      return {
-        icon: 'key',
-        tone: isLost ? 'bad' : 'warning',
-        what: <>The TXT record of {condition.of.domain} is gone</>,
-        facts: [isLost ? 'single sign-on has stopped' : 'single sign-on stops after a week'],
-        at,
       }
     }
     case 'access': {
@@ -419,6 +410,7 @@ export function hrefOf(visit: Visit, condition: Condition): string | undefined {
     case 'access':
       return path('agents', condition.of.alias)
     case 'webhook':
+    case 'domain':
       return wordsOf(visit, condition.kind).href(visit)
     case 'person':
       return may('use') ? writePath(membership.id, `@${condition.of.alias}`) : path('agents', condition.of.alias)
@@ -433,8 +425,6 @@ export function hrefOf(visit: Visit, condition: Condition): string | undefined {
       return undefined
     case 'quota':
       return `${settingsPath({ path }, 'account')}#usage`
-    case 'domain':
-      return settingsPath({ path }, 'account')
     case 'claim':
       return `/claims/${condition.of.provisionalId}`
     case 'key':

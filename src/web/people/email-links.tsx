@@ -21,7 +21,6 @@ import { PageForm } from '../forms.tsx'
 import { noticeOf, withNotice } from '../notices.ts'
 import { localPath, type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
 import { EmailField, EmailNote, linkButton, NewPasswordField } from './person-fields.tsx'
-import { unlinkedPath } from './sso.tsx'
 
 const resetTitle = 'Choose a new password'
 
@@ -41,7 +40,7 @@ export function emailLinkPages(pages: Pages<PublicVisit>, deps: PageDeps): void 
   verifyPages(pages, deps)
 }
 
-function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions, features }: PageDeps): void {
   get('/sign-in-link/:token', async ({ csrf, query, param }) => {
     const token = param('token')
     const { email } = await findEmailLinkUser(store, 'sign_in', token)
@@ -65,13 +64,13 @@ function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions }: Pag
   post('/sign-in-link/:token', async ({ request, requestId, form, address, param, visitor }) => {
     const { userId, isUnlinked } = await signInByLink(store, param('token'), requestId, visitor)
     return {
-      redirectTo: unlinkedPath(localPath(form.get('next')), isUnlinked),
+      redirectTo: pathAfterLink(features, localPath(form.get('next')), isUnlinked),
       cookie: await sessions.begin(request, userId, address),
     }
   })
 }
 
-function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions, features }: PageDeps): void {
   const show = async (visit: PublicVisit) => {
     const { email } = await findEmailLinkUser(store, 'reset', visit.param('token'))
     return await newPasswordPage(visit, email)
@@ -81,10 +80,16 @@ function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions }: Page
     const password = form.get('password') ?? ''
     const { userId, isUnlinked } = await resetPassword(store, param('token'), password, requestId, visitor)
     return {
-      redirectTo: unlinkedPath(withNotice('/', 'password-reset'), isUnlinked),
+      redirectTo: pathAfterLink(features, withNotice('/', 'password-reset'), isUnlinked),
       cookie: await sessions.begin(request, userId, address),
     }
   }, show)
+}
+
+/** Where a user goes on after an email link. Who has lost the identity of a provider sees that first. */
+export function pathAfterLink(features: PageDeps['features'], next: string, isUnlinked: boolean): string {
+  const way = isUnlinked ? features.find(({ signIn }) => signIn)?.signIn : undefined
+  return way?.unlinkedPath(next) ?? next
 }
 
 function newPasswordPage(visit: PublicVisit, email: string) {

@@ -9,7 +9,6 @@ import { ButtonForm, Form, PasskeyForm, SubmitButton } from '../../html/form.tsx
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../forms.tsx'
 import { KeptForm } from '../refused-form.tsx'
-import { confirmingProvider } from './sso.tsx'
 import { localPath, type PageDeps, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'
 
 export function secondFactorPath(next: string): string {
@@ -20,7 +19,7 @@ export function secondFactorPath(next: string): string {
  * Two pages on which users prove who they are: the second step of a sign-in, and the confirmation before changes that need
  * a fresh proof. Both begin a new session. See docs/security.md, "Signing in".
  */
-export function proofPages({ get, post, keep }: PublicPages, { store, sessions }: PageDeps): void {
+export function proofPages({ get, post, keep }: PublicPages, { store, sessions, features }: PageDeps): void {
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
 
   async function begin(visit: PublicVisit, user: SessionUser, proof: Proof) {
@@ -81,7 +80,8 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
       const passkeyErrors = formErrors(visit, `${path}/passkey`, ['passkey'])
       const options = await passkeyProofOptions(store, csrf, user.id)
       const { hasTotp } = await listSecondFactors(store, user.id)
-      const again = visit.visitor && await confirmingProvider(store, visit, nextOf(visit))
+      const ways = visit.visitor ? features.map(({ signIn }) => signIn?.proof(store, visit, nextOf(visit))) : []
+      const again = (await Promise.all(ways)).filter((way) => way !== undefined)
       const hasPassword = !user.hasSecondFactor && (await store.global.users.byId(user.id))?.passwordHash != null
       return await barePage(
         { title: texts.title, csrf },
@@ -140,7 +140,9 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
                 second factor.
               </p>
             )
-            : !hasPassword && !again && <p>You have no password. Sign out, and sign in again with an email link.</p>}
+            : !hasPassword && again.length === 0 && (
+              <p>You have no password. Sign out, and sign in again with an email link.</p>
+            )}
           {again}
           <ButtonForm action='/sign-out' kind='quiet' isSmall>Sign out</ButtonForm>
         </>,

@@ -20,7 +20,6 @@ import { Table } from '../../html/table.tsx'
 import { formErrors, PageForm, Refusal } from '../forms.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
-import { identitiesCard, identityActions } from './identities-card.tsx'
 import { describeBrowser } from './settings-sessions.tsx'
 
 /** The second factor of the user, which is the same in all accounts. See docs/security.md, "Signing in". */
@@ -40,7 +39,7 @@ export function securityPages(pages: Pages<Visit>, deps: PageDeps): void {
         <PasskeysCard visit={visit} factors={factors} isPossible={hasPasskeys(store)} />
         <TotpCard visit={visit} factors={factors} />
         <CodesCard visit={visit} factors={factors} />
-        {await identitiesCard(visit, deps)}
+        {await Promise.all(deps.features.map(({ security }) => security?.card(visit, deps)))}
       </>,
     )
   }
@@ -55,7 +54,7 @@ export function securityPages(pages: Pages<Visit>, deps: PageDeps): void {
     return await show(visit, codes)
   })
 
-  identityActions(pages, deps, showPage)
+  for (const { security } of deps.features) security?.forms(pages, deps, showPage)
 
   const newPasskey = async (visit: Visit) =>
     await newPasskeyPage(visit, await passkeyOptions(store, visit.csrf, visit.visitor))

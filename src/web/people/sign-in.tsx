@@ -6,13 +6,11 @@ import { Notice } from '../../html/components.tsx'
 import { PasswordInput } from '../../html/fields.tsx'
 import { Form, PasskeyForm, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import type { Store } from '../../store/store.ts'
 import { formErrors } from '../forms.tsx'
 import { KeptForm } from '../refused-form.tsx'
 import { localPath, type PageDeps, type Pages, type PublicPages, type PublicVisit } from '../visit.ts'
 import { EmailField } from './person-fields.tsx'
 import { secondFactorPath } from './proof.tsx'
-import { ssoChoices } from './sso.tsx'
 
 export function signInPages(pages: PublicPages, deps: PageDeps): void {
   const { get, post, keep } = pages
@@ -22,7 +20,7 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
     const next = localPath(visit.form.get('next') ?? visit.query.get('next'))
     if (visit.visitor && !visit.inputError) return { redirectTo: next }
     if (!visit.inputError && await sessions.halfVisitor(visit.request)) return { redirectTo: secondFactorPath(next) }
-    return await signInPage(visit, next, store)
+    return await signInPage(visit, next, deps)
   }
   get('/sign-in', show)
   keep('/sign-in/form', async (visit) => {
@@ -31,7 +29,7 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
     if (await sessions.halfVisitor(visit.request)) {
       return { redirectTo: `/second-factor/form?next=${encodeURIComponent(next)}`, withForm: true }
     }
-    return await signInPage(visit, next, store)
+    return await signInPage(visit, next, deps)
   })
   post('/sign-in', async ({ request, form, address, kept }) => {
     const input = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
@@ -49,9 +47,9 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
   })
 }
 
-async function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, store: Store) {
+async function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, { store, features }: PageDeps) {
   const nextParameter = next === '/' ? '' : `?next=${encodeURIComponent(next)}`
-  const choices = await ssoChoices(store, next)
+  const choices = await Promise.all(features.map(({ signIn }) => signIn?.choices(store, next)))
   return await barePage(
     { title: 'Sign in', csrf, status: kept === undefined ? 200 : 401 },
     <>

@@ -115,7 +115,7 @@ test('a held message is nowhere to be seen: for its recipients, other agents, ke
     store: grid.store,
     sessions: createSessions(grid.store, servedOrigins(grid.deps.config)),
     attention: new AttentionCounts(grid.store.deps),
-    features: webFeatures,
+    features: webFeatures(),
   }, [])
   const below = app.routes.filter(({ path }) => path.startsWith('/accounts/:account'))
   const routes = { pages: below.filter(({ method }) => method === 'GET').map(({ path }) => path), forms: [] }

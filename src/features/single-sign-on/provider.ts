@@ -1,6 +1,6 @@
 /** The provider with which people sign in to an account, set up by its owners. See docs/security.md, "Single sign-on". */
 import { callingUser, requireConfirmed, requirePermission } from '../../auth/actor.ts'
-import { discover, OtherIssuer } from '../../auth/oidc.ts'
+import { discover, OtherIssuer } from './oidc.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { isOfManyTenants } from '../../lib/issuers.ts'
@@ -8,13 +8,14 @@ import { plainName } from '../../lib/names.ts'
 import { parseAllowedUrl } from '../../lib/outbound/egress-policy.ts'
 import { mintLinkToken } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'
-import type { AccountStore } from '../../store/account.ts'
-import type { SsoProvider } from '../../store/global/sso.ts'
+import type { AccountStore, FeatureCondition } from '../../store/account.ts'
+import { allSso, type MissingDomain, type SsoProvider, ssoTables } from './store.ts'
 import type { Store } from '../../store/store.ts'
-import { recordActivity } from '../activity.ts'
-import { authorize } from '../authorize.ts'
-import { retryOnConflict } from '../retry-on-conflict.ts'
-import { checkName } from '../check-name.ts'
+import { recordActivity } from '../../grid/activity.ts'
+import { authorize } from '../../grid/authorize.ts'
+import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
+import { checkName } from '../../grid/check-name.ts'
+import { stopRequiringProvider } from '../../grid/people/team.ts'
 
 /** How long people still sign in after the record of the domain is gone. */
 const graceMs = 7 * day
@@ -47,7 +48,8 @@ export function recordOf({ proof }: Pick<SsoProvider, 'proof'>): string {
  * does not answer as it should is kept as a draft, which signs no one in. Resolves to why it is one; empty if it is none.
  */
 export async function saveProvider(account: AccountStore, input: ProviderInput): Promise<string> {
-  const { read, change, deps } = account
+  const { deps } = account
+  const { read, change } = account.feature(ssoTables)
   const { config, now } = deps
   requirePermission(account.actor, 'own')
   requireConfirmed(account.actor, now())
@@ -83,7 +85,7 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
     requireConfirmed(account.actor, now())
-    const before = await read.sso.get()
+    const before = await read.get()
     const id = before?.id ?? newId()
     const proof = before?.proof ?? mintLinkToken().token
     const secret = await account.seal('sso_providers', id, clientSecret)
@@ -97,8 +99,8 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
     const isOther = before !== undefined && (before.issuer !== issuer || before.domain !== domain)
     await account.write([
       ...precondition,
-      change.sso.save({ id, proof, ...next }, secret),
-      ...(isOther ? [change.sso.endSessions(now())] : []),
+      change.save({ id, proof, ...next }, secret),
+      ...(isOther ? [change.endSessions(now())] : []),
     ])
   })
   return draft
@@ -130,8 +132,9 @@ export async function verifyDomain(account: AccountStore): Promise<boolean> {
 }
 
 async function checkDomain(account: AccountStore): Promise<boolean> {
-  const { read, change, deps: { now, resolveTxt } } = account
-  const provider = await read.sso.get()
+  const { deps: { now, resolveTxt } } = account
+  const { read, change } = account.feature(ssoTables)
+  const provider = await read.get()
   if (!provider) throw new GridError('not_found', 'The account has no single sign-on.')
   const { domain } = provider
   // A name server that does not answer is as good as none: there are days to mend it.
@@ -142,8 +145,8 @@ async function checkDomain(account: AccountStore): Promise<boolean> {
   const verifiedAt = isThere ? provider.verifiedAt ?? at : isLost ? null : provider.verifiedAt
   try {
     await account.write([
-      change.sso.setVerified({ domain, verifiedAt, missingSince }, at),
-      ...(isLost ? [change.sso.endSessions(at)] : []),
+      change.setVerified({ domain, verifiedAt, missingSince }, at),
+      ...(isLost ? [change.endSessions(at)] : []),
     ])
   } catch (error) {
     if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
@@ -155,9 +158,9 @@ async function checkDomain(account: AccountStore): Promise<boolean> {
 /** Look up the verified domains that were not looked up for a day. */
 export async function checkDomains(store: Store): Promise<void> {
   const until = store.deps.now() - day
-  for (const { account: id } of await store.global.sso.toCheck(until, domainsAtATime)) {
+  for (const { account: id } of await store.feature(allSso).toCheck(until, domainsAtATime)) {
     const account = store.account(id, { type: 'system', job: 'check-domain' })
-    const was = await account.read.sso.get()
+    const was = await account.feature(ssoTables).read.get()
     const isVerified = await checkDomain(account)
     if (isVerified || !was) continue
     const call = { tool: 'lose_domain', arguments: { domain: was.domain }, requestId: null }
@@ -170,22 +173,22 @@ export async function checkDomains(store: Store): Promise<void> {
  * needs one. Programs and agents keep their access.
  */
 export async function requireProvider(account: AccountStore, { isRequired }: { isRequired: boolean }): Promise<void> {
-  const { sso } = account.change
+  if (!isRequired) return await stopRequiringProvider(account)
+  const { read, change } = account.feature(ssoTables)
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
     requireConfirmed(account.actor, account.deps.now())
     const { actor } = account
     const hasFactor = actor.type === 'system' ||
       (await account.read.team.member(callingUser(actor).userId))?.hasSecondFactor
-    if (isRequired && !hasFactor) {
+    if (!hasFactor) {
       throw invalidInput(
         'Add a second factor of your own first. It is your way in while the provider is down.',
         'required',
       )
     }
-    const domain = (await account.read.sso.get())?.domain ?? ''
-    const verified = isRequired ? [sso.requireVerified(domain)] : []
-    await account.write([...precondition, ...verified, sso.setRequired(isRequired)])
+    const domain = (await read.get())?.domain ?? ''
+    await account.write([...precondition, change.requireVerified(domain), change.require()])
   })
 }
 
@@ -194,7 +197,19 @@ export async function removeProvider(account: AccountStore): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
     requireConfirmed(account.actor, account.deps.now())
-    const { sso } = account.change
-    await account.write([...precondition, sso.remove(), sso.endSessions(account.deps.now())])
+    const { change } = account.feature(ssoTables)
+    await account.write([...precondition, change.remove(), change.endSessions(account.deps.now())])
   })
+}
+
+/** Domains whose record is gone, for Attention. Lost is twice as bad as about to be lost. */
+export async function missingDomains(account: AccountStore): Promise<FeatureCondition<MissingDomain>[]> {
+  const found = await account.feature(ssoTables).read.missing()
+  return found.map((of) => ({
+    kind: 'domain',
+    subject: of.domain,
+    since: of.missingSince,
+    level: of.verifiedAt === null ? 2 : 1,
+    of,
+  }))
 }

@@ -1,12 +1,12 @@
 /** Sign-in with a provider of OpenID Connect: code flow with PKCE, state and nonce. See docs/security.md, "Single sign-on". */
-import { textOf } from '../lib/text.ts'
+import { textOf } from '../../lib/text.ts'
 import type { Configuration, CustomFetch } from 'openid-client'
-import { GridError } from '../errors.ts'
-import { isSameIssuer, issuerForm } from '../lib/issuers.ts'
-import type { Log } from '../lib/log.ts'
-import type { SafeStream } from '../lib/outbound/safe-stream.ts'
-import { minute, second } from '../lib/time.ts'
-import { printableLine } from '../lib/redact.ts'
+import { GridError } from '../../errors.ts'
+import { isSameIssuer, issuerForm } from '../../lib/issuers.ts'
+import type { Log } from '../../lib/log.ts'
+import type { SafeStream } from '../../lib/outbound/safe-stream.ts'
+import { minute, second } from '../../lib/time.ts'
+import { printableLine } from '../../lib/redact.ts'
 
 export interface OidcProvider {
   issuer: string

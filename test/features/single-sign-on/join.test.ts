@@ -1,5 +1,6 @@
 /** Who joins an account, and what they must prove. See docs/security.md, "Who joins an account". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { join } from '../../../src/grid/people/join.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
@@ -58,7 +59,7 @@ test('who ceases to be a member while at the provider links nothing', async () =
   await remove(una.id)
 
   expect((await one.open(back)).text).toContain('Only members of the account')
-  expect(await grid.store.global.sso.identitiesOf(una.id)).toEqual([])
+  expect(await grid.store.global.identities.ofUser(una.id)).toEqual([])
 })
 
 test('a member links only an address that counts as verified, in the domain', async () => {
@@ -69,11 +70,11 @@ test('a member links only an address that counts as verified, in the domain', as
   expect((await world.linked(one, id)).text).toContain('does not say that una@corp.example is verified')
   Object.assign(server.claims, { email_verified: true, email: 'una@elsewhere.example' })
   expect((await world.linked(one, id)).text).toContain('only for addresses of corp.example')
-  expect(await grid.store.global.sso.identitiesOf(una.id)).toEqual([])
+  expect(await grid.store.global.identities.ofUser(una.id)).toEqual([])
 
   server.claims.email = 'una@corp.example'
   await world.linked(one, id)
-  expect(await grid.store.global.sso.identitiesOf(una.id)).toHaveLength(1)
+  expect(await grid.store.global.identities.ofUser(una.id)).toHaveLength(1)
 })
 
 test.each<[unknown, boolean]>([
@@ -121,7 +122,7 @@ test.each([
   const refused = await postWithToken(await asOwner(), `${settings(grid.acme)}/sso`, given)
 
   expect(refused.text).toContain('Strangers have users at this issuer')
-  expect(await grid.acme.store.read.sso.get()).toBeUndefined()
+  expect(await grid.acme.store.feature(ssoTables).read.get()).toBeUndefined()
 })
 
 test('a removed member stays out until an owner lets them in, where the refused sign-in is listed', async () => {
@@ -156,7 +157,7 @@ test('a removed member does not come back as another user: not by unlinking, nor
   const una = (await world.userOf('una@corp.example'))!
   await grid.store.write([grid.store.global.users.setEmail(una.id, 'una@private.example', 1)])
   await remove(una.id)
-  await grid.store.write([grid.store.global.sso.removeIdentities(una.id)])
+  await grid.store.write([grid.store.global.identities.removeAll(una.id)])
 
   expect((await come(id)).page.text).toContain('You were removed')
 
@@ -173,7 +174,7 @@ test('nor by an identity that was linked and never used, nor by a new one with t
   const ina = await person(grid, { email: 'ina@private.example', role: 'member' })
   Object.assign(server.claims, { sub: 'u-ina', email: 'ina@corp.example' })
   await world.linked(await signedIn(grid, ina), id)
-  await grid.store.write([grid.store.global.sso.removeIdentities(ina.id)])
+  await grid.store.write([grid.store.global.identities.removeAll(ina.id)])
   await remove(ina.id)
   expect((await come(id)).page.text).toContain('You were removed')
 

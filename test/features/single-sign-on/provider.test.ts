@@ -1,8 +1,8 @@
 /** What a provider says of a user, and what its owner sees of it. See docs/security.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { addressOf, roleOf } from '../../../src/grid/sso/claims.ts'
+import { addressOf, roleOf } from '../../../src/features/single-sign-on/claims.ts'
 import { sortIdentities } from '../../../src/grid/people/prove-address.ts'
-import type { SsoProvider } from '../../../src/store/global/sso.ts'
+import { allSso, type SsoProvider, ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
@@ -29,7 +29,7 @@ const come = async (id: string) => {
   return { one, page: await signInBy(server, one, id) }
 }
 const una = async () => (await grid.acme.store.read.team.memberByEmail('una@corp.example'))!
-const latest = async () => (await grid.acme.store.read.sso.signIns(1))[0]
+const latest = async () => (await grid.acme.store.feature(ssoTables).read.signIns(1))[0]
 
 const who = (claims: Record<string, unknown>, issuer = 'https://login.corp.example') => ({
   ...{ issuer, subject: 'u-1', claims, provedAt: null, userInfo: 'told' as const },
@@ -175,7 +175,7 @@ test('an issuer that does not answer is a draft, which signs no one in, until it
   const one = await asOwner()
   const given = { ...world.given(), issuer: `${server.issuer}/other` }
   await postWithToken(one, `${settings(grid.acme)}/sso`, given)
-  const draft = (await grid.acme.store.read.sso.get())!
+  const draft = (await grid.acme.store.feature(ssoTables).read.get())!
   world.records['corp.example'] = [`agent-grid-verification=${draft.proof}`]
   await postWithToken(one, `${settings(grid.acme)}/sso/verify`)
   expect((await one.open(settings(grid.acme))).text).toContain('This is a draft, which signs nobody in')
@@ -195,7 +195,7 @@ test('an issuer that does not answer is a draft, which signs no one in, until it
   // A provider that has answered once may be down while something else is changed.
   server.stop()
   await postWithToken(one, `${settings(grid.acme)}/sso`, { ...world.given(), name: 'Corp Ltd' })
-  expect(await grid.acme.store.read.sso.get()).toMatchObject({ name: 'Corp Ltd', draft: '' })
+  expect(await grid.acme.store.feature(ssoTables).read.get()).toMatchObject({ name: 'Corp Ltd', draft: '' })
 })
 
 test('the address of a document does not let it claim to be another issuer', async () => {
@@ -204,7 +204,7 @@ test('the address of a document does not let it claim to be another issuer', asy
   for (const end of ['/.well-known/openid-configuration?x', '/.well-known/openid-configuration']) {
     await postWithToken(one, `${settings(grid.acme)}/sso`, { ...world.given(), issuer: `${server.issuer}${end}` })
 
-    const { draft } = (await grid.acme.store.read.sso.get())!
+    const { draft } = (await grid.acme.store.feature(ssoTables).read.get())!
     expect(draft).toContain('https://accounts.google.com')
   }
 })
@@ -222,7 +222,7 @@ test('an owner tries the provider: what it says is shown, and nothing is stored'
   expect(tried.text).toContain('una@corp.example (verified)')
   expect(tried.text).toContain('did not come groups')
   expect(await rows(grid, 'SELECT count(*) AS n FROM users', [])).toEqual(before)
-  expect(await grid.acme.store.read.sso.signIns(9)).toEqual([])
+  expect(await grid.acme.store.feature(ssoTables).read.signIns(9)).toEqual([])
   expect((await one.open(settings(grid.acme))).status).toBe(200)
   for (const role of ['admin', 'member'] as const) {
     const other = await signedIn(grid, await person(grid, { role }))
@@ -244,7 +244,7 @@ test('an email link keeps the identity that began the session in which it is fol
 
   expect((await one.submit(link, {})).at).not.toContain('unlinked')
 
-  expect(await grid.store.global.sso.identitiesOf(user.id)).toHaveLength(1)
+  expect(await grid.store.global.identities.ofUser(user.id)).toHaveLength(1)
   expect((await come('grid')).page.at).toBe('/new-account')
 })
 
@@ -252,17 +252,17 @@ test('in any other session it goes, and the page says so with a way to link it a
   const { one, link, user } = await unproved()
   // Another identity that somebody has prepared.
   const prepared = { issuer: server.issuer, subject: 'prepared' }
-  await grid.store.write(grid.store.global.sso.addIdentity(user.id, prepared, null, 1))
+  await grid.store.write(grid.store.feature(allSso).addIdentity(user.id, prepared, null, 1))
   const elsewhere = browser(grid)
   const told = await elsewhere.submit(link, {})
 
   expect(told.at).toContain('/sso/unlinked')
   expect(told.text).toContain('was unlinked from your user')
-  expect(await grid.store.global.sso.identitiesOf(user.id)).toEqual([])
+  expect(await grid.store.global.identities.ofUser(user.id)).toEqual([])
   expect((await one.open('/new-account')).at).toContain('/sign-in')
   await elsewhere.send(told, {}, '/sso/grid/link')
   const session = { user, sessionId: 's', identity: prepared }
-  await grid.store.write(grid.store.global.sso.addIdentity(user.id, prepared, null, 1))
+  await grid.store.write(grid.store.feature(allSso).addIdentity(user.id, prepared, null, 1))
   expect((await sortIdentities(grid.store, { ...user, id: world.owner.id }, session)).kept).toEqual([])
 })
 

@@ -1,6 +1,7 @@
 /** Single sign-on in a browser: the way to the provider, which is another site, and back. */
 import { describe, expect, test } from 'vitest'
-import { recordOf } from '../../../src/grid/sso/provider.ts'
+import { recordOf } from '../../../src/features/single-sign-on/provider.ts'
+import { ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { hasBrowser, screenshot, useBrowser } from '../../support/browser.ts'
 import { clientId, clientSecret, startOidc } from '../../support/oidc.ts'
 import { person, signedIn } from '../../support/people.ts'
@@ -28,7 +29,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     const card = `/accounts/${grid.acme.id}/settings/account/sso`
     const provider = { name: 'Corp', issuer: server.issuer, clientId, clientSecret, domain: 'corp.example' }
     await postWithToken(owner, card, provider)
-    const saved = (await grid.acme.store.read.sso.get())!
+    const saved = (await grid.acme.store.feature(ssoTables).read.get())!
     records.push(recordOf(saved))
     await postWithToken(owner, `${card}/verify`)
     server.serve([`${grid.url}/sso/${saved.id}/callback`])

@@ -1,6 +1,7 @@
 /** Single sign-on with a real provider. See docs/security.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkDomains, recordOf } from '../../../src/grid/sso/provider.ts'
+import { checkDomains, recordOf } from '../../../src/features/single-sign-on/provider.ts'
+import { allSso, ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { attentionOf } from '../../../src/grid/attention/attention.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -34,7 +35,7 @@ const acmeSettings = () => settings(grid.acme)
 async function requireIt(): Promise<void> {
   await addTotp(grid, owner)
   await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/required`, { required: 'yes' })
-  expect((await grid.acme.store.read.sso.get())!.isRequired).toBe(true)
+  expect((await grid.acme.store.feature(ssoTables).read.get())!.isRequired).toBe(true)
 }
 
 test('the provider of the grid makes a user at the first sign-in, and finds them again whatever their address is', async () => {
@@ -93,7 +94,7 @@ test('linking takes a fresh confirmation, and ends with the session that began i
 
   grid.clock.now += 11 * minute
   expect((await beginLink(one, 'grid')).at).toContain('/confirm')
-  expect(await grid.store.global.sso.identitiesOf(owner.id)).toEqual([])
+  expect(await grid.store.global.identities.ofUser(owner.id)).toEqual([])
 })
 
 test('an answer of the provider counts once, in the browser that began, within ten minutes', async () => {
@@ -159,11 +160,11 @@ test('a sign-in that waits for the click ends with its identity, and with its pr
   const one = await signedIn(grid, owner)
   const identity = { issuer: server.issuer, subject: 'u-1' }
   const asked = await signInBy(server, one, 'grid')
-  await grid.store.write(grid.store.global.sso.removeIdentity(una.id, identity, '', grid.clock.now))
+  await grid.store.write(grid.store.feature(allSso).removeIdentity(una.id, identity, '', grid.clock.now))
   expect((await one.send(asked, {}, '/sso/grid/replace')).status).toBe(401)
   expect((await one.open('/new-account')).text).toContain(owner.email)
 
-  await grid.store.write(grid.store.global.sso.addIdentity(una.id, identity, null, grid.clock.now))
+  await grid.store.write(grid.store.feature(allSso).addIdentity(una.id, identity, null, grid.clock.now))
   const again = await signInBy(server, one, id)
   await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/remove`)
   expect((await one.send(again, {}, `/sso/${id}/replace`)).status).toBe(404)
@@ -273,7 +274,7 @@ test('a domain belongs to one account, and only while its record is there', asyn
   const ed = await person(grid, { role: 'owner', account: grid.evil })
   const evil = await signedIn(grid, ed)
   await postWithToken(evil, `${settings(grid.evil)}/sso`, given())
-  const theirs = (await grid.evil.store.read.sso.get())!
+  const theirs = (await grid.evil.store.feature(ssoTables).read.get())!
   // Without the record it signs in no one.
   expect((await postWithToken(evil, `${settings(grid.evil)}/sso/verify`)).text).toContain('was not found')
   expect(await beginAt(browser(grid), theirs.id)).toMatch(/^404/)
@@ -331,7 +332,7 @@ test.each([
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(goesOn ? 200 : 303)
   // A new domain is to be verified, and the account is open to all until then.
   const isAsBefore = changed.domain === 'corp.example'
-  const { verifiedAt, isRequired } = (await grid.acme.store.read.sso.get())!
+  const { verifiedAt, isRequired } = (await grid.acme.store.feature(ssoTables).read.get())!
   expect([verifiedAt !== null, isRequired]).toEqual([isAsBefore, isAsBefore])
 })
 
@@ -352,7 +353,7 @@ test('where it is required, members sign in with it, and an owner with a second 
   expect((await (await signedIn(grid, owner)).request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
   const plain = await signedIn(grid, await person(grid, { role: 'owner' }))
   expect((await plain.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sso?account=')
-  await grid.acme.store.write([grid.acme.store.change.sso.setRequired(false)])
+  await grid.acme.store.write([grid.acme.store.change.team.stopRequiringProvider()])
   expect((await (await signedIn(grid, una)).request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
 })
 
@@ -364,7 +365,7 @@ test('to require it takes an owner with a second factor, and a verified domain',
   await addTotp(grid, owner)
   await rows(grid, 'UPDATE sso_providers SET verified_at = NULL WHERE account_id = ?', [grid.acme.id])
   await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/required`, { required: 'yes' })
-  expect((await grid.acme.store.read.sso.get())!.isRequired).toBe(false)
+  expect((await grid.acme.store.feature(ssoTables).read.get())!.isRequired).toBe(false)
   for (const role of ['admin', 'member'] as const) {
     const other = await signedIn(grid, await person(grid, { role }))
     expect((await postWithToken(other, `${acmeSettings()}/sso`, given())).status).toBe(403)
@@ -386,7 +387,10 @@ test('to change, require or remove the provider takes a fresh confirmation', asy
   const posts = [['', given('other.example')], ['/required', { required: 'yes' }], ['/remove', {}]] as const
   for (const [path, fields] of posts) await postWithToken(one, `${acmeSettings()}/sso${path}`, { ...fields })
 
-  expect(await grid.acme.store.read.sso.get()).toMatchObject({ domain: 'corp.example', isRequired: false })
+  expect(await grid.acme.store.feature(ssoTables).read.get()).toMatchObject({
+    domain: 'corp.example',
+    isRequired: false,
+  })
 })
 
 test('a claim decides about roles at each sign-in, and never about owners', async () => {
@@ -459,7 +463,7 @@ test('a session of an account alone does not end what a whole session began', as
   one.cookies.set(...kept)
 
   expect((await one.open(back)).status).toBe(403)
-  expect(await grid.store.global.sso.identitiesOf(una.id)).toHaveLength(1)
+  expect(await grid.store.global.identities.ofUser(una.id)).toHaveLength(1)
 })
 
 test('the secret is neither shown nor recorded, and without the provider its sessions end', async () => {

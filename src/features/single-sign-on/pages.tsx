@@ -13,19 +13,20 @@ import {
   providerOfEmail,
   ssoFlowMs,
   takeSignIn,
-} from '../../grid/sso/sign-in.ts'
+} from './sign-in.ts'
 import { isSameIssuer } from '../../lib/issuers.ts'
 import { Facts, Notice } from '../../html/components.tsx'
 import { ButtonForm, ButtonLink, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { cookieName, cookieOf, serializeCookie } from '../../lib/http/cookies.ts'
-import type { SignInReport } from '../../store/account/sso.ts'
+import { notices } from './words.ts'
+import { allSso, type SignInReport } from './store.ts'
 import type { Store } from '../../store/store.ts'
-import { PageForm } from '../forms.tsx'
-import { withNotice } from '../notices.ts'
-import { withCookie } from '../refused-form.tsx'
-import { localPath, type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
-import { EmailField } from './person-fields.tsx'
+import { PageForm } from '../../web/forms.tsx'
+import { withNotice } from '../../web/notices.ts'
+import { withCookie } from '../../web/refused-form.tsx'
+import { localPath, type PageDeps, type Pages, type PublicVisit, signedIn } from '../../web/visit.ts'
+import { EmailField } from '../../web/people/person-fields.tsx'
 
 interface NamedProvider {
   id: string
@@ -74,7 +75,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
     const kept = cookieOf(request, cookie)
     const id = visit.param('provider')
     const finished = await finishSso(store, id, { search, kept, visitor, requestId })
-    if (finished.did === 'link') return { redirectTo: withNotice(finished.next, 'provider-linked') }
+    if (finished.did === 'link') return { redirectTo: withNotice(finished.next, notices.linked) }
     if (finished.did === 'try') return await triedPage(visit, finished)
     const { next, userId, proof } = finished
     const current = visitor?.user ?? await sessions.halfVisitor(request)
@@ -255,9 +256,12 @@ const noteTexts: Record<SignInReport['notes'][number], string> = {
   userinfo: 'The userinfo endpoint has failed.',
 }
 
-/** Where a user goes on after an email link. Who has lost the identity of a provider is told so first. */
-export function unlinkedPath(next: string, isUnlinked: boolean): string {
-  return isUnlinked ? `/sso/unlinked?next=${encodeURIComponent(next)}` : next
+export function unlinkedPath(next: string): string {
+  return `/sso/unlinked?next=${encodeURIComponent(next)}`
+}
+
+export function ssoPathOfAccount(id: string, next: string): string {
+  return `/sso?account=${id}&next=${encodeURIComponent(next)}`
 }
 
 function unlinkedPage(visit: PublicVisit, name: string | undefined, next: string): Promise<Response> {
@@ -290,7 +294,7 @@ function SignInWith({ provider, next, isMain }: { provider: NamedProvider; next:
 /** What the sign-in page offers besides: the provider of the grid, and those of accounts. */
 export async function ssoChoices(store: Store, next: string) {
   const name = gridProviderName(store)
-  const hasCompanies = await store.global.sso.hasAny()
+  const hasCompanies = await store.feature(allSso).hasAny()
   return (
     <>
       {name !== undefined && <SignInWith provider={{ id: gridProviderId, name }} next={next} />}
@@ -315,7 +319,7 @@ export async function confirmingProvider(store: Store, visit: PublicVisit, next:
 async function linkedGridProvider(store: Store, userId: string): Promise<NamedProvider | undefined> {
   const name = gridProviderName(store)
   if (name === undefined) return undefined
-  const known = await store.global.sso.identitiesOf(userId)
+  const known = await store.global.identities.ofUser(userId)
   const isLinked = known.some(({ issuer }) => isSameIssuer(issuer, store.deps.config.oidcIssuer!))
   return isLinked ? { id: gridProviderId, name } : undefined
 }

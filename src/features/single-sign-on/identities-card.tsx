@@ -1,12 +1,13 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** The providers with which the user signs in. See docs/security.md, "Single sign-on". */
-import { gridProviderId, gridProviderName, providerOfAccount, unlinkIdentity } from '../../grid/sso/sign-in.ts'
+import { gridProviderId, gridProviderName, providerOfAccount, unlinkIdentity } from './sign-in.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
-import { settingsPath } from '../settings.tsx'
-import type { PageDeps, PageResult, Pages, Visit } from '../visit.ts'
+import { notices } from './words.ts'
+import { settingsPath } from '../../web/settings.tsx'
+import type { PageDeps, PageResult, Pages, Visit } from '../../web/visit.ts'
 
 /** The forms of the card. `show` is the page that has it. */
 export function identityActions(
@@ -17,14 +18,14 @@ export function identityActions(
   post('/settings/security/unlink', async (visit) => {
     const [issuer, subject] = [visit.form.get('issuer') ?? '', visit.form.get('subject') ?? '']
     await unlinkIdentity(store, visit.visitor, { issuer, subject })
-    return visit.done('provider-unlinked', 'settings', 'security')
+    return visit.done(notices.unlinked, 'settings', 'security')
   }, show)
 }
 
 /** Undefined where there is no provider at all. */
 export async function identitiesCard(visit: Visit, { store }: PageDeps) {
   const grid = gridProviderName(store)
-  const known = await store.global.sso.identitiesOf(visit.actor.userId)
+  const known = await store.global.identities.ofUser(visit.actor.userId)
   const providers = [
     ...(grid === undefined ? [] : [{ id: gridProviderId, name: grid }]),
     ...[await providerOfAccount(store, visit.membership.id)].filter((provider) => provider !== undefined),

@@ -1,31 +1,41 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Single sign-on of the account, for its owners. See docs/security.md, "Single sign-on". */
-import {
-  recordOf,
-  removeProvider,
-  requireProvider,
-  saveProvider,
-  type SsoProvider,
-  verifyDomain,
-} from '../../grid/sso/provider.ts'
-import { letIn } from '../../grid/people/team.ts'
+import { recordOf, removeProvider, requireProvider, saveProvider, type SsoProvider, verifyDomain } from './provider.ts'
+import { letIn } from './joining.ts'
 import { Badge, Card, Disclosure, Facts, Notice, Time } from '../../html/components.tsx'
 import { Checkbox, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
 import { ButtonForm, SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete, CopyText } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
-import type { ListedSignIn } from '../../store/account/sso.ts'
-import { PageForm, SwitchForm } from '../forms.tsx'
-import { reportFacts } from '../people/sso.tsx'
-import { settingsPath } from '../settings.tsx'
-import type { PageResult, Pages, Visit } from '../visit.ts'
+import { type ListedSignIn, type MissingDomain, ssoTables } from './store.ts'
+import { showAccountSettings } from '../../web/accounts/settings-account.tsx'
+import { PageForm, SwitchForm } from '../../web/forms.tsx'
+import { reportFacts } from './pages.tsx'
+import { notices } from './words.ts'
+import { settingsPath } from '../../web/settings.tsx'
+import type { AccountPages, FeatureWords, PageDeps, Visit } from '../../web/visit.ts'
 
 const texts = ['name', 'issuer', 'clientId', 'domain', 'roleClaim', 'roles', 'emailClaim', 'scopes'] as const
 const maxSignIns = 10
 
-/** The forms of the card. `show` is the page that has it. */
-export function ssoActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<PageResult>): void {
+/** A domain in Attention. */
+export const domainWords: FeatureWords<MissingDomain> = {
+  inWords: ({ domain, verifiedAt, missingSince }) => ({
+    icon: 'key',
+    tone: verifiedAt === null ? 'bad' : 'warning',
+    what: <>The TXT record of {domain} is gone</>,
+    facts: [verifiedAt === null ? 'single sign-on has stopped' : 'single sign-on stops after a week'],
+    at: missingSince,
+  }),
+  many: (n) => `The TXT records of ${n} domains are gone`,
+  href: (visit) => settingsPath(visit, 'account'),
+}
+
+/** The forms of the card. */
+export function ssoActions({ may }: AccountPages, deps: PageDeps): void {
+  const { post } = may('own')
+  const show = (visit: Visit) => showAccountSettings(visit, deps)
   const done = (visit: Visit) => visit.done('saved', 'settings', 'account')
   post('/settings/account/sso', async (visit) => {
     const given = Object.fromEntries(texts.map((name) => [name, visit.form.get(name) ?? '']))
@@ -38,11 +48,11 @@ export function ssoActions({ post }: Pages<Visit>, show: (visit: Visit) => Promi
   post('/settings/account/sso/let-in', async (visit) => {
     const userId = visit.form.get('member') ?? ''
     await visit.record('let_member_in', { userId }, (account) => letIn(account, userId))
-    return visit.done('member-let-in', 'settings', 'account')
+    return visit.done(notices.letIn, 'settings', 'account')
   }, show)
   post('/settings/account/sso/verify', async (visit) => {
     const isVerified = await visit.record('verify_domain', {}, verifyDomain)
-    return visit.done(isVerified ? 'domain-verified' : 'domain-not-verified', 'settings', 'account')
+    return visit.done(isVerified ? notices.verified : notices.notVerified, 'settings', 'account')
   }, show)
   post('/settings/account/sso/required', async (visit) => {
     const input = { isRequired: visit.form.get('required') === 'yes' }
@@ -55,9 +65,10 @@ export function ssoActions({ post }: Pages<Visit>, show: (visit: Visit) => Promi
   }, show)
 }
 
-export async function SsoCard({ visit }: { visit: Visit }) {
-  const { sso } = visit.account.read
-  const [provider, signIns] = await Promise.all([sso.get(), sso.signIns(maxSignIns)])
+export async function ssoCard(visit: Visit) {
+  if (!visit.may('own')) return undefined
+  const { read } = visit.account.feature(ssoTables)
+  const [provider, signIns] = await Promise.all([read.get(), read.signIns(maxSignIns)])
   const action = (...parts: string[]) => settingsPath(visit, 'account', 'sso', ...parts)
   return (
     <Card

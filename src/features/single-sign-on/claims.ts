@@ -1,10 +1,9 @@
 /** What a provider says of a user: their address and their roles. See docs/security.md, "Single sign-on". */
-import { claimAt, type OidcUser } from '../../auth/oidc.ts'
+import { claimAt, type OidcUser } from './oidc.ts'
 import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
-import { domainOf, normaliseEmail, plainName } from '../../lib/names.ts'
-import type { SignInReport } from '../../store/account/sso.ts'
-import type { SsoProvider } from '../../store/global/sso.ts'
-import type { SaidAddress } from '../people/join.ts'
+import { normaliseEmail, plainName } from '../../lib/names.ts'
+import type { SignInReport } from './store.ts'
+import type { SsoProvider } from './store.ts'
 
 /** How the claims of a provider are read. */
 export interface ClaimRules {
@@ -14,6 +13,12 @@ export interface ClaimRules {
   emailClaim: string
   /** Domains whose addresses count as verified, because somebody has said that the issuer vouches for them. */
   trustedDomains: readonly string[]
+}
+
+export interface SaidAddress {
+  /** Undefined if the provider tells none that counts. */
+  email: string | undefined
+  isVerified: boolean
 }
 
 /** The address of a user. A claim other than `email` counts only where the issuer is trusted. */
@@ -37,6 +42,10 @@ function addressIn(value: unknown): string | undefined {
   } catch {
     return undefined
   }
+}
+
+export function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf('@') + 1)
 }
 
 type ClaimedRole = SsoProvider['roles'][string]

@@ -1,5 +1,6 @@
 /** Providers of single sign-on as they come, from their documentation. See docs/operating.md, "Single sign-on". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { beginAt } from '../../support/oidc.ts'
@@ -27,7 +28,7 @@ describe.each(wildProviders())('$provider', (wild) => {
     await una.open(await played.wayBack(await beginAt(una, id)))
 
     const joined = await grid.acme.store.read.team.memberByEmail('una@corp.example')
-    const [{ outcome, report }] = await grid.acme.store.read.sso.signIns(1)
+    const [{ outcome, report }] = await grid.acme.store.feature(ssoTables).read.signIns(1)
     expect(joined?.role ?? outcome).toBe(one.outcome)
     if (one.notes) expect(report.notes).toEqual(one.notes)
     if (one.asksUserinfo !== undefined) expect(played.asked.includes('userinfo')).toBe(one.asksUserinfo)

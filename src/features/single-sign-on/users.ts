@@ -1,23 +1,22 @@
 /** The users of a provider: who becomes one, with which role, and linking. See docs/security.md, "Single sign-on". */
 import { textOf } from '../../lib/text.ts'
 import { type Role, roles, type SignedInUser } from '../../auth/actor.ts'
-import type { OidcProvider, OidcUser } from '../../auth/oidc.ts'
+import type { OidcProvider, OidcUser } from './oidc.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { plainName } from '../../lib/names.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewSignIn } from '../../store/account/sso.ts'
 import type { AccountMember } from '../../store/account/team.ts'
-import type { SsoProvider } from '../../store/global/sso.ts'
+import { allSso, type NewSignIn, type SsoProvider, ssoTables } from './store.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
-import { checkName } from '../check-name.ts'
-import { recordActivity } from '../activity.ts'
-import { join, prove, SsoRefusal } from '../people/join.ts'
-import { changeUser } from '../people/operator.ts'
-import type { SaidAddress } from '../people/join.ts'
-import { addressOf, type ClaimRules, reportOf, roleOf } from './claims.ts'
-import { setMemberRole } from '../people/team.ts'
+import { checkName } from '../../grid/check-name.ts'
+import { recordActivity } from '../../grid/activity.ts'
+import { join } from '../../grid/people/join.ts'
+import { changeUser } from '../../grid/people/operator.ts'
+import { addressOf, type ClaimRules, reportOf, roleOf, type SaidAddress } from './claims.ts'
+import { proveMember, SsoRefusal } from './joining.ts'
+import { setMemberRole } from '../../grid/people/team.ts'
 
 /** A provider that signs people in. */
 export interface Provider extends OidcProvider {
@@ -35,7 +34,7 @@ export async function signIn(
   who: OidcUser,
   requestId: string | null,
 ): Promise<string> {
-  const known = await store.global.sso.userOf(who.issuer, who.subject)
+  const known = await store.feature(allSso).userOf(who.issuer, who.subject)
   const { of } = provider
   if (of) return await enter(store, { provider, of, who, known, requestId })
   if (known !== undefined) return known
@@ -45,7 +44,12 @@ export async function signIn(
 }
 
 /** Statements that add the user. An address that does not count as verified may be that of someone else. */
-async function newUser({ global, deps }: Store, provider: Provider, who: OidcUser, id: string): Promise<Statement[]> {
+async function newUser(
+  { global, feature, deps }: Store,
+  provider: Provider,
+  who: OidcUser,
+  id: string,
+): Promise<Statement[]> {
   const { name: by, of } = provider
   const { email, isVerified } = addressOf(who, provider.rules)
   if (email === undefined) {
@@ -69,7 +73,7 @@ async function newUser({ global, deps }: Store, provider: Provider, who: OidcUse
       ...{ id, email, name: nameOf(who.claims), passwordHash: null },
       ...{ verifiedAt: isVerified ? at : null, registeredByShownLink: !isVerified },
     }, at),
-    ...global.sso.addIdentity(id, who, email, at),
+    ...feature(allSso).addIdentity(id, who, email, at),
   ]
 }
 
@@ -106,7 +110,8 @@ async function enter(store: Store, entrance: Entrance): Promise<string> {
 
   async function joining(): Promise<Statement[]> {
     const user = { id: userId, role, isByClaim: claimed != null }
-    const joined = await join(system, user, { by: 'provider', provider: of, said, identity: who })
+    const proof = await proveMember(system, userId, { provider: of, said, identity: who })
+    const joined = await join(system, user, { by: 'provider', proof })
     return [...(known === undefined ? await newUser(store, provider, who, userId) : []), ...joined]
   }
 }
@@ -141,7 +146,7 @@ export async function link(
   { user, sessionId }: SignedInUser,
   who: OidcUser,
 ): Promise<void> {
-  const { sso } = store.global
+  const sso = store.feature(allSso)
   const known = await sso.userOf(who.issuer, who.subject)
   if (known !== undefined && known !== user.id) {
     throw new GridError('not_allowed', 'You have signed in there as somebody who is another user here.')
@@ -174,13 +179,13 @@ async function proofOfLink(
   if (!of) return []
   const account = store.account(of.account, { type: 'system', job: 'sso' })
   return [
-    ...await prove(account, user, { by: 'provider', provider: of, said, identity: who }),
+    ...await proveMember(account, user, { provider: of, said, identity: who }),
     ...signInOf(account, { of, who, said, outcome: 'ok', userId: user }),
   ]
 }
 
 function signInOf(
-  { change, deps }: AccountStore,
+  { feature, deps }: AccountStore,
   { of, who, said, outcome, userId }: Pick<NewSignIn, 'outcome' | 'userId'> & {
     of: SsoProvider
     who: OidcUser
@@ -188,7 +193,14 @@ function signInOf(
   },
 ): Statement[] {
   const { issuer, subject } = who
-  return change.sso.addSignIn({ issuer, subject, userId, at: deps.now(), outcome, report: reportOf(who, said, of) })
+  return feature(ssoTables).change.addSignIn({
+    issuer,
+    subject,
+    userId,
+    at: deps.now(),
+    outcome,
+    report: reportOf(who, said, of),
+  })
 }
 
 function nameOf({ name }: Record<string, unknown>): string {

@@ -1,22 +1,21 @@
 /** Single sign-on: signing in with a provider, and linking a user to one. See docs/security.md, "Single sign-on". */
 import { callingUser, requireConfirmed, requireWholeSession, type SignedInUser } from '../../auth/actor.ts'
-import { authorizationUrl, type OidcFlow, redeemCode } from '../../auth/oidc.ts'
+import { authorizationUrl, type OidcFlow, redeemCode } from './oidc.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { SignInReport } from '../../store/account/sso.ts'
-import type { Identity, SsoProvider } from '../../store/global/sso.ts'
+import type { Identity } from '../../store/global/identities.ts'
 import type { Store } from '../../store/store.ts'
-import { authorize } from '../authorize.ts'
-import { prove, SsoRefusal } from '../people/join.ts'
-import { changeUser } from '../people/operator.ts'
-import { domainOf } from '../../lib/names.ts'
-import { addressOf, reportOf } from './claims.ts'
+import { authorize } from '../../grid/authorize.ts'
+import { changeUser } from '../../grid/people/operator.ts'
+import { addressOf, domainOf, reportOf } from './claims.ts'
+import { proveMember, SsoRefusal } from './joining.ts'
+import { allSso, type SignInReport, type SsoProvider, ssoTables } from './store.ts'
 import { link, type Provider, requireMember, signIn } from './users.ts'
-import { takePasskeyAttempt } from '../people/throttle.ts'
+import { takePasskeyAttempt } from '../../grid/people/throttle.ts'
 
 /** How long a sign-in may take at the provider. */
 export const ssoFlowMs = 10 * minute
@@ -38,15 +37,15 @@ export function gridProviderName({ deps: { config } }: Store): string | undefine
 }
 
 /** The provider of the account that has verified the domain of an email address. */
-export async function providerOfEmail({ global }: Store, email: string): Promise<{ id: string; name: string }> {
-  const found = await global.sso.ofDomain(domainOf(normaliseEmail(email, 'email')))
+export async function providerOfEmail({ feature }: Store, email: string): Promise<{ id: string; name: string }> {
+  const found = await feature(allSso).ofDomain(domainOf(normaliseEmail(email, 'email')))
   if (found) return found
   throw new GridError('invalid_input', 'No account here signs people of this domain in.', { field: 'email' })
 }
 
 /** The provider of an account, if it signs people in. */
 export async function providerOfAccount(store: Store, id: string): Promise<{ id: string; name: string } | undefined> {
-  const found = await store.account(id, { type: 'system', job: 'sso' }).read.sso.get()
+  const found = await store.account(id, { type: 'system', job: 'sso' }).feature(ssoTables).read.get()
   return found?.verifiedAt == null || found.draft !== '' ? undefined : found
 }
 
@@ -147,13 +146,13 @@ export async function finishSso(
 
 /** What the provider says of an owner, and why it would not let them join. Nothing is stored. */
 async function tryOut(store: Store, id: string, flow: Flow, search: string): Promise<FinishedSso> {
-  const of = await store.global.sso.anyProvider(id)
+  const of = await store.feature(allSso).anyProvider(id)
   if (!of) throw ended()
   const account = store.account(of.account, { type: 'system', job: 'sso' })
   const provider = await providerOf(store, of)
   const who = await redeemCode(provider, flow, search)
   const said = addressOf(who, provider.rules)
-  const refusal = await prove(account, flow.user!, { by: 'provider', provider: of, said, identity: who })
+  const refusal = await proveMember(account, flow.user!, { provider: of, said, identity: who })
     .then(() => undefined, (error: unknown) => {
       if (error instanceof SsoRefusal) return error.message
       throw error
@@ -198,7 +197,7 @@ export async function unlinkIdentity(
 ): Promise<void> {
   requireConfirmed(actor, store.deps.now())
   const { user, sessionId } = actor
-  const statements = store.global.sso.removeIdentity(user.id, identity, sessionId, store.deps.now())
+  const statements = store.feature(allSso).removeIdentity(user.id, identity, sessionId, store.deps.now())
   await changeUser(store, user, 'unlink_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
 
@@ -231,7 +230,7 @@ function ended(): GridError {
 
 /** Fails with `not_found`, also for a draft and while the domain of an account is not verified, unless it is the owner's. */
 async function findProvider(store: Store, id: string, owner?: AccountStore): Promise<Provider> {
-  const { global, deps } = store
+  const { feature, deps } = store
   const { config, operatorStream, log, now } = deps
   if (id === gridProviderId && config.oidcIssuer !== undefined) {
     const { oidcName: name, oidcIssuer: issuer, oidcTrustedDomains: trustedDomains, oidcEmailClaim: emailClaim } =
@@ -243,7 +242,7 @@ async function findProvider(store: Store, id: string, owner?: AccountStore): Pro
       ...{ redirectUri: redirectUriOf(store, id), send: operatorStream, log, now, of: undefined },
     }
   }
-  const of = owner ? await owner.read.sso.get() : await global.sso.provider(id)
+  const of = owner ? await owner.feature(ssoTables).read.get() : await feature(allSso).provider(id)
   if (of?.id === id) return await providerOf(store, of)
   throw new GridError('not_found', 'There is no such single sign-on, or its domain is not verified any more.')
 }

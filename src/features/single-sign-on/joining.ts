@@ -1,0 +1,96 @@
+/** Who joins an account with its provider. See docs/security.md, "Who joins an account". */
+import { GridError } from '../../errors.ts'
+import { authorize } from '../../grid/authorize.ts'
+import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
+import { mayVouch } from '../../lib/issuers.ts'
+import type { AccountStore, AcrossAccounts } from '../../store/account.ts'
+import type { Identity } from '../../store/global/identities.ts'
+import type { Statement } from '../../store/sql.ts'
+import { domainOf, type SaidAddress } from './claims.ts'
+import { allSso, type SsoProvider, ssoTables } from './store.ts'
+
+/**
+ * What joining takes, and linking: an address that counts as verified, in the verified domain of the account. A removed
+ * member stays out. Refuses, or gives the statements that check it again within the unit.
+ */
+export async function proveMember(
+  account: AccountStore,
+  user: string,
+  { provider, said, identity }: { provider: SsoProvider; said: SaidAddress; identity: Identity },
+): Promise<Statement[]> {
+  const { read, change } = account.feature(ssoTables)
+  const { domain, name } = provider
+  const { email } = said
+  if (email === undefined) {
+    throw new SsoRefusal(
+      'no_address',
+      `${name} does not tell your email address, so you cannot join. Its administrators can add the claim email; an ` +
+        'owner of the account sees under Settings, Account, which claims came.',
+    )
+  }
+  if (domainOf(email) !== domain) {
+    throw new SsoRefusal('other_domain', `${name} signs people in only for addresses of ${domain}, not as ${email}.`)
+  }
+  if (!said.isVerified) {
+    throw new SsoRefusal(
+      'not_verified',
+      `${name} does not say that ${email} is verified, so it does not count. An owner of the account can say under ` +
+        `Settings, Account, that ${name} vouches for the addresses of ${domain}.`,
+    )
+  }
+  const comer = { user, email, issuer: identity.issuer, subject: identity.subject }
+  const removed = await read.removalOf(comer)
+  if (removed) {
+    throw new SsoRefusal(
+      'removed',
+      'You were removed from this account, or left it as a viewer. Its owners see under Settings, Account, that you have signed in, and can ' +
+        'let you in again.',
+      removed.userId,
+    )
+  }
+  return [change.requireNotRemoved(comer), change.requireVerified(domain)]
+}
+
+/** Why the provider of an account does not sign somebody in, as the owners of the account see it. */
+export type SsoRefusalReason = 'no_address' | 'not_verified' | 'other_domain' | 'removed' | 'address_taken'
+
+export class SsoRefusal extends GridError {
+  readonly reason: SsoRefusalReason
+  /** The removed member. */
+  readonly userId: string | null
+
+  constructor(reason: SsoRefusalReason, message: string, userId: string | null = null) {
+    super('not_allowed', message)
+    this.reason = reason
+    this.userId = userId
+  }
+}
+
+/** Let a removed member come in again with the provider of the account. They join at their next sign-in. */
+export async function letIn(account: AccountStore, userId: string): Promise<{ userId: string }> {
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    if (!(await account.read.team.removal(userId))) {
+      throw new GridError('member_not_found', 'Nobody with that id was removed, or an owner has let them in already.')
+    }
+    await account.write([...precondition, account.change.team.letIn(userId), ...letInSignIns(account, userId)])
+    return { userId }
+  })
+}
+
+/** The sign-ins of a user who becomes a member no longer ask to be let in. */
+export function letInSignIns(account: AccountStore, userId: string): Statement[] {
+  return [account.feature(ssoTables).change.letInSignIns(userId)]
+}
+
+/** The issuers whose word about an address counts, because the operator or the owner of its domain has said so. */
+export async function vouchingIssuers({ feature, deps: { config } }: AcrossAccounts, email: string): Promise<string[]> {
+  const domain = domainOf(email)
+  const of = await feature(allSso).ofDomain(domain)
+  const trusted = [
+    ...(config.oidcIssuer !== undefined && config.oidcTrustedDomains.includes(domain) ? [config.oidcIssuer] : []),
+    ...(of?.isTrusted ? [of.issuer] : []),
+  ]
+  // Which organization an identity belongs to is not stored.
+  return trusted.filter((issuer) => mayVouch(issuer, undefined, domain))
+}
