@@ -90,7 +90,9 @@ export function NeedCard(
       id={id}
       title={title}
       isFlush
-      actions={total > Math.min(rows.length, max) && <ButtonLink href={all} kind='quiet' isSmall>All {total.toLocaleString('en')}</ButtonLink>}
+      actions={total > Math.min(rows.length, max) && (
+        <ButtonLink href={all} kind='quiet' isSmall>All {total.toLocaleString('en')}</ButtonLink>
+      )}
     >
       <NeedList label={title} rows={rows.slice(0, max)} isShort={isShort} />
       {children}

@@ -26,7 +26,10 @@ export function Plot(
   },
 ) {
   const sizes = isLogarithmic ? bars.map((parts) => parts.map(heightOf)) : bars
-  const top = Math.max(isLogarithmic ? heightOf(60_000) : 1, ...sizes.map((parts) => parts.reduce((sum, part) => sum + part, 0)))
+  const top = Math.max(
+    isLogarithmic ? heightOf(60_000) : 1,
+    ...sizes.map((parts) => parts.reduce((sum, part) => sum + part, 0)),
+  )
   const slot = 100 / bars.length
   const share = (part: number) => `${part.toFixed(2)}%`
   return (

@@ -50,7 +50,9 @@ test('the list has the first line, who, and filters; numbers only where the read
   const viewer = await signedInWithRole(grid, 'viewer')
 
   const all = await owner.open(`${base}/tasks`)
-  expect(all.text).toMatch(/Work working @alice asked @bob .* Tell me which one\? input required .* Count the rows failed/)
+  expect(all.text).toMatch(
+    /Work working @alice asked @bob .* Tell me which one\? input required .* Count the rows failed/,
+  )
   expect(all.text).not.toContain('of the table')
   expect(all.text).not.toContain(failed)
   const onlyFailed = await owner.open(`${base}/tasks?state=failed`)

@@ -182,7 +182,10 @@ function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; 
             { title: 'Event', cell: ({ type }) => type },
             { title: 'Status', cell: ({ status }) => status ?? 'no answer' },
             { title: 'Time', cell: ({ ms }) => `${ms} ms` },
-            { title: 'Answer', cell: ({ status, text }) => <span dir='auto'>{status === null ? failures[text] ?? text : text}</span> },
+            {
+              title: 'Answer',
+              cell: ({ status, text }) => <span dir='auto'>{status === null ? failures[text] ?? text : text}</span>,
+            },
           ]}
         />
       )}

@@ -40,7 +40,8 @@ export async function newsOf(account: AccountStore): Promise<{ reader: Reader; n
     return { news: { thread: { ...thread, preview: null }, messages, failed, isReadable }, hasPerson }
   })
   found.sort((a, b) =>
-    b.news.failed - a.news.failed || Number(b.news.isReadable) - Number(a.news.isReadable) || b.hasPerson - a.hasPerson ||
+    b.news.failed - a.news.failed || Number(b.news.isReadable) - Number(a.news.isReadable) ||
+    b.hasPerson - a.hasPerson ||
     b.news.thread.lastSeq - a.news.thread.lastSeq
   )
   const news = found.map(({ news }) => news)

@@ -36,7 +36,7 @@ export const attention = `
   .needs .line { gap: 0 var(--s2); padding-inline: var(--s4) } .needs .more { padding-inline-start: 0 }
   .needs .at { min-width: 0 } .needs .word { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .needs.short .what > div, .needs.short .button.quiet, .needs.short .line:has(.row .button:not(.quiet)) .at { display: none }
-  .needs:not(.short) .what { flex-direction: column; align-items: stretch; gap: 0; padding-block: var(--s1) } .needs:not(.short) .what > p { text-wrap: wrap } .needs:not(.short) .what > div { flex: none }
+  .needs:not(.short) .what { flex-direction: column; align-items: stretch; gap: 0; padding-block: var(--s1) } .needs:not(.short) .what > p { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; text-wrap: wrap } .needs:not(.short) .row > form:first-child > .quiet { margin-inline-start: calc(var(--s2) * -1) } .needs:not(.short) .what > div { flex: none }
   .needs .row:has(.offer, form + form), .needs:not(.short) .row:has(.button) { flex-basis: 100%; flex-wrap: wrap; order: 1; padding: 0 0 var(--s1) 2.25rem } .needs .more { order: 2 }
   .needs .menu.end > .list { right: auto; left: 0 }
 }

@@ -26,7 +26,9 @@ export function AnswerTimes({ times }: { times: Times[] }) {
             daysMs.map((ms) => ms === 0 ? 'none' : durationInWords(ms)).join(', ')
           }`}
           colours={['info']}
-          names={daysMs.map((_, n) => n === daysMs.length - 1 ? 'today' : pluralize(daysMs.length - 1 - n, 'day') + ' ago')}
+          names={daysMs.map((_, n) =>
+            n === daysMs.length - 1 ? 'today' : pluralize(daysMs.length - 1 - n, 'day') + ' ago'
+          )}
           isLogarithmic
           bars={daysMs.map((ms) => [ms])}
           inWords={([ms]) => ms === 0 ? 'no answers' : durationInWords(ms)}

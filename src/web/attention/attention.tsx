@@ -104,7 +104,8 @@ function page(
   }
   const total = decisions + counts.answers + countConditions(open)
   const chosen = parts.find((part) => part === show && counts[part] > 0)
-  const shows = (part: Part) => ofFold.length > 0 ? part === 'broken' || part === 'warnings' : !chosen || part === chosen
+  const shows = (part: Part) =>
+    ofFold.length > 0 ? part === 'broken' || part === 'warnings' : !chosen || part === chosen
   const isAll = !chosen && ofFold.length === 0
   return appPage(
     frame('attention', total),
@@ -188,9 +189,11 @@ function Conditions(
     <NeedCard
       title={title}
       all={visit.path('attention')}
-      rows={isOpen
-        ? shown.map(({ row }) => row)
-        : foldedRows(visit, { ...found, shown }, (_, found, foot) => ({ folded: { rows: found.map(({ row }) => row), foot } }))}
+      rows={isOpen ? shown.map(({ row }) => row) : foldedRows(
+        visit,
+        { ...found, shown },
+        (_, found, foot) => ({ folded: { rows: found.map(({ row }) => row), foot } }),
+      )}
     >
       {isOpen && hidden > 0 && (
         <p class='inside checked'>{shown.length} of {found.total.toLocaleString('en')} are shown.</p>

@@ -64,7 +64,9 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         what: (
           <>
             The guardrail <Name text={name} />{' '}
-            {unchecked + refused === 0 ? 'does not work' : `could not check ${pluralize(unchecked + refused, 'message')}`}
+            {unchecked + refused === 0
+              ? 'does not work'
+              : `could not check ${pluralize(unchecked + refused, 'message')}`}
           </>
         ),
         facts: [
@@ -91,7 +93,8 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         ? <>A task from {named([client])} for {named([recipient])} {state === 'failed' ? 'failed' : 'was rejected'}</>
         : (
           <>
-            {named([recipient])} needs {state === 'auth-required' ? 'authentication' : 'input'} from {named([client])}{' '}
+            {named([recipient])} needs {state === 'auth-required' ? 'authentication' : 'input'} from {named([client])}
+            {' '}
             for a task
           </>
         )
@@ -313,7 +316,11 @@ function taskFold({ state, quietSince }: SeenTask): 'failed' | 'input' | 'auth' 
 }
 
 /** `n` conditions of one fold in one line, with the names of the first. */
-export function sumInWords(visit: Pick<Visit, 'features'>, found: Condition[], n: number): Pick<Words, 'what' | 'facts'> {
+export function sumInWords(
+  visit: Pick<Visit, 'features'>,
+  found: Condition[],
+  n: number,
+): Pick<Words, 'what' | 'facts'> {
   const names = found.flatMap(({ of }): Child[] => {
     if ('alias' in of && of.alias !== null) return [<bdi>@{of.alias}</bdi>]
     if ('recipient' in of) return [<bdi>@{of.recipient}</bdi>]
@@ -341,7 +348,12 @@ function manyInWords(visit: Pick<Visit, 'features'>, condition: Condition, n: st
       return `${n} guardrails could not check messages`
     case 'task':
       return `${n} tasks ${
-        { failed: 'failed', input: 'need input', auth: 'need authentication', quiet: 'are silent' }[taskFold(condition.of)]
+        {
+          failed: 'failed',
+          input: 'need input',
+          auth: 'need authentication',
+          quiet: 'are silent',
+        }[taskFold(condition.of)]
       }`
     case 'blocked':
       return `${n} guardrails blocked messages`
@@ -411,9 +423,7 @@ export function hrefOf(visit: Visit, condition: Condition): string | undefined {
     case 'person':
       return may('use') ? writePath(membership.id, `@${condition.of.alias}`) : path('agents', condition.of.alias)
     case 'parked':
-      return condition.of.isDeleted
-        ? `${path('activity')}?tool=admin_delete_agent`
-        : path('agents', condition.of.alias)
+      return condition.of.isDeleted ? `${path('activity')}?tool=admin_delete_agent` : path('agents', condition.of.alias)
     case 'refused': {
       const { credentialId, userId } = condition.of
       const who = credentialId ? `&who=key:${credentialId}` : userId ? `&who=user:${userId}` : ''

@@ -90,7 +90,10 @@ export class AttentionCounts {
 type Counted = Omit<NeedsNow, 'isUrgent'>
 
 function needsOf(open: readonly Condition[]): Counted {
-  return { open: countConditions(open), mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n') }
+  return {
+    open: countConditions(open),
+    mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n'),
+  }
 }
 
 function withQuestions(

@@ -48,17 +48,17 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   const dayAgo = account.deps.now() - day
   const [offer, hasPrograms, { open }, questions, held, heldCount, { reader, news, isCut }, ...figures] = await Promise
     .all([
-    offered,
-    account.read.agents.hasPrograms(),
-    attentionOf(account, offered, visit.conditions()),
-    visit.questions(),
-    heldMessages(account),
-    countHeld(account),
-    newsOf(account),
-    figuresOf(account, unit),
-    account.read.overview.agents(dayAgo),
-    account.read.overview.unread(),
-  ])
+      offered,
+      account.read.agents.hasPrograms(),
+      attentionOf(account, offered, visit.conditions()),
+      visit.questions(),
+      heldMessages(account),
+      countHeld(account),
+      newsOf(account),
+      figuresOf(account, unit),
+      account.read.overview.agents(dayAgo),
+      account.read.overview.unread(),
+    ])
   if (!hasPrograms) {
     return await appPage(
       frame('home'),
@@ -111,7 +111,9 @@ function Summary(
         {more}
       </span>
     )
-  if (count + answers + broken + warnings === 0) return <p class='summary'>Nothing waits for you, and nothing is broken.</p>
+  if (count + answers + broken + warnings === 0) {
+    return <p class='summary'>Nothing waits for you, and nothing is broken.</p>
+  }
   const first = firstEndsAt !== null && `, ${count > 1 ? 'first in' : 'in'} ${durationInWords(firstEndsAt - now)}`
   return (
     <p class='summary'>
@@ -135,9 +137,7 @@ function Conditions(
   if (found.shown.length === 0) return null
   const attention = visit.path('attention')
   const rows = foldedRows(visit, found, (fold) => ({ href: `${attention}?${new URLSearchParams({ show: fold })}` }))
-  return (
-    <NeedCard title={title} all={`${attention}?show=${part}`} max={max} total={found.total} rows={rows} isShort />
-  )
+  return <NeedCard title={title} all={`${attention}?show=${part}`} max={max} total={found.total} rows={rows} isShort />
 }
 
 /** Conversations with news. It names them and counts: what was said is read in the conversation. */
@@ -192,8 +192,7 @@ function newsRow(visit: Visit, one: News, self: string | undefined): NeedRow & {
             {' '}
             <Name text={label} />
           </span>
-        )}{' '}
-        <span class='soft small'>{newsInWords(one)}</span>
+        )} <span class='soft small'>{newsInWords(one)}</span>
       </>
     ),
     facts: [!one.isReadable && hiddenWords(visit)],
@@ -258,7 +257,9 @@ function Figures(
         <Plot
           title='Answer time'
           value={timeOf(answered, 'no answers')}
-          label={`Answers took ${timeOf(answered, 'no time: there were none')} ${span}, ${per}, higher by a third for ten times as long`}
+          label={`Answers took ${
+            timeOf(answered, 'no time: there were none')
+          } ${span}, ${per}, higher by a third for ten times as long`}
           colours={['info']}
           names={names}
           isLogarithmic

@@ -144,7 +144,10 @@ test('what ends first stands first, and messages that are alike are one row, whi
   for (const text of ['Refund 4411?', 'Pay Contoso', 'Refund 4411?', 'Refund 4411?']) {
     await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
   }
-  await grid.acme.store.write([{ sql: 'UPDATE approval_rules SET expires_ms = ? WHERE account_id = ?', args: [52 * 60_000, grid.acme.id] }])
+  await grid.acme.store.write([{
+    sql: 'UPDATE approval_rules SET expires_ms = ? WHERE account_id = ?',
+    args: [52 * 60_000, grid.acme.id],
+  }])
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'Ship now?' })
   await tell(grid.bob, 'alice', 'held, too').catch(() => {})
 
@@ -164,7 +167,10 @@ test('the numbers of the line are those of Attention and, together, that of the 
   const { grid, tell, browser, path } = world
   await hold(grid.acme.store, { name: 'Money', deciders: [world.ann.person.id] })
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'Pay?' })
-  await grid.acme.store.write([{ sql: 'UPDATE approval_rules SET enabled = 0 WHERE account_id = ?', args: [grid.acme.id] }])
+  await grid.acme.store.write([{
+    sql: 'UPDATE approval_rules SET enabled = 0 WHERE account_id = ?',
+    args: [grid.acme.id],
+  }])
   await tell(grid.alice, 'ann', 'deploy now?')
   await tell(grid.alice, 'bob', 'hello')
   grid.clock.now += 2 * hour
