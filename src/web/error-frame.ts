@@ -37,7 +37,7 @@ export async function errorFrame(
     const section: NavItem = current ?? 'home'
     const roles = inPath && error.details.allowedRoles
     return {
-      frame: { account, accounts, user, csrf, current, needs: needsIn(visitor, account.id) },
+      frame: { account, accounts, user, csrf, current, needs: inPath && needsIn(visitor, account.id) },
       next: { title: `Go to ${sectionTitles[section]}`, href: sectionPath(account.id, section) },
       allowed: roles ? await membersOf(visitor, account.id, roles) : [],
     }
