@@ -21,7 +21,7 @@ export const attention = `
 .needs .what { display: flex; flex: 1 1 0; gap: var(--s3); align-items: baseline; min-width: 0; line-height: 1.4; white-space: nowrap }
 .needs .what > * { min-width: 0; text-wrap: nowrap; overflow: hidden; text-overflow: ellipsis } .needs .what > p { flex: 0 1 auto; max-width: none } .needs .what > div { flex: 1 8 0; min-width: 25% } .needs .what > div:empty { display: none }
 .needs .what > div, .needs .at { color: var(--soft); font-size: var(--text-s) } .needs .what div > span + span::before { content: ' \\b7\\20' }
-.needs .at { flex: none; min-width: 5rem; text-align: end; white-space: nowrap } .needs .bad { color: var(--danger) } .needs .urgent .what > p { font-weight: 650 }
+.needs .at { flex: none; min-width: 5rem; text-align: end; white-space: nowrap } .needs .bad { color: var(--danger) } .needs .urgent .what > p { font-weight: 650 } .needs .urgent .soft { font-weight: 400 }
 .needs .open { color: inherit; text-decoration: none } .needs .open::after { content: ''; position: absolute; inset: 0 }
 .needs .open:focus-visible { outline: none } .needs .open:focus-visible::after, .needs summary:focus-visible { outline: 2px solid var(--focus); outline-offset: -2px }
 .needs :is(.row, .more) { position: relative; z-index: 1 } .needs .row { flex: none; flex-wrap: nowrap; gap: var(--s1) } .needs .more { flex: 1 0 100%; padding: 0 0 var(--s2) 2.5rem }
