@@ -1,50 +1,51 @@
 /**
- * `npm run dev`: serves a grid with example data in `data/`, restarts it on changes, and prints an MCP configuration.
+ * `npm run dev`: serves the example grid of `world/` in `data/`, restarts on changes, and prints how to sign in and an MCP
+ * configuration. `npm run dev -- FOLDER` keeps it in another folder; an empty one begins anew.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
 import { readConfig } from '../src/config.ts'
-import { runtimeCommand } from './runtime.ts'
+import { emailOf, password } from './world/cast.ts'
+import { seedWorld, unreadPerInbox } from './world/world.ts'
 
-const keysFile = 'data/dev-keys.json'
+const folder = process.argv[2] ?? 'data'
+const keysFile = join(folder, 'dev-keys.json')
 
 /** The keys, by the name of the MCP server in the configuration. */
-type Keys = Record<'alice' | 'bob' | 'admin', string>
+type Keys = Record<string, string>
 
-const env = { DATABASE_URL: 'file:./data/dev.db', ...process.env }
+const env = {
+  DATABASE_URL: `file:${join(folder, 'dev.db')}`,
+  UNREAD_PER_INBOX: String(unreadPerInbox),
+  ...process.env,
+}
 
-printConfiguration(existsSync(keysFile) ? JSON.parse(readFileSync(keysFile, 'utf8')) : seed())
+print(existsSync(keysFile) ? JSON.parse(readFileSync(keysFile, 'utf8')) : await seed())
 serve()
 
-/** Create the account Acme with @alice and @bob. The keys are stored in `data/`, which git ignores. */
-function seed(): Keys {
-  const acme = command('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new')
-  const inAcme = ['--account', acme.account_id]
-  const alice = command('create-agent', ...inAcme, '--alias', 'alice', '--description', 'Asks questions')
-  const bob = command('create-agent', ...inAcme, '--alias', 'bob', '--description', 'Answers them')
-
-  const keys = { alice: alice.api_key, bob: bob.api_key, admin: acme.admin_key }
-  mkdirSync('data', { recursive: true, mode: 0o700 })
+/** The keys are stored beside the database. Git ignores `data/`. */
+async function seed(): Promise<Keys> {
+  console.log('Making the example grid takes about ten seconds.')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { keys: { planner, builder }, adminKey: admin } = await seedWorld(readConfig(env)).catch((error) => {
+    throw new Error(`Seeding failed. To start over, delete ${folder}/dev.db*.`, { cause: error })
+  })
+  const keys = { planner, builder, admin }
   writeFileSync(keysFile, JSON.stringify(keys, null, 2), { mode: 0o600 })
   return keys
 }
 
-function command(...words: string[]): Record<string, string> {
-  const [node, ...args] = [...runtimeCommand('node'), 'src/main.ts', ...words, '--json']
-  const { stdout, stderr } = spawnSync(node, args, { env, encoding: 'utf8' })
-  const result = JSON.parse(stdout || JSON.stringify({ error: { message: stderr } }))
-  if (!result.error) return result
-  throw new Error(`Seeding failed at ${words[0]}: ${result.error.message} To start over, delete data/dev.db*.`)
-}
-
-function printConfiguration(keys: Keys): void {
-  const url = `${readConfig(env).appUrl}/mcp/v1/grid`
+function print(keys: Keys): void {
+  const { appUrl } = readConfig(env)
+  const url = `${appUrl}/mcp/v1/grid`
   const entries = Object.entries(keys).map(([name, key]) => [
     name,
     { type: 'http', url, headers: { Authorization: `Bearer ${key}` } },
   ])
-  console.log('The account Acme has @alice and @bob. MCP configuration:\n')
+  console.log(`${appUrl}/sign-in: ${emailOf('olga')} (owner), tomas (admin), mika (member), vera (viewer).`)
+  console.log(`The password of all is "${password}". MCP configuration:\n`)
   console.log(`${JSON.stringify({ mcpServers: Object.fromEntries(entries) }, null, 2)}\n`)
 }
 

@@ -38,7 +38,15 @@ export async function errorFrame(
     const { name, title } = current ?? sections[0][0]
     const roles = inPath && error.details.allowedRoles
     return {
-      frame: { account, accounts, user, csrf, sections, current: current?.name, needs: needsIn(visitor, account.id) },
+      frame: {
+        account,
+        accounts,
+        user,
+        csrf,
+        sections,
+        current: current?.name,
+        needs: inPath && needsIn(visitor, account.id),
+      },
       next: { title: `Go to ${title}`, href: sectionPath(account.id, name) },
       allowed: roles ? await membersOf(visitor, account.id, roles) : [],
     }

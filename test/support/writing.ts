@@ -43,6 +43,6 @@ export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingG
 }
 
 /** Signs a visitor of Chromium in as the person of a `browser`. */
-export async function signIn({ context }: Visitor, browser: Browser, url: string): Promise<void> {
+export async function signIn({ context }: Pick<Visitor, 'context'>, browser: Browser, url: string): Promise<void> {
   await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })))
 }

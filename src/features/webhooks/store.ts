@@ -79,7 +79,7 @@ const next = query<WaitingEvent>(`
 // There are at most `maxWebhooks`.
 const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
-  WHERE account_id = :account AND (attempts >= :failures OR (paused_at IS NOT NULL AND error IS NOT NULL))
+  WHERE account_id = :account AND (attempts >= :least OR (paused_at IS NOT NULL AND error IS NOT NULL))
   ORDER BY coalesce(paused_at, failing_since)`)
 const withConditions = query<{ id: string; events: string; notified: string }>(`
   SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
@@ -202,7 +202,7 @@ export const webhookTables = {
     list: () => account.all(list, {}),
     sealed: (id: string) => account.one(sealed, { id }),
     /** Those that failed so many times in a row, and those that were paused for it. */
-    failing: (failures: number) => account.all(failing, { failures }),
+    failing: (failures: number) => account.all(failing, { least: failures }),
     next: (id: string) => account.one(next, { id }),
     /** The text of a message, if webhooks of this host may have it. */
     text: async (message: string, host: string) => (await account.one(text, { message, host }))?.body,

@@ -126,7 +126,7 @@ const remote = query<RemoteInTrouble>(`
     AND agents.remote_url IS NOT NULL
   JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.agent_id = remote.agent_id
   LEFT JOIN (${failingOutboxes}) AS outbox ON outbox.agent_id = remote.agent_id
-  WHERE remote.account_id = :account AND (outbox.attempts >= :failures OR remote.paused_at IS NOT NULL)
+  WHERE remote.account_id = :account AND (outbox.attempts >= :least OR remote.paused_at IS NOT NULL)
   ORDER BY coalesce(remote.paused_at, outbox.failing_since) LIMIT ${maxOfKind}`)
 
 interface RefusedCaller {
@@ -273,7 +273,7 @@ export const attention = {
     /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
     returned: () => account.all(returned),
     /** Remote agents that failed so many times in a row, and those that are paused. */
-    remote: (failures: number) => account.all(remote, { failures }),
+    remote: (failures: number) => account.all(remote, { least: failures }),
     parked: (since: number) => account.all(parked, { since }),
     /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),

@@ -312,18 +312,25 @@ export function sumInWords(
   found: Condition[],
   n: number,
 ): Pick<Words, 'what' | 'facts'> {
-  const names = found.flatMap(({ of }): Child[] => {
-    if ('alias' in of && of.alias !== null) return [<bdi>@{of.alias}</bdi>]
-    if ('recipient' in of) return [<bdi>@{of.recipient}</bdi>]
-    return 'guardrailId' in of ? [<Name text={of.name} />] : []
-  })
-  const more = n - maxFolded
+  const names = [
+    ...new Set(found.flatMap(({ of }) => {
+      if ('alias' in of && of.alias !== null) return [`@${of.alias}`]
+      if ('recipient' in of) return [`@${of.recipient}`]
+      return 'guardrailId' in of ? [of.name] : []
+    })),
+  ]
+  const more = Math.max(0, names.length - maxFolded) + n - found.length
   return {
     what: manyInWords(visit, found[0], n.toLocaleString('en')),
     facts: [
       names.length > 0 && (
         <>
-          {names.slice(0, maxFolded).map((name, index) => <>{index > 0 && ', '}{name}</>)}
+          {names.slice(0, maxFolded).map((name, index) => (
+            <>
+              {index > 0 && ', '}
+              <Name text={name} />
+            </>
+          ))}
           {more > 0 && ` and ${more.toLocaleString('en')} more`}
         </>
       ),

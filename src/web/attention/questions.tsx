@@ -17,7 +17,7 @@ import type { PageResult, Visit } from '../visit.ts'
 const origins = ['home', 'attention'] as const
 type Origin = (typeof origins)[number]
 /** Choices whose JSON is so long find room beside their question. */
-const maxInLine = 40
+const maxInLine = 60
 
 /** The conversations that wait for the visitor, at most `max` of them; nothing if there is none. */
 export function WaitingForYou(

@@ -37,7 +37,7 @@ function rowOf(visit: Visit, condition: Condition): NeedRow {
   return {
     ...words,
     href: hrefOf(visit, condition),
-    facts: [...words.facts, condition.isHidden && hiddenWords(visit)],
+    facts: [condition.isHidden && hiddenWords(visit), ...words.facts],
     actions: actionOf(visit, condition),
   }
 }

@@ -33,7 +33,7 @@ test('an admin resumes a paused conversation, others see it', async () => {
   const [{ key }] = await pausesOf(grid)
   const viewer = await signedInMember(grid, grid.acme, 'viewer')
   const seen = await viewer.open(`${path}/attention`)
-  expect(seen.text).toMatch(/The conversation of @alice and @bob is paused 200 turns in an hour/)
+  expect(seen.text).toMatch(/The conversation of @alice and @bob is paused Hidden for your role 200 turns in an hour/)
   expect(seen.html).not.toContain('/resume')
 
   const ann = await signedInByEmail(grid, 'ann@acme.example')
