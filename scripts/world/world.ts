@@ -36,7 +36,7 @@ import { RemoteError } from '../../src/lib/outbound/remote-error.ts'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { notifyOfPauses } from '../../src/features/notifications/due-digests.ts'
+import { notifyOfPauses } from '../../src/worker/pauses.ts'
 import { followLog } from '../../src/worker/followers.ts'
 import { Outboxes } from '../../src/worker/outboxes.ts'
 import {

@@ -9,6 +9,7 @@ import { conversation } from './styles/conversation.ts'
 import { frame } from './styles/frame.ts'
 import { search } from './styles/search.ts'
 import { tokens } from './styles/tokens.ts'
+import { writing } from './styles/writing.ts'
 
 export interface Asset {
   /** Contains a hash of the content, so browsers may cache it forever. */
@@ -18,7 +19,7 @@ export interface Asset {
 }
 
 /** It follows the light or dark setting of the system. A string, so that the built file contains it. */
-const styles = tokens + base + controls + content + frame + conversation + attention + search
+const styles = tokens + base + controls + content + frame + conversation + writing + attention + search
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)
