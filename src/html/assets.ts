@@ -10,6 +10,7 @@ import { frame } from './styles/frame.ts'
 import { network } from './styles/network.ts'
 import { search } from './styles/search.ts'
 import { tokens } from './styles/tokens.ts'
+import { writing } from './styles/writing.ts'
 
 export interface Asset {
   /** Contains a hash of the content, so browsers may cache it forever. */
@@ -19,7 +20,7 @@ export interface Asset {
 }
 
 /** It follows the light or dark setting of the system. A string, so that the built file contains it. */
-const styles = tokens + base + controls + content + frame + conversation + attention + search + network
+const styles = tokens + base + controls + content + frame + conversation + writing + attention + search + network
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)

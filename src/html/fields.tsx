@@ -27,13 +27,15 @@ interface FieldProps {
   isRequired?: boolean
   /** Adds "(optional)" to the label. */
   isOptional?: boolean
+  /** The label is for screen readers only. */
+  isLabelUnseen?: boolean
 }
 
 /** Label, hint and error around one control. The control takes `fieldAttributes(field)` as its attributes. */
 function Field({ field, children }: { field: FieldProps; children: Child }) {
   return (
     <div class='field'>
-      <label for={idOf(field)}>
+      <label for={idOf(field)} class={field.isLabelUnseen ? 'unseen' : undefined}>
         <Label field={field} />
       </label>
       <Hint field={field} />

@@ -113,14 +113,17 @@ interface ButtonProps {
   whenChanged?: boolean
   /** Sends a form by its id to another place than its own, also while required fields are empty. */
   sends?: { form: string; to: string }
+  /** Shown when the pointer rests on it. */
+  title?: string
 }
 
 export function SubmitButton(
-  { children, kind = 'main-action', name, value, isWhole, isSmall, waits, whenChanged, sends }: ButtonProps,
+  { children, kind = 'main-action', name, value, isWhole, isSmall, waits, whenChanged, sends, title }: ButtonProps,
 ) {
   return (
     <button
       type='submit'
+      title={title}
       class={buttonClass(kind, { isWhole, isSmall })}
       name={name}
       value={value}

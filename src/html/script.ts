@@ -1,4 +1,5 @@
 import { drafts } from './scripts/drafts.ts'
+import { files } from './scripts/files.ts'
 import { inView } from './scripts/in-view.ts'
 import { jump } from './scripts/jump.ts'
 import { keyboard } from './scripts/keyboard.ts'
@@ -34,6 +35,7 @@ import { times } from './scripts/times.ts'
  *   reader.
  * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
  *   the epoch. `data-zone` around it says UTC without script.
+ * - `data-attaches` on a field for files: see `scripts/files.ts`.
  * - `data-push` on a form: see `scripts/push.ts`; `data-network`: see `scripts/network.ts`.
  * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
  * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus.
@@ -213,4 +215,4 @@ function canSendAgain() {
   }
 }
 addEventListener('pageshow', canSendAgain)
-` + times + drafts + inView + jump + keyboard + liveScript + network + push
+` + times + drafts + files + inView + jump + keyboard + liveScript + network + push

@@ -107,21 +107,6 @@ button.answer[aria-busy] { opacity: .55; cursor: progress }
 .receipts { padding: 0; list-style: none } .receipts > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s3); padding: var(--s2) 0 }
 .receipts > li + li { border-top: 1px solid var(--line) } .receipts .soft { font-size: var(--text-s) }
 
-.composer { display: grid; padding: var(--s2) var(--s4) var(--s3); border-top: 1px solid var(--line); background: var(--panel) }
-.composer form { gap: var(--s2) } .composer form:not(.line) > .field.field { max-width: none }
-.composer .field > label { font-size: var(--text-s) } .composer textarea.input { min-height: 3.25rem; max-height: 12rem }
-.composer .answering { display: flex; align-items: center; gap: var(--s1); min-width: 0 }
-.composer .quote { flex: 1; min-width: 0; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; padding-inline-start: var(--s2);
-  border-inline-start: 3px solid var(--accent); color: var(--soft); font-size: var(--text-s); line-height: 1.75rem; text-decoration: none }
-.composer > #waits { grid-column: 1 / -1 } .composer .waits { justify-content: space-between; padding-inline: var(--s3) var(--s1); border-radius: var(--round); background: var(--warning-wash); color: var(--warning); font-size: var(--text-s) }
-.composer .row { gap: var(--s2) var(--s3); margin: 0 } .row > select.input { width: auto }
-.marks { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s1) } .marks form[hidden] { display: none } .marks:not(:has(> :not([hidden]))) { display: none }
-.composer { grid-template-columns: minmax(0, 1fr) auto; align-items: center; gap: var(--s2) var(--s3) }
-/* The marks are forms of their own, in the line of the button that sends. */
-.composer > form { display: contents } .composer > form > * { grid-column: 1 / -1 } .composer > form > .row { grid-column: 1; margin: 0 } .composer > .marks { order: 1 }
-.pane-foot:has(.composer) .to-now { inset-block-end: calc(100% + var(--s2)) } .pane-foot:has(.composer) { position: relative }
-@media (max-width: 48rem) { .notice.paused > form { grid-column: 2; justify-self: start } .composer { padding-inline: var(--s3) } }
-@media (max-width: 48rem), (hover: none) { .sends { display: none } }
 .keys { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4); margin: 0 } .keys dd { margin: 0 } .keys a { display: inline-block; min-height: 1.5rem }
 kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: var(--round-s); background: var(--sunk); font: .8125rem/1.4 var(--mono) }
 
@@ -132,7 +117,7 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   /* The open conversation is not next to its list. */
   .threads a[aria-current]:not(:hover) { background: none }
 }
-@media (max-width: 48rem) { .composer > form > .row, .composer > .marks { grid-column: 1 / -1 } .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
+@media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 .fresh { display: contents }
 .not-sent { color: var(--danger); font-size: var(--text-s) }
 /* A line of the header, which all below it makes room for. */

@@ -50,8 +50,8 @@ export interface Composing {
   question: Question | undefined
   next: Awaited<ReturnType<typeof nextUnread>>
   answered: AnsweredMessage | undefined
-  /** Who is at the recipient. */
-  there: Child
+  /** Who is at the recipient, in words. */
+  there: string | undefined
 }
 
 /** Looked up beside the conversation. Undefined for those who may not write. */
@@ -153,10 +153,10 @@ async function presenceNow(
   { account }: Visit,
   answered: Promise<AnsweredMessage | undefined>,
   place: Promise<Place>,
-): Promise<Child> {
+): Promise<string | undefined> {
   const to = recipientOf(await place, await answered)
   const agent = to?.startsWith('@') ? await account.read.agents.byAlias(to.slice(1)) : undefined
-  if (!agent) return null
+  if (!agent) return undefined
   return presenceWords(presenceOf(account, agent), agent.lastSeenAt, account.deps.now())
 }
 
@@ -172,8 +172,7 @@ function Writing(
     thread: number
     to: string
     answered?: AnsweredMessage
-    /** Who is at the recipient. */
-    there: Child
+    there: Composing['there']
   },
 ) {
   const { form, membership, actor, query } = visit
@@ -196,15 +195,11 @@ function Writing(
           </a>
         </p>
       )}
-      <TextArea
-        name='text'
+      <Entry
         label={`To ${to}`}
-        rows={2}
-        isRequired
-        maxLength={maxMessageLength}
+        placeholder={there === undefined ? undefined : `To ${to} (${there})`}
         draft={draftName(actor.userId, membership.id, String(thread))}
       />
-      <SendRow>{there && <span class='soft small'>{to}: {there}</span>}</SendRow>
     </PageForm>
   )
 }
@@ -220,42 +215,49 @@ export function firstPost(
   return (
     <Form action={writePath(membership.id)} hasFile>
       <HiddenFields fields={{ key: messageKey(visit), to: `#${name}` }} />
-      <TextArea
-        name='text'
-        label={`To #${name}`}
-        rows={2}
-        isRequired
-        maxLength={maxMessageLength}
-        draft={draftName(actor.userId, membership.id, `#${name}`)}
-      />
-      <SendRow />
+      <Entry label={`To #${name}`} draft={draftName(actor.userId, membership.id, `#${name}`)} />
     </Form>
   )
 }
 
-/** The button that sends, when the message expires, and what else there is to know. */
-export function SendRow({ children }: { children?: Child }) {
+/** Where a message is written: its text, files and expiry, and the button that sends it. */
+export function Entry(
+  { label, placeholder = label, rows = 1, draft }: {
+    label: string
+    placeholder?: string
+    /** It grows with its text. */
+    rows?: number
+    draft: string
+  },
+) {
+  const most = maxFormFileBytes / 2 ** 20
   return (
-    <>
-      <FileField />
-      <div class='row'>
-        <SubmitButton>
-          <Icon name='send' size={16} />Send
-        </SubmitButton>
+    <div class='entry'>
+      <div class='chips' role='status' aria-label='Files'></div>
+      <label class='button quiet clip' title={`Attach files, up to ${most} MiB`}>
+        <Icon name='clip' />
+        <span class='unseen'>Attach files, up to {most} MiB</span>
+        <input class='unseen' type='file' name='file' multiple data-attaches={maxFormFileBytes} />
+      </label>
+      <TextArea
+        name='text'
+        label={label}
+        isLabelUnseen
+        placeholder={placeholder}
+        rows={rows}
+        isRequired
+        maxLength={maxMessageLength}
+        draft={draft}
+      />
+      <label class='button quiet expiry' title='Expiry'>
+        <Icon name='clock' />
         <CellSelect {...expiryField} />
-        {children}
-        <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
-      </div>
-    </>
-  )
-}
-
-/** A file that goes with the message. */
-function FileField() {
-  return (
-    <label class='soft small'>
-      Attach a file, up to {maxFormFileBytes / 2 ** 20} MiB <input type='file' name='file' />
-    </label>
+      </label>
+      <SubmitButton title='Send (Ctrl+Enter)'>
+        <Icon name='send' />
+        <span class='unseen'>Send</span>
+      </SubmitButton>
+    </div>
   )
 }
 

@@ -12,13 +12,13 @@ import { maxFormFileBytes, PostedFields } from '../../lib/http/form.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findPersonAlias, type PersonAlias, suggestAlias } from '../../grid/people/person-aliases.ts'
 import { Card } from '../../html/components.tsx'
-import { TextArea, TextInput } from '../../html/fields.tsx'
+import { TextInput } from '../../html/fields.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { dismiss, originOf } from '../attention/questions.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
-import { draftName, expiryIn, messageKey, SendRow } from './composer.tsx'
+import { draftName, Entry, expiryIn, messageKey } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 
 const maxMarked = 50
@@ -212,15 +212,11 @@ function WriteCard(
           value={query.get('to') ?? ''}
           isFocused={!query.has('to') && !visit.inputError}
         />
-        <TextArea
-          name='text'
-          label='Message'
-          rows={5}
-          isRequired
-          maxLength={maxMessageLength}
-          draft={draftName(actor.userId, membership.id, 'write')}
-        />
-        <SendRow>{personAlias && <span class='soft small'>You write as @{personAlias.alias}.</span>}</SendRow>
+        <Entry label='Message' rows={5} draft={draftName(actor.userId, membership.id, 'write')} />
+        <p class='soft small'>
+          {personAlias && <>You write as @{personAlias.alias}.</>}{' '}
+          <span class='sends' data-needs-script>Ctrl+Enter sends.</span>
+        </p>
       </PageForm>
     </Card>
   )

@@ -143,6 +143,38 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(other)).toBe('mine')
   })
 
+  test('files are dropped, pasted and removed, and a text with a picture of it is pasted as a text', async () => {
+    const { page, faults } = visitor
+    const give = (type: string, selector: string, files: [name: string, bytes: number][], text = '') =>
+      page.evaluate(`(() => {
+        const given = new DataTransfer()
+        for (const [name, bytes] of ${JSON.stringify(files)}) given.items.add(new File([new Uint8Array(bytes)], name))
+        if (${JSON.stringify(text)}) given.setData('text/plain', ${JSON.stringify(text)})
+        const event = '${type}' === 'paste' ? new ClipboardEvent('paste', { clipboardData: given, bubbles: true, cancelable: true })
+          : new DragEvent('${type}', { dataTransfer: given, bubbles: true, cancelable: true })
+        return document.querySelector('${selector}').dispatchEvent(event)
+      })()`)
+    const chips = page.locator('.chip')
+    await give('drop', 'header', [['a.csv', 12], ['b.csv', 34]])
+    await give('paste', 'textarea', [['shot.png', 2_345]])
+    expect(await give('paste', 'textarea', [['cells.png', 1]], 'cells')).toBe(true)
+    expect(await chips.allTextContents()).toEqual(['a.csv 12 B×', 'b.csv 34 B×', 'shot.png 2.3 kB×'])
+    await page.getByRole('button', { name: 'Remove b.csv' }).click()
+
+    await give('drop', 'header', [['huge.iso', 5 * 2 ** 20]])
+    await page.getByText('At most 4 MiB fit in a message.').waitFor()
+    await field(page).fill('with files')
+    await page.getByRole('button', { name: 'Send' }).click()
+    expect(page.url()).toBe(thread)
+    await page.getByRole('button', { name: 'Remove huge.iso' }).click()
+    await Promise.all([page.waitForURL(/#m\d+$/), page.getByRole('button', { name: 'Send' }).click()])
+
+    const found = await page.locator('.messages > li', { hasText: 'with files' }).innerText()
+    expect(found).toMatch(/a\.csv[^]*shot\.png/)
+    expect(found).not.toMatch(/b\.csv|huge|cells/)
+    expect(faults).toEqual([])
+  })
+
   test('drafts end with the session, and other people do not see them', async () => {
     const { page } = visitor
     await field(page).fill('a secret')

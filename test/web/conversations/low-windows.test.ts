@@ -18,6 +18,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   let site: WritingGrid<LiveGrid>
   let visitor: Visitor
+  let told: { thread: number }
   const sent: { seq: number; thread: number }[] = []
   beforeAll(async () => {
     site = await writingGrid(await liveGrid({ env: { DURABILITY: 'relaxed' } }))
@@ -29,7 +30,8 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     // A list that is longer than the window, with words for screen readers in each row.
     for (const n of Array(20).keys()) {
       const agent = await grid.acme.agent(`agent-${n}`)
-      await tell(agent, '@ann', 'Ready')
+      const ready = await tell(agent, '@ann', 'Ready')
+      if (n === 1) told = ready
       await tell(agent, '@alice', 'Ready')
     }
     await tell(grid.alice, '@ann', 'Which day?', { choices: ['Monday', 'Tuesday'] })
@@ -69,6 +71,21 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.getByRole('button', { name: 'Send' }).scrollIntoViewIfNeeded()
     const { bottom } = await page.getByRole('button', { name: 'Send' }).evaluate((part) => part.getBoundingClientRect())
     expect(bottom).toBeLessThan(size[1])
+  })
+
+  test('while nothing is written, the composer is one line without a control of the browser', async () => {
+    const { page } = visitor
+    await open(site.path('conversations', told.thread), [1280, 800])
+    const height = () => page.locator('.composer').evaluate((part) => part.getBoundingClientRect().height)
+    // As after an answer.
+    await page.locator('#waits').evaluate((part) => part.replaceChildren())
+    expect(await height()).toBeLessThanOrEqual(64)
+    expect(await page.locator('[type=file]').evaluate((part) => part.getBoundingClientRect().width)).toBe(1)
+
+    await page.getByRole('textbox', { name: 'To @agent-1' }).fill('one\n\nand another')
+    await page.getByLabel('Expiry').selectOption('3600')
+    expect(await height()).toBeGreaterThan(110)
+    expect(await layoutFaults(page)).toEqual([])
   })
 
   test.each(usual)('in %i x %i, a hit, a task and an anchor are shown without moving the page', async (...size) => {

@@ -1,0 +1,82 @@
+/**
+ * The files of an `.entry`, where a person writes: a chip for each in its `.chips`, with a button that removes it. Files that
+ * are dropped on the page or pasted into the text are added. `data-attaches` on the field is how many bytes all files may
+ * have. Without script the field of the browser does this. Where a text field does not grow by itself, it grows here.
+ */
+export const files = `
+function setFiles(input, files) {
+  const transfer = new DataTransfer()
+  for (const file of files) transfer.items.add(file)
+  input.files = transfer.files
+  showFiles(input)
+}
+function sizeOf(bytes) {
+  const [unit, name] = bytes < 1e3 ? [1, 'B'] : bytes < 1e5 ? [1e3, 'kB'] : [2 ** 20, 'MiB']
+  return (bytes / unit).toFixed(unit > 1 ? 1 : 0) + ' ' + name
+}
+function showFiles(input) {
+  const chosen = [...input.files]
+  const most = Number(input.dataset.attaches)
+  const excess = chosen.reduce((sum, file) => sum + file.size, 0) > most ? 'At most ' + most / 2 ** 20 + ' MiB fit in a message.' : ''
+  input.setCustomValidity(excess)
+  const chips = chosen.map(file => {
+    const chip = document.createElement('span')
+    chip.className = 'chip'
+    const name = document.createElement('bdi')
+    name.textContent = file.name
+    const remove = document.createElement('button')
+    remove.type = 'button'
+    remove.className = 'button quiet'
+    remove.textContent = '\\u00d7'
+    remove.setAttribute('aria-label', 'Remove ' + file.name)
+    remove.addEventListener('click', () => {
+      setFiles(input, [...input.files].filter(other => other !== file))
+      input.form.elements.text.focus()
+    })
+    chip.append(name, ' ' + sizeOf(file.size), remove)
+    return chip
+  })
+  const problem = document.createElement('span')
+  problem.className = 'error'
+  problem.textContent = excess
+  input.closest('.entry').querySelector('.chips').replaceChildren(...chips, ...excess ? [problem] : [])
+}
+on('change', '[data-attaches]', showFiles)
+// A browser may restore what was chosen.
+addEventListener('pageshow', () => document.querySelectorAll('[data-attaches]').forEach(showFiles))
+
+on('paste', '.entry textarea', (area, event) => {
+  const { types, files } = event.clipboardData
+  // A cell of a spreadsheet is a text and a picture.
+  if (files.length === 0 || types.includes('text/plain')) return
+  event.preventDefault()
+  const input = area.closest('.entry').querySelector('[data-attaches]')
+  setFiles(input, [...input.files, ...files])
+})
+const attaches = document.querySelector('[data-attaches]')
+if (attaches) {
+  const entry = attaches.closest('.entry')
+  const carriesFiles = ({ dataTransfer }) => dataTransfer?.types.includes('Files')
+  document.addEventListener('dragover', event => {
+    if (!carriesFiles(event)) return
+    event.preventDefault()
+    entry.classList.add('over')
+  })
+  document.addEventListener('dragleave', event => { if (!event.relatedTarget) entry.classList.remove('over') })
+  document.addEventListener('drop', event => {
+    if (!carriesFiles(event)) return
+    event.preventDefault()
+    entry.classList.remove('over')
+    const dropped = [...event.dataTransfer.items].filter(item => item.kind === 'file' && !item.webkitGetAsEntry?.()?.isDirectory)
+    setFiles(attaches, [...attaches.files, ...dropped.map(item => item.getAsFile())])
+  })
+}
+if (!CSS.supports('field-sizing', 'content')) {
+  const grow = area => {
+    area.style.height = 'auto'
+    area.style.height = area.scrollHeight + 'px'
+  }
+  on('input', '.entry textarea', grow)
+  document.querySelectorAll('.entry textarea').forEach(grow)
+}
+`

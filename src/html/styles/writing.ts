@@ -1,0 +1,48 @@
+/** Where a person writes, and a message that waits for a decision. */
+export const writing = `
+.composer { display: grid; grid-template-columns: minmax(0, 1fr) auto; align-items: center; gap: var(--s2) var(--s3); padding: var(--s2) var(--s4); border-top: 1px solid var(--line); background: var(--panel) }
+.composer > * { grid-column: 1 / -1 } .composer > form { grid-column: 1; gap: var(--s2) } .composer > form:last-child:not(.marks ~ *) { grid-column: 1 / -1 }
+.composer > .marks { grid-column: 2; order: 1; align-self: end; min-height: 2.75rem; align-items: center }
+.composer .answering { display: flex; align-items: center; gap: var(--s1); min-width: 0 }
+.composer .quote { flex: 1; min-width: 0; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; padding-inline-start: var(--s2);
+  border-inline-start: 3px solid var(--accent); color: var(--soft); font-size: var(--text-s); line-height: 1.75rem; text-decoration: none }
+.composer .waits { flex-wrap: nowrap; justify-content: space-between; padding-inline: var(--s3) var(--s1); border-radius: var(--round); background: var(--warning-wash); color: var(--warning); font-size: var(--text-s) }
+.composer > #waits:empty { display: none } .composer .row { margin: 0 }
+.marks { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s1) } .marks form[hidden] { display: none } .marks:not(:has(> :not([hidden]))) { display: none }
+.pane-foot:has(.composer) .to-now { inset-block-end: calc(100% + var(--s2)) } .pane-foot:has(.composer) { position: relative }
+
+.entry { position: relative; display: grid; grid-template: 'files files files files' auto 'until until until until' auto 'clip text expiry send' auto / auto minmax(0, 1fr) auto auto;
+  align-items: end; column-gap: var(--s1); max-width: 38rem; padding: .1875rem; border: 1px solid var(--edge); border-radius: var(--round-l); background: var(--panel) }
+.composer .entry { max-width: 60rem }
+.entry:has(textarea:focus-visible) { outline: 2px solid var(--focus); outline-offset: 0; border-color: var(--focus) }
+.entry.over { border-color: var(--accent); background: var(--accent-wash) }
+.entry > .clip { grid-area: clip } .entry > .main-action { grid-area: send }
+.entry > .button { width: var(--control); padding: 0 }
+.entry > .button:has(:focus-visible) { outline: 2px solid var(--focus); outline-offset: -2px }
+.entry > .field.field { grid-area: text; max-width: none }
+.entry textarea.input { min-height: var(--control); max-height: min(12rem, 25dvh); padding: .45rem var(--s1); border: 0; background: none; resize: none; outline: 0 }
+/* The page Write has room for some lines. */
+.entry textarea.input:not([rows='1']) { min-height: 8rem; max-height: 24rem }
+/* What is long is cut in the first line. */
+.entry textarea[rows='1']:placeholder-shown { white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
+.entry .field .error { padding: 0 var(--s1) var(--s1) }
+.entry > .not-sent { grid-column: 1 / -1; padding: 0 var(--s3) var(--s1) }
+.entry:has(textarea:placeholder-shown) > .main-action:not(:hover) { background: none; color: var(--soft) }
+.entry > .expiry { grid-area: expiry; position: relative }
+.entry > .expiry > select { position: absolute; inset: 0; min-height: 0; opacity: 0; cursor: pointer }
+.entry > .expiry:has(option:checked:not([value=''])) { grid-area: until; justify-self: start; width: auto; padding-inline-start: .5625rem; color: var(--ink) }
+.entry > .expiry:has(option:checked:not([value=''])) > select { position: static; width: auto; field-sizing: content; border: 0; background-color: transparent; opacity: 1; font-weight: 400; outline: 0; font-size: var(--text-s) }
+.chips { grid-area: files; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2); min-width: 0 } .chips:not(:empty) { padding: var(--s1) }
+.chip { display: inline-flex; align-items: center; gap: var(--s2); max-width: 100%; padding-inline-start: var(--s3); border-radius: 1rem; background: var(--sunk); font-size: var(--text-s); white-space: nowrap }
+.chip bdi { min-width: 0; overflow: hidden; text-overflow: ellipsis } .chip .button { flex: none; width: 1.75rem; min-height: 1.75rem; padding: 0; border-radius: 50% }
+.row > select.input { width: auto }
+@media (scripting: none) {
+  .entry .clip { grid-area: files; justify-self: start; width: auto; padding-inline: var(--s2) } .entry .clip input { position: static; width: auto; height: auto; margin: 0; clip-path: none }
+  @supports not (field-sizing: content) { .entry textarea.input { min-height: 4.75rem } }
+}
+@media (max-width: 48rem) {
+  .composer { padding-inline: var(--s3) } .composer > form { grid-column: 1 / -1 } .composer > .marks { grid-column: 1 / -1; order: 0; min-height: 0 }
+  .notice.paused > form { grid-column: 2; justify-self: start }
+}
+@media (max-width: 48rem), (hover: none) { .sends { display: none } }
+`
