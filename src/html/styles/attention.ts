@@ -22,7 +22,7 @@ export const attention = `
 .needs .what > * { min-width: 0; text-wrap: nowrap; overflow: hidden; text-overflow: ellipsis } .needs .what > p { flex: 0 1 auto; max-width: none } .needs .what > div { flex: 1 8 0; min-width: 25% } .needs .what > div:empty { display: none }
 .needs .what > div, .needs .at { color: var(--soft); font-size: var(--text-s) } .needs .what div > span + span::before { content: ' \\b7\\20' }
 .needs .at { flex: none; min-width: 5rem; text-align: end; white-space: nowrap } .needs .bad { color: var(--danger) } .needs .urgent .what > p { font-weight: 650 } .needs .urgent .soft { font-weight: 400 }
-.needs .open { color: inherit; text-decoration: none } .needs .open::after { content: ''; position: absolute; inset: 0 }
+.needs .open { display: block; overflow: inherit; text-overflow: inherit; min-height: 1.5rem; line-height: 1.5rem; color: inherit; text-decoration: none } .needs .open::after { content: ''; position: absolute; inset: 0 }
 .needs .open:focus-visible { outline: none } .needs .open:focus-visible::after, .needs summary:focus-visible { outline: 2px solid var(--focus); outline-offset: -2px }
 .needs :is(.row, .more) { position: relative; z-index: 1 } .needs .row { flex: none; flex-wrap: nowrap; gap: var(--s1) } .needs .more { flex: 1 0 100%; padding: 0 0 var(--s2) 2.5rem }
 .needs .dot { flex: none; width: .5rem; height: .5rem; border-radius: 50%; background: var(--info) }
@@ -36,7 +36,7 @@ export const attention = `
   .needs .line { gap: 0 var(--s2); padding-inline: var(--s4) } .needs .more { padding-inline-start: 0 }
   .needs .at { min-width: 0 } .needs .word { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .needs.short .what > div, .needs.short .button.quiet, .needs.short .line:has(.row .button:not(.quiet)) .at { display: none }
-  .needs:not(.short) .what { flex-direction: column; align-items: stretch; gap: 0; padding-block: var(--s1) } .needs:not(.short) .what > p { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; text-wrap: wrap } .needs:not(.short) .row > form:first-child > .quiet { margin-inline-start: calc(var(--s2) * -1) } .needs:not(.short) .what > div { flex: none }
+  .needs:not(.short) .what { flex-direction: column; align-items: stretch; gap: 0; padding-block: var(--s1) } .needs:not(.short) .what > p { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; text-wrap: wrap } .needs:not(.short) .open { overflow: visible } .needs:not(.short) .row > form:first-child > .quiet { margin-inline-start: calc(var(--s2) * -1) } .needs:not(.short) .what > div { flex: none }
   .needs .row:has(.offer, form + form), .needs:not(.short) .row:has(.button) { flex-basis: 100%; flex-wrap: wrap; order: 1; padding: 0 0 var(--s1) 2.25rem } .needs .more { order: 2 }
   .needs .menu.end > .list { right: auto; left: 0 }
 }

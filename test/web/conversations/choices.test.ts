@@ -108,7 +108,7 @@ test('an open choice stays on Home and Attention, whatever is written after it',
 
   for (const place of ['home', 'attention']) {
     const { text, html } = await ann.open(world.path(place))
-    expect(text, place).toMatch(/@alice ?: May I deploy\? 1 message waits .*Yes No, wait/)
+    expect(text, place).toMatch(/@alice ?: May I deploy\? .*Yes No, wait/)
     expect(html, place).toMatch(/data-count[^>]*>1</)
   }
   await ann.submit(world.path('attention'), {}, action.replace('choose', 'dismiss'))
