@@ -2,8 +2,8 @@
  * What an optional feature registers. Its slots:
  *
  * * `routes`: paths outside of the doors, which authenticate their callers themselves;
- * * `web`: pages, tabs of the settings, cards on pages of the core, a script, notices, sentences of the activity log, and the words of what it
- *   reports to Attention;
+ * * `web`: pages, a tab of the settings, cards on pages of the core, a script, notices, sentences of the activity log, and
+ *   the words of what it reports to Attention;
  * * `transport`: what carries messages to remote agents of its own, instead of A2A;
  * * `outboxes`: the requests of outboxes of its own kinds;
  * * `followers`: what it writes for new messages, or for other rows of the log;
