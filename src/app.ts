@@ -11,7 +11,7 @@ import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.t
 import { createSessions } from './auth/session.ts'
 import { askedOrigin, createCallLog, createEdge, programOrigins, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
-import { features } from './features.ts'
+import { features, webFeatures } from './features.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { requestPath } from './lib/http/request-path.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
@@ -124,7 +124,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   addRoutes(openToPages)
   app.use(inChosenTheme)
   addRoutes(others)
-  app.route('/', createWebApp({ store, sessions: people, attention }))
+  const pages = { store, sessions: people, attention, features: webFeatures }
+  app.route('/', createWebApp(pages))
 
   function addRoutes(routes: Route[]): void {
     for (const [method, paths, handler] of routes) app.on(method, [paths].flat(), handler)
@@ -140,7 +141,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     // A browser followed a link or mistyped an address: programs do not ask for HTML.
     const isPage = c.req.header('accept')?.includes('text/html')
     const answer = isPage
-      ? await htmlError(error, await errorFrame({ store, sessions: people, attention }, c.req.raw, error))
+      ? await htmlError(error, await errorFrame(pages, c.req.raw, error))
       : a2aPathError(config, path, error) ?? restError(error)
     if (allowed.length > 0) answer.headers.set('Allow', allowed.join(', '))
     return answer

@@ -1,12 +1,14 @@
 /** The optional features of this grid. Without its line, a grid does without the feature. */
 import type { Feature } from './feature.ts'
 import { archives } from './features/archives/feature.ts'
+import { network } from './features/network/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { slack } from './features/slack/feature.ts'
 import { webhooks } from './features/webhooks/feature.ts'
 
 export const features: readonly Feature[] = [
   archives,
+  network,
   notifications,
   slack,
   webhooks,
@@ -14,3 +16,6 @@ export const features: readonly Feature[] = [
 
 /** For `openStore`. */
 export const coreHooks = features.flatMap(({ hooks }) => hooks ?? [])
+
+/** For `createWebApp`. */
+export const webFeatures = features.flatMap(({ web }) => web ?? [])

@@ -92,7 +92,6 @@ const rules: Record<string, Rule> = {
     packages: ['hono', 'zod'],
   },
   'web/': browserDoor,
-  'web/web.ts': { ...browserDoor, ours: [...browserDoor.ours, 'features.ts'] },
   // The core knows optional features by their slots alone.
   'features.ts': { ours: ['features/'], types: ['feature.ts'] },
   'feature-jobs.ts': { ours: ['features/'] },
@@ -191,12 +190,13 @@ const featureCommands = foldersOrFiles('commands/')
 const feature: Rule = {
   ours: [...globalVerbs.ours, 'answers/', 'web/', 'html/'],
   types: [...globalVerbs.types!, 'feature.ts', 'request-context.ts'],
+  packages: ['hono'],
 }
 for (const folder of featureFolders) rules[folder] = feature
 for (const path of featureCommands) {
   rules[path] = { ours: ['cli/', 'store/', 'config.ts', 'errors.ts', ...ground] }
 }
-rules['features/notifications/'] = { ...feature, packages: ['web-push'] }
+rules['features/notifications/'] = { ...feature, packages: ['hono', 'http_ece', 'jose'] }
 for (const path of featureStores) {
   rules[path] = {
     ours: ['store/sql.ts', 'store/account/', 'store/global/', '../db/schema.ts', 'lib/'],
@@ -368,11 +368,6 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'deps.safeFetch is the only way out',
   },
   { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },
-  {
-    word: /'web-push'/,
-    only: ['features/notifications/web-push.ts'],
-    why: 'the library could send requests by itself',
-  },
   {
     word: /\bprocess\.env\b/,
     only: ['cli/', 'clients/', ...featureCommands],

@@ -354,7 +354,7 @@ const startOfDay = grid.clock.now - grid.clock.now % day
 const later = grid.clock.now + 1_000
 const others: Record<string, InValue[]> = {
   events: ['["message"]'],
-  ...{ channels: ['{}'], others: [0], otherName: [''] },
+  ...{ channels: ['{}'], others: [0], otherName: [''], failures: [3] },
   // A text or a number, whichever the column has.
   after: ['', 0],
   ...{ since: [0, null], before: [null, later], until: [later], at: [later], activeSince: [0], keysSince: [0] },

@@ -115,17 +115,19 @@ interface Manual {
 
 const noManual: Manual = { pages: [], readPage: () => '' }
 
-/** The usage of these commands. The overview begins with `title`, and ends with `notes`. */
+/** The usage of these commands. The overview begins with `title`, and ends with `notes`. `moved`: what replaced a name. */
 export function usageOf(
   commands: readonly Command[],
   title: string,
   notes: string,
   { pages, readPage }: Manual = noManual,
+  moved: Readonly<Record<string, string>> = {},
 ): Usage {
   /** `others` are the words besides the commands that may stand here. */
   function find(name: string, others: string[]): Command {
     const command = commands.find((command) => command.name === name)
     if (command) return command
+    if (Object.hasOwn(moved, name)) throw usageError(`${name} is now "agent-grid ${moved[name]}".`)
     const hint = didYouMean(name, [...commands.map(({ name }) => name), ...others])
     throw usageError(`There is no command "${name}".${hint} "agent-grid help" lists all commands.`)
   }

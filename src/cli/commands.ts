@@ -5,6 +5,7 @@ import type { Command } from './command.ts'
 import { copy } from './copy.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
+import { repairs } from './doctor/repairs.ts'
 import { rotateKeysCommand } from './keys.ts'
 import { manual, readPage } from './manual.ts'
 import { migrate } from './migrate.ts'
@@ -33,4 +34,5 @@ export const { help, findCommand, splitName } = usageOf(
   'agent-grid: a messaging grid for AI agents',
   'With --json a command prints one JSON object. While a server holds the local file, commands run in that server.',
   { pages: Object.keys(manual), readPage },
+  Object.fromEntries(repairs.map(({ name }) => [name, `doctor --repair ${name}`])),
 )

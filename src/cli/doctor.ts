@@ -5,14 +5,16 @@ import { fullVersion, version } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { clientOption, runClientDoctor } from './client-doctor.ts'
 import type { ProcessCommand } from './command.ts'
+import { repairs } from './doctor/repairs.ts'
 import { checkClock, checkServer } from './doctor/server.ts'
 import { checkSettings } from './doctor/settings.ts'
-import { checkDatabase, judgeSettings } from './doctor/database.ts'
+import { checkConversations, checkDatabase, judgeSettings } from './doctor/database.ts'
 import { checkDisk, checkDurability, checkFiles } from './doctor/files.ts'
 import { conclusions, exitCodes, type Finding, findingLines, inOrder, statusOf } from './doctor/finding.ts'
 import { print } from './output.ts'
+import { runStoreCommand } from './store-command.ts'
 
-/** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Changes nothing. */
+/** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Only a repair changes anything. */
 export const doctor: ProcessCommand = {
   name: 'doctor',
   summary: 'Check whether this grid is well, and say what to do if it is not; with --client, the coding clients here.',
@@ -22,10 +24,21 @@ export const doctor: ProcessCommand = {
       description: 'read the whole database, however large it is, if no server runs',
       flag: true,
     },
+    repair: {
+      placeholder: 'NAME',
+      description: 'do a repair that the doctor names, or rotate-signing-key if the key of agent cards may have leaked',
+      oneOf: repairs.map(({ name }) => name),
+    },
     client: clientOption,
   },
-  async start(json, { full, client }) {
+  async start(json, { full, repair, client }) {
     if (client) return await runClientDoctor(json)
+    if (repair) {
+      const command = repairs.find(({ name }) => name === repair)!
+      const result = await runStoreCommand(command, {})
+      print(json ? jsonLine(result) : command.print(result))
+      return 0
+    }
     const report = await examine(process.env, full === 'yes')
     print(json ? jsonLine(report) : describe(report))
     return exitCodes[report.status]
@@ -56,7 +69,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
     ...files,
     ...(isLocal ? checkDisk(path, config) : []),
     ...findings,
-    ...(health ? [checkDurability(config, path, health), checkClock(health)] : []),
+    ...(health ? [checkDurability(config, path, health), checkClock(health), checkConversations(health)] : []),
     await checkServer(config, server),
     // A running server has judged its own settings, which may differ from those of this shell.
     ...(server ? server.findings ?? [] : await judgeSettings(own, env, health)),

@@ -1,11 +1,8 @@
 import process from 'node:process'
 import { readConfig } from '../config.ts'
-import { rotateSigningKey } from '../grid/cards.ts'
 import { keyIdsOf } from '../lib/key-ring.ts'
 import { localPath, readStoredKeyRing } from '../store/driver/local-file.ts'
 import { rotateKeys } from '../store/rotate-keys.ts'
-import { isoTime } from '../lib/time.ts'
-import { followLog } from '../worker/followers.ts'
 import { CommandError, type ProcessCommand, storeCommand } from './command.ts'
 import { runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
@@ -83,56 +80,3 @@ function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: numbe
     ? `${uses} It can be removed from the ring, unless a process still starts its ring with it or a backup needs it.`
     : `${uses} It is still needed.`
 }
-
-/** See docs/security.md, "What is encrypted". */
-export const rotateSigningKeyCommand = storeCommand({
-  name: 'rotate-signing-key',
-  summary: 'Replace the key that signs agent cards.',
-  options: {
-    'remove-old': {
-      placeholder: 'YES',
-      description: 'remove all older keys at once, because one may have leaked',
-      flag: true,
-    },
-  },
-  async run(store, args) {
-    const { id, signsFrom } = await rotateSigningKey(store, { removeOthers: args['remove-old'] !== undefined })
-    return { key: id, signs_from: isoTime(signsFrom), removed_old: args['remove-old'] !== undefined }
-  },
-  print: ({ key, signs_from, removed_old }) =>
-    `Key ${key} signs agent cards from ${signs_from} on.\n` +
-    (removed_old
-      ? 'All older keys were removed: what they signed no longer verifies.'
-      : 'What older keys signed still verifies.'),
-})
-
-/** See docs/architecture.md, "Conversations". */
-export const rebuildConversationsCommand = storeCommand({
-  name: 'rebuild-conversations',
-  summary: 'Rebuild the conversations that people see and the search index, from the stored messages.',
-  options: {},
-  async run(store) {
-    const { conversations, searchIndex, traffic } = store.global
-    await store.write([conversations.startAgain(), traffic.startAgain(), ...searchIndex.startAgain()])
-    await followLog(store)
-    return { rebuilt: true, messages: await conversations.placed() }
-  },
-  print: ({ messages }) => `The conversations are rebuilt, from ${messages.toLocaleString('en')} messages.`,
-})
-
-/** Until then a clock that is far ahead of the stored time removes nothing. See docs/delivery.md, "Clocks". */
-export const confirmClockCommand = storeCommand({
-  name: 'confirm-clock',
-  summary: 'Confirm that the clock is right although it is far ahead of the last stored time.',
-  options: {},
-  async run(store) {
-    const { clock } = store.global
-    const before = await clock.storedAt()
-    const at = store.deps.now()
-    await store.write([clock.advance(at)])
-    return { clock: isoTime(at), stored_before: before === undefined ? null : isoTime(before) }
-  },
-  print: ({ clock, stored_before }) =>
-    table([['Clock', clock], ['Stored before', stored_before ?? 'nothing']]) +
-    '\nWhat is older than its retention is removed within the hour.',
-})

@@ -30,7 +30,7 @@ export const serve: ProcessCommand = {
     exitOnUncaughtError(deps.log)
     const mixed = describeMixedAddresses(config)
     if (mixed) deps.log.warn(mixed)
-    for (const unknown of findUnknownSettings(process.env)) deps.log.warn(unknown)
+    for (const { found } of findUnknownSettings(process.env)) deps.log.warn(found)
 
     const server = await startServer(deps)
     // On a remote database, commands open the database themselves.

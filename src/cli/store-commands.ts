@@ -4,6 +4,7 @@ import * as agents from './agents.ts'
 import type { StoreCommand } from './command.ts'
 import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
 import { lookInside } from './doctor/database.ts'
+import { repairs } from './doctor/repairs.ts'
 import * as keys from './keys.ts'
 import { migrateServed } from './migrate.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
@@ -33,9 +34,6 @@ export const storeCommands: readonly StoreCommand[] = [
   accounts.restoreAccountCommand,
   accounts.setLimitsCommand,
   accounts.usageCommand,
-  keys.rotateSigningKeyCommand,
-  keys.rebuildConversationsCommand,
-  keys.confirmClockCommand,
 ]
 
 /** What a running server accepts from other processes: also what commands ask of it that run in their own process. */
@@ -44,6 +42,7 @@ export const serverCommands: readonly StoreCommand[] = [
   migrateServed,
   keys.rotateStoredTokens,
   lookInside,
+  ...repairs,
   copyDatabaseCommand,
   noteBackupCommand,
   ...features.flatMap(({ serverCommands }) => serverCommands ?? []),

@@ -84,16 +84,11 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   }
 }
 
-/** Add a key, which replaces the present one. `removeOthers`: nothing that older ones signed verifies any more. */
-export async function rotateSigningKey(
-  store: Store,
-  { removeOthers }: { removeOthers: boolean },
-): Promise<{ id: string; signsFrom: number }> {
-  const keys = await store.global.signingKeys.list()
-  const { id, at, isAdded } = await add(store, keys, removeOthers)
+/** Replace all keys by a new one, which signs at once. What older ones signed no longer verifies. Resolves to its id. */
+export async function replaceSigningKeys(store: Store): Promise<string> {
+  const { id, isAdded } = await add(store, await store.global.signingKeys.list(), true)
   if (!isAdded) throw new GridError('write_conflict', 'Another process has just added a key. Repeat the command.')
-  const isAlone = removeOthers || !signs(store, keys)
-  return { id, signsFrom: isAlone ? at : at + publishedBeforeMs }
+  return id
 }
 
 /** Replace the present key if it is too old, and forget what is no longer needed of older ones. */
@@ -128,7 +123,7 @@ async function add(
   store: Store,
   [newest]: StoredSigningKey[],
   removeOthers = false,
-): Promise<{ id: string; at: number; isAdded: boolean }> {
+): Promise<{ id: string; isAdded: boolean }> {
   const { signingKeys } = store.global
   const id = newId()
   const at = Math.max(store.deps.now(), newest ? newest.createdAt + 1 : 0)
@@ -139,5 +134,5 @@ async function add(
     signingKeys.add(key, sealed, newest?.id ?? ''),
     ...(removeOthers ? [signingKeys.removeOthers(id)] : []),
   ])
-  return { id, at, isAdded: added.length > 0 }
+  return { id, isAdded: added.length > 0 }
 }

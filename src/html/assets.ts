@@ -7,7 +7,6 @@ import { content } from './styles/content.ts'
 import { controls } from './styles/controls.ts'
 import { conversation } from './styles/conversation.ts'
 import { frame } from './styles/frame.ts'
-import { network } from './styles/network.ts'
 import { search } from './styles/search.ts'
 import { tokens } from './styles/tokens.ts'
 
@@ -19,7 +18,7 @@ export interface Asset {
 }
 
 /** It follows the light or dark setting of the system. A string, so that the built file contains it. */
-const styles = tokens + base + controls + content + frame + conversation + attention + search + network
+const styles = tokens + base + controls + content + frame + conversation + attention + search
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)

@@ -6,17 +6,7 @@ import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
 import { Icon, Logo } from './icons.tsx'
-import {
-  barItems,
-  homePath,
-  navGroups,
-  type NavItem,
-  navItems,
-  paths,
-  searchPath,
-  sectionPath,
-  writePath,
-} from './paths.ts'
+import { barSections, homePath, paths, searchPath, type Section, sectionPath, writePath } from './paths.ts'
 import { SearchField } from './search-field.tsx'
 
 /** `isUrgent`: part of what is open ends within the hour. */
@@ -34,8 +24,10 @@ export interface AppFrame {
   user: { name: string; email: string; shortcuts: boolean }
   /** The CSRF token for the forms in the frame. */
   csrf: string
-  /** Undefined on pages that belong to no section. */
-  current: NavItem | 'search' | undefined
+  /** The sections of the account, in the groups of the navigation. */
+  sections: readonly (readonly Section[])[]
+  /** The name of a section, or `search`. Undefined on pages that belong to no section. */
+  current: string | undefined
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
   /** How much needs the user, for the number in the navigation; undefined if it is not known. */
@@ -131,20 +123,6 @@ export function Header({ frame: { account, accounts, user } }: { frame: AppFrame
   )
 }
 
-export const sectionTitles: Record<NavItem, string> = {
-  home: 'Home',
-  conversations: 'Conversations',
-  attention: 'Attention',
-  network: 'Network',
-  tasks: 'Tasks',
-  agents: 'Agents',
-  channels: 'Channels',
-  skills: 'Skills',
-  guardrails: 'Guardrails',
-  activity: 'Activity',
-  settings: 'Settings',
-}
-
 /** Greater numbers are shown as `99+`. */
 const maxShownCount = 99
 
@@ -154,17 +132,17 @@ interface NavigationProps {
 }
 
 interface SectionProps extends NavigationProps {
-  item: NavItem
+  section: Section
   class?: string
 }
 
-function SectionLink({ item, frame: { account, current }, needs, class: className }: SectionProps) {
+function SectionLink({ section: { name, title }, frame: { account, current }, needs, class: className }: SectionProps) {
   const { open, isUrgent } = needs ?? { open: 0, isUrgent: false }
   return (
-    <a class={className} href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
-      <Icon name={item} />
-      {sectionTitles[item]}
-      {item === 'attention' && (
+    <a class={className} href={sectionPath(account.id, name)} aria-current={name === current ? 'page' : undefined}>
+      <Icon name={name} />
+      {title}
+      {name === 'attention' && (
         <span class={isUrgent ? 'count urgent' : 'count'} data-count hidden={open === 0}>
           {open > 0 && (
             <>
@@ -182,11 +160,11 @@ function SectionLink({ item, frame: { account, current }, needs, class: classNam
 export function SideNavigation({ frame, needs }: NavigationProps) {
   return (
     <nav class='side' aria-label='Sections'>
-      {navGroups.map((items) => (
+      {frame.sections.map((sections) => (
         <ul>
-          {items.map((item) => (
+          {sections.map((section) => (
             <li>
-              <SectionLink item={item} frame={frame} needs={needs} />
+              <SectionLink section={section} frame={frame} needs={needs} />
             </li>
           ))}
         </ul>
@@ -197,13 +175,14 @@ export function SideNavigation({ frame, needs }: NavigationProps) {
 
 /** The same links in narrow windows, at the bottom of the window, and the search. The last button opens those that find no room. */
 export function BottomBar({ frame, needs }: NavigationProps) {
-  const others = navItems.filter((item) => !barItems.includes(item))
+  const sections = frame.sections.flat()
+  const others = sections.filter(({ name }) => !barSections.includes(name))
   return (
     <nav class='bottom' aria-label='Sections'>
       <ul>
-        {barItems.map((item) => (
+        {sections.filter(({ name }) => barSections.includes(name)).map((section) => (
           <li>
-            <SectionLink item={item} frame={frame} needs={needs} />
+            <SectionLink section={section} frame={frame} needs={needs} />
           </li>
         ))}
         <li>
@@ -214,12 +193,12 @@ export function BottomBar({ frame, needs }: NavigationProps) {
         </li>
         <li>
           <details class='menu up' data-menu>
-            <summary aria-current={others.some((item) => item === frame.current) ? 'true' : undefined}>
+            <summary aria-current={others.some(({ name }) => name === frame.current) ? 'true' : undefined}>
               <Icon name='more' />
               More
             </summary>
             <div class='list'>
-              {others.map((item) => <SectionLink item={item} frame={frame} needs={needs} class='item' />)}
+              {others.map((section) => <SectionLink section={section} frame={frame} needs={needs} class='item' />)}
             </div>
           </details>
         </li>
@@ -248,17 +227,8 @@ export function Jump({ account }: { account: string }) {
   )
 }
 
-/** The sections that have a key after `g`, as far as the navigation has them. */
-const sectionKeys: [key: string, item: string, title: string][] = [
-  ['h', 'home', 'Home'],
-  ['c', 'conversations', 'Conversations'],
-  ['a', 'attention', 'Attention'],
-  ['n', 'network', 'Network'],
-]
-
-/** The dialog that tells of the keys, and by its presence turns them on. `account` is the id of the account. */
-export function Shortcuts({ account }: { account: string }) {
-  const sections = sectionKeys.filter(([, item]) => navItems.includes(item as NavItem))
+/** The dialog that lists the keys, and by its presence turns them on. */
+export function Shortcuts({ frame: { account: { id: account }, sections } }: { frame: AppFrame }) {
   return (
     <dialog id='shortcuts' aria-labelledby='shortcuts-title'>
       <div class='dialog-head'>
@@ -277,11 +247,13 @@ export function Shortcuts({ account }: { account: string }) {
         <Key keys={['s']}>Snooze the row, on the page Attention</Key>
         <Key keys={['/']}>Search</Key>
         <Key keys={['Ctrl', 'K']}>Find anything by name, or an action</Key>
-        {sections.map(([key, item, title]) => (
-          <Key keys={['g', key]}>
-            <a href={sectionPath(account, item as NavItem)} data-key={`g ${key}`}>{title}</a>
-          </Key>
-        ))}
+        {sections.flat().map(({ name, title, key }) =>
+          key && (
+            <Key keys={['g', key]}>
+              <a href={sectionPath(account, name)} data-key={`g ${key}`}>{title}</a>
+            </Key>
+          )
+        )}
         <Key keys={['Ctrl', 'Enter']}>Send what you write</Key>
       </dl>
       <p class='soft small'>

@@ -21,6 +21,8 @@ export interface HtmlResponseOptions {
   csrf?: string
   /** The paths of scripts that run after the one of all pages. */
   scripts?: readonly string[]
+  /** The same of style sheets. */
+  styles?: readonly string[]
   /**
    * An additional target for the forms of this page: the redirect URI on the consent page.
    * See docs/security.md, "Pages".
@@ -30,10 +32,12 @@ export interface HtmlResponseOptions {
 
 /** A complete HTML document as a response. `title` goes into `<title>`, followed by the product name. */
 export async function htmlResponse(
-  { title, bodyClass, status = 200, timeZone = utc, csrf, scripts = [], formTarget }: HtmlResponseOptions & {
-    title: string
-    bodyClass: string
-  },
+  { title, bodyClass, status = 200, timeZone = utc, csrf, scripts = [], styles = [], formTarget }:
+    & HtmlResponseOptions
+    & {
+      title: string
+      bodyClass: string
+    },
   content: Child,
 ): Promise<Response> {
   const document = await (
@@ -45,7 +49,7 @@ export async function htmlResponse(
         <title>{title === 'agent-grid' ? title : `${title} · agent-grid`}</title>
         <link rel='icon' href={icon.path} />
         <link rel='manifest' href={manifestPath} />
-        <link rel='stylesheet' href={styleSheet.path} />
+        {[styleSheet.path, ...styles].map((path) => <link rel='stylesheet' href={path} />)}
         {[pageScript.path, ...scripts].map((path) => <script src={path} defer></script>)}
       </head>
       <body class={bodyClass}>

@@ -45,8 +45,8 @@ export async function appPage(
     {
       timeZone: frame.timeZone,
       csrf: frame.csrf,
-      scripts: frame.scripts,
       ...options,
+      scripts: [...frame.scripts ?? [], ...options.scripts ?? []],
       title: `${isolated(title)} · ${isolated(frame.account.name)}`,
       bodyClass: 'app',
     },
@@ -85,7 +85,7 @@ export async function appPage(
           : content}
       </main>
       <Jump account={frame.account.id} />
-      {frame.user.shortcuts && <Shortcuts account={frame.account.id} />}
+      {frame.user.shortcuts && <Shortcuts frame={frame} />}
     </>,
   )
 }

@@ -1,3 +1,5 @@
+import type { IconName } from './icons.tsx'
+
 /** Pages outside accounts. */
 export const paths = {
   home: '/',
@@ -7,19 +9,43 @@ export const paths = {
   signOut: '/sign-out',
 } as const
 
-/** The sections of the web application in the order of the navigation: what is said, who says it, and the account. */
-export const navGroups = [
-  ['home', 'conversations', 'attention', 'network', 'tasks'],
-  ['agents', 'channels', 'skills', 'guardrails'],
-  ['activity', 'settings'],
-] as const
+/** A section of the web application. `name` is its path below the account, and the name of its icon. */
+export interface Section {
+  name: IconName
+  title: string
+  /** The key that opens it after `g`. */
+  key?: string
+}
 
-export type NavItem = (typeof navGroups)[number][number]
+/** The sections of the core in the order of the navigation: what is said, who says it, and the account. */
+const groups: readonly (readonly Section[])[] = [
+  [
+    { name: 'home', title: 'Home', key: 'h' },
+    { name: 'conversations', title: 'Conversations', key: 'c' },
+    { name: 'attention', title: 'Attention', key: 'a' },
+    { name: 'tasks', title: 'Tasks' },
+  ],
+  [
+    { name: 'agents', title: 'Agents' },
+    { name: 'channels', title: 'Channels' },
+    { name: 'skills', title: 'Skills' },
+    { name: 'guardrails', title: 'Guardrails' },
+  ],
+  [
+    { name: 'activity', title: 'Activity' },
+    { name: 'settings', title: 'Settings' },
+  ],
+]
 
-export const navItems: readonly NavItem[] = navGroups.flat()
+/** The sections with those of features, each of which stands behind the section `after`. */
+export function sectionsWith(added: readonly (Section & { after: string })[]): readonly (readonly Section[])[] {
+  return groups.map((group) =>
+    group.flatMap((section) => [section, ...added.filter(({ after }) => after === section.name)])
+  )
+}
 
 /** The sections in the bar of narrow windows, which has the search too; the others are behind its last button. */
-export const barItems: readonly NavItem[] = ['home', 'conversations', 'attention']
+export const barSections: readonly string[] = ['home', 'conversations', 'attention']
 
 /** The page that an account opens with. It redirects to its section Home. */
 export function homePath(account: string): string {
@@ -37,6 +63,6 @@ export function searchPath(account: string): string {
 }
 
 /** The path of a section. It contains the account id, so that two tabs can show two accounts. */
-export function sectionPath(account: string, item: NavItem): string {
+export function sectionPath(account: string, item: string): string {
   return `/accounts/${account}/${item}`
 }

@@ -3,7 +3,6 @@ import { inView } from './scripts/in-view.ts'
 import { jump } from './scripts/jump.ts'
 import { keyboard } from './scripts/keyboard.ts'
 import { liveScript } from './scripts/live.ts'
-import { network } from './scripts/network.ts'
 import { times } from './scripts/times.ts'
 
 /**
@@ -33,7 +32,6 @@ import { times } from './scripts/times.ts'
  *   reader.
  * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
  *   the epoch. `data-zone` around it says UTC without script.
- * - `data-network`: see `scripts/network.ts`.
  * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
  * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus. After a
  *   button with `data-downloads` the page stays, so it is ready again after a second, with that text beside it.
@@ -222,4 +220,4 @@ function canSendAgain() {
   }
 }
 addEventListener('pageshow', canSendAgain)
-` + times + drafts + inView + jump + keyboard + liveScript + network
+` + times + drafts + inView + jump + keyboard + liveScript

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { openStopped } from './backup/stopped.ts'
 import { localPath } from './driver/local-file.ts'
 import { type GlobalTables, globalTables } from './global.ts'
+import { rebuiltFollowers } from './global/pulse.ts'
 import type { SealedToken } from '../lib/key-ring.ts'
 import { tokensByKey } from './global/sealed-tokens.ts'
 import { type MigrationPlan, planMigration } from './migrate.ts'
@@ -21,7 +22,7 @@ async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
 
 interface HealthSource {
   client: Client
-  global: Pick<GlobalTables, 'clock' | 'keyChecks' | 'sealedTokens'>
+  global: Pick<GlobalTables, 'clock' | 'keyChecks' | 'pulses' | 'sealedTokens'>
   isLocal: boolean
   /** Whether other calls wait for this process. */
   isServer: boolean
@@ -37,6 +38,8 @@ export interface DatabaseHealth {
   /** The latest time that was stored, in milliseconds. */
   storedAt: number | null
   now: number
+  /** Rows of the log that a rebuild of the conversations would read again. */
+  leftOut: number
   keys: { key: string; tokens: number }[]
   /** See `wrongKeys`. */
   keyChecks: SealedToken[]
@@ -63,6 +66,7 @@ export async function readHealth(source: HealthSource, isFull: boolean): Promise
     danglingRows: isRead ? (await client.execute('PRAGMA foreign_key_check')).rows.length : null,
     storedAt: await global.clock.storedAt() ?? null,
     now: now(),
+    leftOut: await global.pulses.skipped(rebuiltFollowers),
     keys: [...await tokensByKey(global.sealedTokens)].map(([key, tokens]) => ({ key, tokens })),
     keyChecks: await global.keyChecks.all(),
   }

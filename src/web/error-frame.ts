@@ -2,8 +2,8 @@
 import type { Visitor } from '../auth/session.ts'
 import type { GridError } from '../errors.ts'
 import type { ErrorFrame } from '../html/error-page.tsx'
-import { type FrameNeeds, sectionTitles } from '../html/frame.tsx'
-import { type NavItem, navItems, sectionPath } from '../html/paths.ts'
+import type { FrameNeeds } from '../html/frame.tsx'
+import { sectionPath, sectionsWith } from '../html/paths.ts'
 import { countedVisit } from './attention/counts.ts'
 import type { PageDeps } from './visit.ts'
 
@@ -14,7 +14,7 @@ const maxNamed = 3
  * session, without an account, and while the database does not answer.
  */
 export async function errorFrame(
-  { store, sessions, attention }: Pick<PageDeps, 'store' | 'sessions' | 'attention'>,
+  { store, sessions, attention, features }: PageDeps,
   request: Request,
   error: GridError,
 ): Promise<ErrorFrame | undefined> {
@@ -33,12 +33,13 @@ export async function errorFrame(
     const inPath = place === 'accounts' ? accounts.find((account) => account.id === id) : undefined
     const account = inPath ?? accounts[0]
     if (!account) return undefined
-    const current = inPath && navItems.find((item) => item === below)
-    const section: NavItem = current ?? 'home'
+    const sections = sectionsWith(features.flatMap(({ section }) => section ?? []))
+    const current = inPath && sections.flat().find(({ name }) => name === below)
+    const { name, title } = current ?? sections[0][0]
     const roles = inPath && error.details.allowedRoles
     return {
-      frame: { account, accounts, user, csrf, current, needs: needsIn(visitor, account.id) },
-      next: { title: `Go to ${sectionTitles[section]}`, href: sectionPath(account.id, section) },
+      frame: { account, accounts, user, csrf, sections, current: current?.name, needs: needsIn(visitor, account.id) },
+      next: { title: `Go to ${title}`, href: sectionPath(account.id, name) },
       allowed: roles ? await membersOf(visitor, account.id, roles) : [],
     }
   }

@@ -12,7 +12,7 @@ import { type Question, questionsOf } from '../grid/conversations/questions.ts'
 import type { NeedRow } from '../html/attention.tsx'
 import type { Asset } from '../html/assets.ts'
 import type { AppFrame } from '../html/frame.tsx'
-import type { NavItem } from '../html/paths.ts'
+import { type Section, sectionsWith } from '../html/paths.ts'
 import { zoneCookie } from '../html/scripts/times.ts'
 import { once } from '../lib/lazy.ts'
 import { addressOf } from '../lib/http/client-address.ts'
@@ -55,6 +55,8 @@ export interface WebFeature {
   readonly publicPages?: (pages: PublicPages, deps: PageDeps) => void
   /** A tab of the settings, which its pages show: the last part of its path, and its title. */
   readonly settingsTab?: { name: string; title: string; words: string }
+  /** An entry of the navigation, behind the section `after`. */
+  readonly section?: Section & { after: string }
   /** A script of all pages of accounts. */
   readonly script?: Asset
   /** Cards on pages of the core. */
@@ -119,7 +121,7 @@ export interface Visit extends PublicVisit {
   /** Everything that is wrong in the account, looked up once in the same way. */
   conditions(): Promise<Condition[]>
   /** The frame of the page, with the notice that `?done=CODE` selects. `open`: the page has counted what needs the user. */
-  frame(current: NavItem | 'search', open?: number): AppFrame
+  frame(current: string, open?: number): AppFrame
   /** The path of a page of this account. */
   path(...parts: string[]): string
   /** Redirects to a page of this account with a notice. */
@@ -258,6 +260,7 @@ export function accountPages(
         accounts,
         user,
         csrf,
+        sections: sectionsWith(features.flatMap(({ section }) => section ?? [])),
         current,
         timeZone,
         scripts: features.flatMap(({ script }) => script?.path ?? []),

@@ -1,6 +1,5 @@
 import { Hono } from 'hono'
 import { GridError } from '../errors.ts'
-import { features } from '../features.ts'
 import { homePath } from '../html/paths.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import type { AppEnv } from '../request-context.ts'
@@ -21,7 +20,6 @@ import { messagePages } from './conversations/message.tsx'
 import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
 import { homePages } from './home/home.tsx'
-import { networkPages } from './network/network.tsx'
 import { emailLinkPages } from './people/email-links.tsx'
 import { handOverPages } from './people/hand-over.tsx'
 import { invitationPages } from './people/invitation.tsx'
@@ -41,8 +39,7 @@ import { themeOf } from './theme.ts'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
-export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute[] = []): Hono<AppEnv> {
-  const pageDeps: PageDeps = { ...deps, features: features.flatMap(({ web }) => web ?? []) }
+export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono<AppEnv> {
   const { store: { deps: { config } }, sessions } = pageDeps
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
@@ -77,7 +74,6 @@ export function createWebApp(deps: Omit<PageDeps, 'features'>, routes: FormRoute
   messagePages(accountRoutes)
   searchPages(accountRoutes)
   attentionPages(ownRoutes, pageDeps)
-  networkPages(accountRoutes)
   taskPages(accountRoutes)
   agentPages(accountRoutes)
   channelPages(accountRoutes)

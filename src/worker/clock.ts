@@ -22,7 +22,7 @@ export async function keepClock(store: Store): Promise<boolean> {
   if (ahead > maxAheadMs) {
     log.error(
       'The clock is more than 30 days ahead of the time that was stored last, so nothing old is removed. ' +
-        'Correct the clock, or confirm it with "agent-grid confirm-clock"',
+        'Correct the clock, or confirm it with "agent-grid doctor --repair confirm-clock"',
       times,
     )
     return false

@@ -40,6 +40,7 @@ describe('a grid that is stopped', () => {
   test.each<[fault: string, check: string, status: string, action: RegExp, plant: () => unknown]>([
     ['an invalid setting', 'settings', 'broken', /help settings/, () => env.PORT = 'eighty'],
     ['a misspelt setting', 'settings', 'warning', /help settings/, () => env.TRUSTED_PROXY = '10.0.0.1'],
+    ['a removed setting', 'settings', 'warning', /^Remove LOCK_WAIT/, () => env.LOCK_WAIT = '10'],
     ['no TLS', 'addresses', 'warning', /TLS proxy/, () => env.BASE_URL = 'http://grid.example'],
     ['mixed addresses', 'addresses', 'warning', /https addresses/, () => env.APP_URL = 'https://grid.example'],
     ['a proxy that is not trusted', 'addresses', 'warning', /TRUSTED_PROXIES/, makePublic],
@@ -79,8 +80,15 @@ describe('a grid that is stopped', () => {
     ],
     ['a key ring that others read', 'files', 'warning', /chmod 600 .+keys/, () => chmodSync(`${path}.keys`, 0o644)],
     ['a folder that others write', 'files', 'warning', /chmod 700/, () => chmodSync(grid.folder, 0o777)],
-    ['a clock far ahead', 'clock', 'broken', /confirm-clock/, () => storedClock(-40 * day)],
+    ['a clock far ahead', 'clock', 'broken', /--repair confirm-clock/, () => storedClock(-40 * day)],
     ['a clock behind', 'clock', 'warning', /NTP/, () => storedClock(hour)],
+    [
+      'a message that errors left out',
+      'conversations',
+      'warning',
+      /--repair rebuild-conversations/,
+      () => sql(`INSERT INTO skipped_rows SELECT account_id, 'search', seq, 'an error', 1 FROM messages`),
+    ],
     ['relaxed durability', 'durability', 'warning', /DURABILITY=full/, () => env.DURABILITY = 'relaxed'],
     ['an email server that is away', 'email', 'broken', /SMTP_URL/, async () => {
       const port = await freePort('127.0.0.1')

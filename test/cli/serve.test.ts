@@ -46,7 +46,7 @@ test('each start says how to get in while no user can sign in, and the link that
 test('a start warns if only one address is HTTPS, and of misspelt and removed settings', async () => {
   const server = await startServe('node', {
     ...{ DATABASE_URL: database.url, APP_URL: 'https://grid.example' },
-    ...{ CALL_PER_SECOND: '5', RETENTION_DAY: '30', A2A_BLOCKING_STRICT: '1' },
+    ...{ CALL_PER_SECOND: '5', RETENTION_DAY: '30', A2A_BLOCKING_STRICT: '1', LOCK_WAIT: '5' },
     ...{
       HOME: '/root',
       HOSTNAME: 'pod',
@@ -68,6 +68,7 @@ test('a start warns if only one address is HTTPS, and of misspelt and removed se
     'CALL_PER_SECOND is no setting. Is CALLS_PER_SECOND meant?',
     'RETENTION_DAY is no setting. Is RETENTION_DAYS meant?',
     'A2A_BLOCKING_STRICT is no setting any more. Whether calls over A2A wait for an agent is set on the settings page of the agent.',
+    'LOCK_WAIT is no setting any more. A server waits up to 20 seconds for another process to release the local file.',
   ])
 })
 

@@ -9,7 +9,7 @@ import process from 'node:process'
 import { expect, test } from 'vitest'
 import { recount } from '../../scripts/recount/recount.ts'
 import { runtimeCommand } from '../../scripts/runtime.ts'
-import { rebuildConversationsCommand } from '../../src/cli/keys.ts'
+import { rebuildConversations } from '../../src/cli/doctor/repairs.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { setAutomated } from '../../src/grid/messaging/turns.ts'
 import { shownEvents } from '../../src/grid/tasks/shown-task.ts'
@@ -110,7 +110,7 @@ async function expectPlaced(grid: TestGrid): Promise<void> {
   const inThreads = kept[0].threads.reduce((sum: number, thread) => sum + (thread as { messages: number }).messages, 0)
   expect(inThreads).toBe(kept[0].messages.length)
 
-  await rebuildConversationsCommand.run(grid.store, {})
+  await rebuildConversations.run(grid.store, {})
   expect(await read()).toEqual(kept)
 }
 

@@ -49,10 +49,12 @@ async function requests() {
 }
 
 async function notification(browser: string) {
-  const key = await newPushKey()
+  const key = newPushKey()
   const target = JSON.parse(browser)
   const text = JSON.stringify({ title: 'Grüße', body: '', tag: '', path: '/' })
-  const request = await pushRequest(target, text, { key, contact: 'mailto:grid@grid.example', ttlSeconds: 60 })
+  const request = await pushRequest(target, text, {
+    ...{ key, contact: 'mailto:grid@grid.example', ttlSeconds: 60, now: Date.now() },
+  })
   const { status } = await safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })(target.endpoint, { ...request!, timeoutMs: 5_000 })
   return { status, publicKey: key.publicKey }
 }

@@ -224,3 +224,16 @@ test('a duty that fails is logged and tried again, and keeps no other waiting', 
   expect(others).toBeGreaterThan(0)
   expect(logged).toContain('A task of the worker failed')
 })
+
+test('the end of a duty waits for work that its runs have started', async () => {
+  let settle = () => {}
+  const work = new Promise<void>((resolve) => settle = resolve)
+  const end = loop.perform({ name: 'another', everyMs: 5, run: () => Promise.resolve(), settled: () => work })
+
+  let hasEnded = false
+  const ended = end().then(() => hasEnded = true)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(hasEnded).toBe(false)
+  settle()
+  await ended
+})

@@ -7,6 +7,7 @@ import { PasswordInput, Select, TextInput } from '../../src/html/fields.tsx'
 import { Form, SubmitButton } from '../../src/html/form.tsx'
 import type { AppFrame } from '../../src/html/frame.tsx'
 import { appPage, barePage } from '../../src/html/layout.tsx'
+import { sectionsWith } from '../../src/html/paths.ts'
 import { ConfirmDelete, SecretDialog } from '../../src/html/secrets.tsx'
 import { freePort } from '../../src/lib/free-port.ts'
 import { ResponseHeaders } from '../../src/lib/http/response-headers.ts'
@@ -23,6 +24,7 @@ const frame: AppFrame = {
   ],
   user: { name: 'Ann Example', email: 'ann@acme.example', shortcuts: true },
   csrf,
+  sections: sectionsWith([]),
   current: 'home',
 }
 

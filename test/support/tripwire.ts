@@ -103,6 +103,7 @@ export const allowedCrossAccountQueries = [
   'newest message of a batch',
   'recipients of new messages',
   'row that a follower leaves out',
+  'rows that followers left out',
   'counts of new messages',
   'counts to make again',
   'counts of messages that move',

@@ -11,6 +11,7 @@ import { minute } from '../../src/lib/time.ts'
 import { AttentionCounts } from '../../src/web/attention/counts.ts'
 import type { FormRoute } from '../../src/web/visit.ts'
 import { createWebApp } from '../../src/web/web.ts'
+import { webFeatures } from '../../src/features.ts'
 import type { Browser, Page } from '../support/browse.ts'
 import { crawl, formsOf, type FoundForm } from '../support/crawl.ts'
 import { dump } from '../support/database.ts'
@@ -125,7 +126,10 @@ describe('every form', () => {
     const posts: FormRoute[] = []
     const { store } = grid
     const sessions = createSessions(store, servedOrigins(store.deps.config))
-    const app = createWebApp({ store, sessions, attention: new AttentionCounts(store.deps) }, posts)
+    const app = createWebApp(
+      { store, sessions, attention: new AttentionCounts(store.deps), features: webFeatures },
+      posts,
+    )
     routes = {
       pages: app.routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/accounts/:account'))
         .map(({ path }) => path),

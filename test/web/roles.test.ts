@@ -11,6 +11,7 @@ import { newId } from '../../src/lib/id.ts'
 import { AttentionCounts } from '../../src/web/attention/counts.ts'
 import type { FormRoute } from '../../src/web/visit.ts'
 import { createWebApp } from '../../src/web/web.ts'
+import { webFeatures } from '../../src/features.ts'
 import type { Browser } from '../support/browse.ts'
 import { crawl, type Crawled, type FoundForm, parametersOf } from '../support/crawl.ts'
 import { dump, rows } from '../support/database.ts'
@@ -61,7 +62,10 @@ beforeAll(async () => {
   unfollow = following(store)
   const posts: FormRoute[] = []
   const sessions = createSessions(store, servedOrigins(store.deps.config))
-  const app = createWebApp({ store, sessions, attention: new AttentionCounts(store.deps) }, posts)
+  const app = createWebApp(
+    { store, sessions, attention: new AttentionCounts(store.deps), features: webFeatures },
+    posts,
+  )
   const below = app.routes.filter(({ path }) => path.startsWith('/accounts/:account'))
   routes = {
     pages: below.filter(({ method }) => method === 'GET').map(({ path }) => path),

@@ -1,7 +1,7 @@
 /** A clock that jumps (docs/delivery.md, "Clocks"). */
 import { beforeEach, expect, test } from 'vitest'
-import { confirmClockCommand } from '../../src/cli/keys.ts'
-import { storeCommands } from '../../src/cli/store-commands.ts'
+import { confirmClock } from '../../src/cli/doctor/repairs.ts'
+import { serverCommands } from '../../src/cli/store-commands.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { keepClock } from '../../src/worker/clock.ts'
 import { startWorker } from '../../src/worker/worker.ts'
@@ -29,8 +29,8 @@ onEachDatabase((open) => {
     expect(await keepClock(grid.store)).toBe(false)
     expect(said('confirm-clock')).toMatchObject({ level: 'error', stored: '2026-12-21T09:00:00.000Z' })
 
-    expect(storeCommands).toContain(confirmClockCommand)
-    expect(await confirmClockCommand.run(grid.store, {})).toEqual({
+    expect(serverCommands).toContain(confirmClock)
+    expect(await confirmClock.run(grid.store, {})).toEqual({
       clock: '2027-01-20T09:00:00.001Z',
       stored_before: '2026-12-21T09:00:00.000Z',
     })
@@ -78,7 +78,7 @@ test('a worker whose clock jumps ahead keeps old messages, also on a full disk, 
   free = 100 * mb
   await waitFor('the refusal', () => grid.logs.some((line) => line.includes('confirm-clock')))
   expect(await messageCount()).toBe(1)
-  await confirmClockCommand.run(grid.store, {})
+  await confirmClock.run(grid.store, {})
   free = 1_000 * mb
   await waitFor('space', () => grid.logs.some((line) => line.includes('has space again')))
   free = 100 * mb

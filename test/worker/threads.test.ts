@@ -1,7 +1,7 @@
 /** The projection of conversations: made behind the sends, made again, and removed with the messages. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { rebuildConversationsCommand } from '../../src/cli/keys.ts'
+import { rebuildConversations } from '../../src/cli/doctor/repairs.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { day, hour, minute } from '../../src/lib/time.ts'
@@ -89,7 +89,7 @@ onEachDatabase((open) => {
     await talk()
     await followLog(grid.store)
     const kept = await all()
-    await rebuildConversationsCommand.run(grid.store, {})
+    await rebuildConversations.run(grid.store, {})
     expect(await all()).toEqual(kept)
 
     for (const size of [1, 3]) {
@@ -152,7 +152,7 @@ onEachDatabase((open) => {
     await followLog(grid.store)
     await sweep(grid.store)
     const kept = (await projected(grid, grid.acme.id)).edges
-    await rebuildConversationsCommand.run(grid.store, {})
+    await rebuildConversations.run(grid.store, {})
 
     expect((await projected(grid, grid.acme.id)).edges).toEqual(kept)
     const from = (ms: number) => kept.filter((edge) => edge.period_ms === ms).map(({ at }) => Number(at))[0]
@@ -167,7 +167,7 @@ onEachDatabase((open) => {
     await sendMessage(alice, { to: 'bob', text: 'meanwhile' })
     await followLog(grid.store)
     const kept = await all()
-    await rebuildConversationsCommand.run(grid.store, {})
+    await rebuildConversations.run(grid.store, {})
 
     expect(await all()).toEqual(kept)
     expect((await texts())[0]).toBe('meanwhile 4')
@@ -185,7 +185,7 @@ onEachDatabase((open) => {
     expect(await texts()).toEqual(['newer 1', 'newer 1'])
     expect(await texts(grid.evil.store)).toEqual(['newer 1'])
     const kept = await all()
-    await rebuildConversationsCommand.run(grid.store, {})
+    await rebuildConversations.run(grid.store, {})
     expect((await all()).map(({ threads, messages }) => ({ threads, messages }))).toEqual(
       kept.map(({ threads, messages }) => ({ threads, messages })),
     )
@@ -217,7 +217,7 @@ onEachDatabase((open) => {
     await claimAgents(grid, zoe.link, { into: grid.acme, discard: ['left'] })
     await followLog(grid.store)
     const kept = await all(zoe.home)
-    await rebuildConversationsCommand.run(grid.store, {})
+    await rebuildConversations.run(grid.store, {})
 
     expect(await all(zoe.home)).toEqual(kept)
     expect(await texts()).toEqual(['two 2', 'left behind 1', 'before 1'])

@@ -126,6 +126,15 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseHealth): Fi
   return ok('database', 'The database has the schema of this program, and is whole.')
 }
 
+export function checkConversations({ leftOut }: Pick<DatabaseHealth, 'leftOut'>): Finding {
+  if (leftOut === 0) return ok('conversations', 'No message was left out of conversations, search and Network.')
+  return warning(
+    'conversations',
+    `Errors left rows out of conversations, search or Network: ${leftOut}.`,
+    'Run "agent-grid doctor --repair rebuild-conversations".',
+  )
+}
+
 /** Whether the key ring, of the settings or next to the local file, has the keys of the stored tokens. */
 export async function checkKeyRing(
   { gridKeys, databaseUrl }: Config,

@@ -20,6 +20,7 @@ const checkNames = [
   'durability',
   'key_ring',
   'clock',
+  'conversations',
   'server',
   'email',
   'backups',

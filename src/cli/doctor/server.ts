@@ -44,7 +44,7 @@ export function checkClock({ storedAt, now }: Pick<DatabaseHealth, 'storedAt' | 
   if (storedAt === null) return ok('clock', `The clock says ${isoTime(now)}.`)
   const found = `The clock says ${isoTime(now)}, and the last stored time is ${isoTime(storedAt)}.`
   if (now - storedAt > maxAheadMs) {
-    const action = 'Correct the clock; if it is right, run "agent-grid confirm-clock".'
+    const action = 'Correct the clock; if it is right, run "agent-grid doctor --repair confirm-clock".'
     return broken('clock', `${found} Nothing old is removed.`, action)
   }
   if (storedAt - now > maxBehindMs) {

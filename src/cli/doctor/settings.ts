@@ -15,7 +15,7 @@ const list = '"agent-grid help settings" lists all settings.'
 
 /** The settings, or undefined if they are invalid; and whether a variable looks like a misspelt or removed one. */
 export function checkSettings(env: Record<string, string | undefined>): { config?: Config; findings: Finding[] } {
-  const unknown = findUnknownSettings(env).map((found) => warning('settings', found, list))
+  const unknown = findUnknownSettings(env).map(({ found, action }) => warning('settings', found, action))
   try {
     const config = readConfig(env)
     return { config, findings: unknown.length > 0 ? unknown : [ok('settings', 'The settings are valid.')] }
@@ -25,15 +25,17 @@ export function checkSettings(env: Record<string, string | undefined>): { config
   }
 }
 
-/** A sentence for each variable that was a setting, or looks like a misspelt one. */
-export function findUnknownSettings(env: Record<string, string | undefined>): string[] {
+/** For each variable that was a setting, or looks like a misspelt one: a sentence, and what to do. */
+export function findUnknownSettings(
+  env: Record<string, string | undefined>,
+): { found: string; action: string }[] {
   const settings = describeSettings().map(({ name }) => name)
   return Object.keys(env).filter((name) => !settings.includes(name)).flatMap((name) => {
     const removed = describeRemoved(name)
-    if (removed) return [removed]
+    if (removed) return [{ found: removed, action: `Remove ${name} from the environment.` }]
     // A quarter of the letters may be wrong: HOME is not meant to be HOST.
     const meant = closestMatch(name.toUpperCase(), settings, { maxDistance: Math.floor(name.length / 4) })
-    return meant === undefined ? [] : [`${name} is no setting. Is ${meant} meant?`]
+    return meant === undefined ? [] : [{ found: `${name} is no setting. Is ${meant} meant?`, action: list }]
   })
 }
 

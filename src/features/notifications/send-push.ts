@@ -19,7 +19,7 @@ export async function publicPushKey(store: Store): Promise<string> {
   const notifications = store.feature(allNotifications)
   const known = await notifications.pushKey(id)
   if (known && store.keyRing.ids.includes(known.tokenKeyId)) return known.publicKey
-  const { publicKey, privateKey } = await newPushKey()
+  const { publicKey, privateKey } = newPushKey()
   const sealed = await store.seal('push_keys', id, privateKey)
   await store.write([
     notifications.addPushKey(id, publicKey, sealed, known?.tokenKeyId ?? null, store.deps.now()),
@@ -62,7 +62,8 @@ export async function sendPush(
   const key = await readPushKey(store)
   if (!key) return { outcome: 'failed' }
   const contact = config.mailFrom === undefined ? contactUrl(config.appUrl) : `mailto:${config.mailFrom.address}`
-  const request = await pushRequest(browser, JSON.stringify(notification), { key, contact, ttlSeconds: keptSeconds })
+  const message = { key, contact, ttlSeconds: keptSeconds, now: now() }
+  const request = await pushRequest(browser, JSON.stringify(notification), message)
   if (!request) return { outcome: 'failed' }
   try {
     const { endpoint } = browser

@@ -1,10 +1,13 @@
 /**
- * The cryptography of Web Push: keys of a sender (RFC 8292), and messages that only one browser can read (RFC 8291). The
- * library sends nothing; requests go through `safeFetch`. See docs/security.md, "Outgoing requests".
+ * The cryptography of Web Push: keys of a sender (RFC 8292), and messages that only one browser can read (RFC 8291).
+ * Requests go through `safeFetch`. See docs/security.md, "Outgoing requests".
  */
+import { Buffer } from 'node:buffer'
+import { createECDH } from 'node:crypto'
 import { once } from '../../lib/lazy.ts'
+import { hour, second } from '../../lib/time.ts'
 
-/** A VAPID key pair, each key in base64url. */
+/** A VAPID key pair, each key in base64url: a point on P-256 without compression, and 32 bytes. */
 export interface PushKey {
   publicKey: string
   privateKey: string
@@ -17,8 +20,16 @@ export interface PushTarget {
   auth: string
 }
 
-export async function newPushKey(): Promise<PushKey> {
-  return (await library()).generateVAPIDKeys()
+const curve = 'prime256v1'
+/** How long a push service accepts the signature of a request. At most 24 hours. @see RFC 8292 §2 */
+const signedMs = 12 * hour
+
+export function newPushKey(): PushKey {
+  const pair = createECDH(curve)
+  const publicKey = pair.generateKeys('base64url')
+  // Without the zeros at its beginning.
+  const privateKey = pair.getPrivateKey('hex').padStart(64, '0')
+  return { publicKey, privateKey: Buffer.from(privateKey, 'hex').toString('base64url') }
 }
 
 /**
@@ -29,26 +40,42 @@ export async function newPushKey(): Promise<PushKey> {
 export async function pushRequest(
   { endpoint, p256dh, auth }: PushTarget,
   text: string,
-  { key, contact, ttlSeconds }: { key: PushKey; contact: string; ttlSeconds: number },
+  { key, contact, ttlSeconds, now }: { key: PushKey; contact: string; ttlSeconds: number; now: number },
 ): Promise<{ headers: Record<string, string>; body: Uint8Array } | undefined> {
-  const { generateRequestDetails } = await library()
+  const [{ default: ece }, { importJWK, SignJWT }] = await libraries()
+  const ofMessage = createECDH(curve)
+  ofMessage.generateKeys()
+  let body: Uint8Array
   try {
-    const { headers, body } = generateRequestDetails({ endpoint, keys: { p256dh, auth } }, text, {
-      vapidDetails: { subject: contact, ...key },
-      TTL: ttlSeconds,
-      urgency: 'high',
-      contentEncoding: 'aes128gcm',
-    })
-    const names = Object.keys(headers).filter((name) => !['Content-Length', 'Content-Type'].includes(name))
-    return {
-      headers: Object.fromEntries(names.map((name) => [name, String(headers[name])])),
-      body: new Uint8Array(body!),
-    }
+    body = ece.encrypt(Buffer.from(text), { version: 'aes128gcm', dh: p256dh, authSecret: auth, privateKey: ofMessage })
   } catch {
     // For example, the key of the browser is no point on the curve.
     return undefined
   }
+  const token = await new SignJWT()
+    .setProtectedHeader({ typ: 'JWT', alg: 'ES256' })
+    .setAudience(new URL(endpoint).origin)
+    .setExpirationTime(Math.floor((now + signedMs) / second))
+    .setSubject(contact)
+    .sign(await importJWK(jwkOf(key), 'ES256'))
+  return {
+    headers: {
+      TTL: String(ttlSeconds),
+      Urgency: 'high',
+      'Content-Encoding': 'aes128gcm',
+      Authorization: `vapid t=${token}, k=${key.publicKey}`,
+    },
+    body,
+  }
+}
+
+/** @see RFC 7518 §6.2 */
+function jwkOf({ publicKey, privateKey }: PushKey) {
+  const [x, y] = [[1, 33], [33, 65]].map(([from, to]) =>
+    Buffer.from(publicKey, 'base64url').subarray(from, to).toString('base64url')
+  )
+  return { kty: 'EC', crv: 'P-256', x, y, d: privateKey }
 }
 
 /** Loaded with the first use: most processes never send a notification. */
-const library = once(async () => (await import('web-push')).default)
+const libraries = once(() => Promise.all([import('http_ece'), import('jose')]))

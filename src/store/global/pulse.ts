@@ -8,6 +8,8 @@ export const quietMs = hour
 /** The followers whose positions are stored: one process at a time moves them on. */
 export const messageFollowers = ['conversations', 'traffic', 'search', 'webhook messages', 'browser messages'] as const
 export const eventFollowers = ['webhook events', 'browser events', 'task notices'] as const
+/** Those whose tables are made from messages alone, and can be made again. */
+export const rebuiltFollowers = ['conversations', 'traffic', 'search'] as const satisfies readonly StoredFollower[]
 export type StoredFollower = (typeof messageFollowers)[number] | (typeof eventFollowers)[number]
 
 /** Whether it reads the table `log`, and not messages. */
@@ -87,6 +89,16 @@ const [skipMessage, skipEvent] = [skips.messages, skips.log].map((rows) =>
   )
 )
 
+const ofFollowers = 'follower IN (SELECT value FROM json_each(:followers))'
+const skipped = crossAccountQuery<{ rows: number }>(
+  'rows that followers left out',
+  `SELECT count(*) AS rows FROM skipped_rows WHERE ${ofFollowers}`,
+)
+const forgetSkipped = crossAccountStatement(
+  'rows that followers left out',
+  `DELETE FROM skipped_rows WHERE ${ofFollowers}`,
+)
+
 // By the clock of the database: processes may differ.
 const trim = statement(`
   DELETE FROM log WHERE at < (unixepoch() - 60) * 1000
@@ -129,6 +141,11 @@ export const pulses = (db: Db) => ({
     { after, upTo }: { after: number; upTo: number },
     { from, reason, at }: { from: 'messages' | 'log'; reason: string; at: number },
   ): Statement => db.bind(from === 'messages' ? skipMessage : skipEvent, { follower, after, upTo, reason, at }),
+  /** How many rows these followers have left out in the last week. */
+  skipped: async (followers: readonly StoredFollower[]): Promise<number> =>
+    (await db.one(skipped, { followers: JSON.stringify(followers) }))!.rows,
+  forgetSkipped: (followers: readonly StoredFollower[]): Statement =>
+    db.bind(forgetSkipped, { followers: JSON.stringify(followers) }),
   /** Remove the rows of the log that all of these followers have passed. */
   trim: (followers: readonly StoredFollower[]): Statement => ({
     ...db.bind(trim, { followers: JSON.stringify(followers.filter(isEventFollower)) }),

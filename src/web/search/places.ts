@@ -1,7 +1,6 @@
 /** Where the search box and Ctrl K lead: what people named, pages, settings and actions. */
 import type { Permission } from '../../auth/actor.ts'
-import { sectionTitles } from '../../html/frame.tsx'
-import { navItems, writePath } from '../../html/paths.ts'
+import { sectionsWith, writePath } from '../../html/paths.ts'
 import type { NamedThing } from '../../store/account/named-things.ts'
 import { settingsTabs } from '../settings.tsx'
 import type { FixedPlace, Visit } from '../visit.ts'
@@ -19,7 +18,6 @@ const maxNames = 20
 const maxAgentsToAct = 3
 
 const fixedPlaces: readonly FixedPlace[] = [
-  ...navItems.map((item): FixedPlace => ({ name: sectionTitles[item], kind: 'page', path: item })),
   { name: 'Held messages', kind: 'page', path: 'held', words: 'approve approvals decisions' },
   { name: 'Approval rules', kind: 'page', path: 'approval-rules', words: 'hold decide people' },
   { name: 'Open tasks', kind: 'page', path: 'tasks?state=open' },
@@ -53,7 +51,7 @@ export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
   if (first === undefined) return []
   const words = [first, ...more] as const
   const [named, actions] = await Promise.all([namedPlaces(visit, [...words]), actionsOnAgents(visit, [...words])])
-  const places = [...fixedPlaces, ...settingsPlaces(visit), ...visit.features.flatMap(({ places }) => places ?? [])]
+  const places = [...sectionPlaces(visit), ...fixedPlaces, ...visit.features.flatMap(({ places }) => places ?? [])]
   const fixed = places.flatMap((place) => {
     const rank = rankOf(words, place.name, place.words)
     return rank === undefined || !visit.may(place.may ?? 'view') ? [] : [{ rank, place: shown(visit, place) }]
@@ -86,10 +84,15 @@ function rankOf(words: readonly string[], name: string, more = ''): number | und
   return sum
 }
 
-function settingsPlaces(visit: Visit): FixedPlace[] {
-  return settingsTabs(visit).map(({ name, title, words }) => (
-    { name: `Settings, ${title}`, kind: 'setting', path: `settings/${name}`, words }
-  ))
+/** The sections of the navigation, and the tabs of the settings. */
+function sectionPlaces(visit: Visit): FixedPlace[] {
+  const sections = sectionsWith(visit.features.flatMap(({ section }) => section ?? [])).flat()
+  return [
+    ...sections.map(({ name, title }): FixedPlace => ({ name: title, kind: 'page', path: name })),
+    ...settingsTabs(visit).map(({ name, title, words }): FixedPlace => (
+      { name: `Settings, ${title}`, kind: 'setting', path: `settings/${name}`, words }
+    )),
+  ]
 }
 
 const shown = ({ path }: Visit, place: FixedPlace): Place => ({ ...place, href: `${path()}/${place.path}` })

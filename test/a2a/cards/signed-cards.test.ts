@@ -3,7 +3,7 @@ import { type AgentCard, canonicalizeAgentCard } from '@a2a-js/sdk'
 import { base64url, createLocalJWKSet, decodeProtectedHeader, flattenedVerify, type JWK } from 'jose'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
-import { rotateSigningKey } from '../../../src/grid/cards.ts'
+import { keepSigningKeys, readSigningKeys, replaceSigningKeys } from '../../../src/grid/cards.ts'
 import { canonicalJson } from '../../../src/lib/encoding.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { keyIn, verifyCard } from '../../support/card-signatures.ts'
@@ -125,7 +125,9 @@ test('the key set is public, has public keys alone, and may be kept for a while'
 
 test('a new key signs once it has been published for a while, and what the old one signed still verifies', async () => {
   const before = await cardAt('/.well-known/agent-card.json', '1.0')
-  const { id } = await rotateSigningKey(grid.store, { removeOthers: false })
+  grid.clock.now += 90 * day
+  await keepSigningKeys(grid.store)
+  const [id] = (await readSigningKeys(grid.store)).published.map(({ kid }) => kid)
   const kidOf = (card: ServedCard) => decodeProtectedHeader(card.signatures![0]).kid
 
   grid.clock.now += 2 * minute
@@ -141,7 +143,7 @@ test('a new key signs once it has been published for a while, and what the old o
 
 test('after the removal of a key that others may have, nothing that it signed verifies', async () => {
   const before = await cardAt('/.well-known/agent-card.json', '1.0')
-  await rotateSigningKey(grid.store, { removeOthers: true })
+  await replaceSigningKeys(grid.store)
   grid.clock.now += 2 * minute
 
   await verify(await cardAt('/.well-known/agent-card.json', '1.0'))

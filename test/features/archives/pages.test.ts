@@ -74,6 +74,7 @@ test('only an owner exports, and only after a proof of who they are', async () =
   const exporting = (actor: UserActor) => exportForOwner(store, store.account(acme.id, actor), acme.id)
 
   await expect(exporting(ben.actor('admin'))).rejects.toMatchObject({ code: 'not_allowed' })
+  expect((await (await signedIn(grid, ben)).open(settings)).html).not.toContain('id="export"')
   const stale = { ...ann.actor('owner'), confirmedAt: clock.now - 11 * minute }
   await expect(exporting(stale)).rejects.toMatchObject({ code: 'confirmation_required' })
 })

@@ -42,6 +42,8 @@ test('a person turns notifications on in a browser, tests them, and turns them o
   const page = await ann.open(path)
   expect(page.html).toMatch(/data-push="B[\w-]{86}"/)
   expect(page.html).not.toContain(`${path}/test`)
+  const [, tabs] = page.html.match(/aria-label="Settings">(.*?)<\/nav>/)!
+  expect(tabs.replace(/<[^>]+>/g, ' ')).toMatch(/Profile\s+Notifications\s+Security/)
 
   expect((await subscribe()).at).toBe(`${path}?done=browser-on`)
   expect((await ann.open(path)).html).toMatch(/>this browser</)
@@ -55,7 +57,9 @@ test('a person turns notifications on in a browser, tests them, and turns them o
   expect(service.taken[0].publicKey).toBe(key.public_key)
 
   service.answers.push({ status: 500 })
-  expect((await ann.submit(path, {}, `${path}/test`)).at).toBe(`${path}?done=test-failed`)
+  const failed = await ann.submit(path, {}, `${path}/test`)
+  expect(failed.at).toBe(`${path}?done=test-failed`)
+  expect(failed.html).toContain('class="notice warning"')
   const [{ id }] = await stored('id')
   await ann.submit(path, {}, `${path}/browsers/${id}/remove`)
   expect(await browsers()).toEqual([])

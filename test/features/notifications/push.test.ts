@@ -14,7 +14,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { newKeyRing } from '../../../src/lib/key-ring.ts'
 import { day, hour, minute, second } from '../../../src/lib/time.ts'
 import { batchMs, PushNotifier, quietMs } from '../../../src/features/notifications/push-notifier.ts'
-import { followLog } from '../../../src/worker/followers.ts'
+import { followLog, gridFollowers } from '../../../src/worker/followers.ts'
 import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
@@ -82,6 +82,13 @@ onEachDatabase((open) => {
     expect(publicKey).toBe((await rows(grid, 'SELECT public_key FROM push_keys'))[0].public_key)
     expect((await subscriptions())[0]).toMatchObject({ last_success_at: grid.clock.now, failures: 0 })
     expect(await after(day)).toEqual([])
+  })
+
+  test('messages that have no place yet are left for later', async () => {
+    const follower = gridFollowers(grid.store).find(({ name }) => name === 'browser messages')!
+    const pulse = await grid.store.global.pulses.read()
+
+    expect(follower.end({ ...pulse, messages: 9, positions: new Map([['conversations', 4]]) })).toBe(4)
   })
 
   test('a browser is told of what waits for the decision of its person, without a word of it', async () => {

@@ -7,6 +7,7 @@ import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import { restRoutes } from '../../../src/rest/routes.ts'
 import { AttentionCounts } from '../../../src/web/attention/counts.ts'
 import { createWebApp } from '../../../src/web/web.ts'
+import { webFeatures } from '../../../src/features.ts'
 import { followLog } from '../../../src/worker/followers.ts'
 import { postA2a, request, send10 } from '../../support/a2a.ts'
 import { crawl } from '../../support/crawl.ts'
@@ -114,6 +115,7 @@ test('a held message is nowhere to be seen: for its recipients, other agents, ke
     store: grid.store,
     sessions: createSessions(grid.store, servedOrigins(grid.deps.config)),
     attention: new AttentionCounts(grid.store.deps),
+    features: webFeatures,
   }, [])
   const below = app.routes.filter(({ path }) => path.startsWith('/accounts/:account'))
   const routes = { pages: below.filter(({ method }) => method === 'GET').map(({ path }) => path), forms: [] }

@@ -1,10 +1,11 @@
 /** Who sends how much to whom in an account, and no text. See docs/operating.md, "Network". */
+import { networkTables } from './store.ts'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { mayRead, placeOf, type Reader, readerOf } from './may-read.ts'
-import { foldNodes, type networkGroupings, type NetworkNode } from './network-nodes.ts'
+import { mayRead, placeOf, type Reader, readerOf } from '../../grid/conversations/may-read.ts'
+import { foldNodes, type networkGroupings, type NetworkNode } from './nodes.ts'
 
-export { networkGroupings, type NetworkNode } from './network-nodes.ts'
+export { networkGroupings, type NetworkNode } from './nodes.ts'
 
 /** This hour and the last one; the last 24 hours; today and the six days before, in UTC. */
 export const networkWindows = ['hour', 'day', 'week'] as const
@@ -51,7 +52,7 @@ export const maxAgents = 500
 
 /** Who sent how much to whom, as every member of the account may see it. */
 export async function networkOf(account: AccountStore, query: NetworkQuery): Promise<Network> {
-  const { traffic } = account.read
+  const traffic = account.feature(networkTables).read
   const now = account.deps.now()
   const hours = query.window === 'hour' ? 1 : 23
   const since = query.window === 'week' ? startOfDay(now) - 6 * day : now - now % hour - hours * hour
@@ -117,7 +118,7 @@ async function findConversations(account: AccountStore, reader: Reader, edges: N
       key: channelId ?? edge.keys.toSorted().join(' '),
     }
   })
-  const threads = await account.read.traffic.threads(single.map(({ key }) => key))
+  const threads = await account.feature(networkTables).read.threads(single.map(({ key }) => key))
   for (const { edge, place, key } of single) {
     const thread = threads.find((one) => one.key === key)
     edge.isReadable = mayRead(reader, place, edge.lastAt ?? 0)

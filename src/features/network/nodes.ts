@@ -21,7 +21,7 @@ export interface NetworkNode {
   members: number
 }
 
-/** The rows of `account.read.traffic`, and what is asked for. */
+/** The rows of `networkTables`, and what is asked for. */
 interface Source {
   ends: { id: string; name: string; lastSeenAt: number | null }[]
   groups: { name: string; agents: string }[]

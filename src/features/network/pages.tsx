@@ -11,16 +11,17 @@ import {
   type NetworkQuery,
   networkWindows,
   volumeOf,
-} from '../../grid/conversations/network.ts'
+} from './network.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Disclosure, EmptyState, LocalTime, Time, timeInWords } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { Matrix } from '../../html/network/matrix.tsx'
-import { Ring } from '../../html/network/ring.tsx'
+import { Matrix } from './matrix.tsx'
+import { Ring } from './ring.tsx'
 import { searchPath } from '../../html/paths.ts'
 import { Table } from '../../html/table.tsx'
-import { pluralize } from '../listing.tsx'
-import type { Pages, Visit } from '../visit.ts'
+import { pluralize } from '../../web/listing.tsx'
+import { script, style } from './assets.ts'
+import type { Pages, Visit } from '../../web/visit.ts'
 
 /** More nodes than this are drawn as a matrix. */
 const maxOnRing = 40
@@ -50,7 +51,12 @@ async function show(visit: Visit) {
   const [first, more] = [rows.slice(0, maxRows), rows.slice(maxRows)]
   return await appPage(
     visit.frame('network'),
-    { title: 'Network', lead: 'Who sends messages to whom. It counts, and shows no text.' },
+    {
+      styles: [style.path],
+      scripts: [script.path],
+      title: 'Network',
+      lead: 'Who sends messages to whom. It counts, and shows no text.',
+    },
     <Card isFlush>
       <div class='bar'>
         <nav class='filters' aria-label='Time'>

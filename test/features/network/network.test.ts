@@ -1,7 +1,7 @@
 /** The page Network: who sends to whom, in numbers. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { maxAgents } from '../../../src/grid/conversations/network.ts'
+import { maxAgents } from '../../../src/features/network/network.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour, minute } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'

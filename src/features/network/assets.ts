@@ -1,5 +1,10 @@
-/** The pictures of the page Network. */
-export const network = `
+/** The style and the script of the page. */
+import { asset } from '../../html/assets.ts'
+
+export const style = asset(
+  'css',
+  'text/css',
+  `
 .picture { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); padding: var(--s3) var(--card) var(--card) }
 .picture + .table, .fold:has(.picture) + .table { border-top: 1px solid var(--line) }
 .network.ring, .network.matrix { display: block; width: 100%; min-width: 44rem; height: auto; max-height: none }
@@ -25,4 +30,33 @@ export const network = `
   .network .node.node > :is(circle, rect), .network .cell { fill: CanvasText; stroke: CanvasText }
   .network .node.node.hollow > :is(circle, rect), .network .ground { fill: Canvas } .network .cell.failing { fill: LinkText }
 }
-`
+`,
+)
+
+/**
+ * Pictures of a network, `data-network`: while a node or an edge is pointed at or focused, fades what does not touch it, and
+ * puts its title into the element `data-chosen`. `data-ends` of a link has one node, or the two of an edge.
+ */
+export const script = asset(
+  'js',
+  'text/javascript',
+  `'use strict'
+for (const picture of document.querySelectorAll('[data-network]')) {
+  const chosen = picture.querySelector('[data-chosen]')
+  const hint = chosen.textContent
+  const endsOf = link => link.dataset.ends.split(' ')
+  const choose = event => {
+    const link = event.target.closest('[data-ends]')
+    const links = [...picture.querySelectorAll('[data-ends]')]
+    const isEdge = one => one.classList.contains('edge')
+    const edges = !link ? links.filter(isEdge) : isEdge(link) ? [link]
+      : links.filter(one => isEdge(one) && endsOf(one).includes(link.dataset.ends))
+    const touched = new Set([link, ...edges].flatMap(one => one ? endsOf(one) : []))
+    const isOff = one => link && !(isEdge(one) ? edges.includes(one) : touched.has(one.dataset.ends))
+    for (const one of links) one.classList.toggle('off', Boolean(isOff(one)))
+    chosen.textContent = link ? link.getAttribute('aria-label') : hint
+  }
+  for (const type of ['pointerover', 'pointerleave', 'focusin']) picture.addEventListener(type, choose)
+}
+`,
+)

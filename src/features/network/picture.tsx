@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** What the two pictures of a network are made of: links in SVG. The table below them says the same. */
 import type { Child } from 'hono/jsx'
-import { visibleControls } from '../bidi.tsx'
+import { visibleControls } from '../../html/bidi.tsx'
 
 export interface DrawnNode {
   name: string

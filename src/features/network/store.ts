@@ -1,0 +1,106 @@
+/** Who sends to whom, as the page draws it. */
+import { agentOf } from '../../store/account/inbox-message.ts'
+import { type AccountDb, query } from '../../store/sql.ts'
+
+/** How many of the newest findings of guardrails, and of messages that were set aside, are looked at. */
+const maxFailures = 5_000
+/** Pairs with a sender of another account that are looked at. */
+const maxForeign = 1_000
+
+/** An end is the id of an agent or channel, or the alias of another account's agent with its `@`. */
+interface Between {
+  source: string
+  target: string
+}
+
+interface Sent extends Between {
+  messages: number
+  lastAt: number
+}
+
+// One row for each source, because rows cost more than their sums. Those of other accounts are between '@' and 'A'.
+const sent = query<{ source: string; targets: string }>(`
+  SELECT chosen.value AS source, (
+    SELECT json_group_array(json_array(target, messages, last_at)) FROM (
+      SELECT target, sum(messages) AS messages, max(last_at) AS last_at FROM traffic
+      WHERE account_id = :account AND period_ms = :period AND source = chosen.value AND at >= :since
+      GROUP BY target)) AS targets
+  FROM json_each(:agents) AS chosen
+  UNION ALL
+  SELECT source, json_group_array(json_array(target, messages, last_at)) FROM (
+    SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM traffic
+    WHERE account_id = :account AND period_ms = :period AND source > '@' AND source < 'A' AND at >= :since
+    GROUP BY source, target LIMIT ${maxForeign})
+  GROUP BY source`)
+const parked = query<Between & { messages: number }>(`
+  SELECT iif(messages.account_id = :account, messages.from_agent_id, '@' || messages.from_alias) AS source,
+    coalesce(messages.channel_id, ${agentOf('lost')}) AS target, count(*) AS messages
+  FROM (
+    SELECT inbox, seq FROM deliveries
+    WHERE account_id = :account AND state = 'parked' AND read_at >= :since LIMIT ${maxFailures}) AS lost
+  CROSS JOIN messages
+  WHERE messages.seq = lost.seq
+  GROUP BY 1, 2`)
+// Ids sort by time, so the greatest are the newest.
+const refused = query<Between & { messages: number }>(`
+  SELECT '@' || sender_alias AS source, recipient AS target, count(*) AS messages FROM (
+    SELECT sender_alias, recipient, action, created_at FROM verdicts
+    WHERE account_id = :account ORDER BY id DESC LIMIT ${maxFailures})
+  WHERE action IN ('blocked', 'failed') AND created_at >= :since
+  GROUP BY sender_alias, recipient`)
+const ends = query<{ list: string }>(`
+  SELECT json_group_array(json_array(id, '#' || name, NULL)) AS list FROM channels
+  WHERE account_id = :account AND deleted_at IS NULL
+  UNION ALL
+  SELECT json_group_array(json_array(id, '@' || alias, last_seen_at)) FROM (
+    SELECT id, alias, last_seen_at FROM agents WHERE account_id = :account AND deleted_at IS NULL
+    ORDER BY last_seen_at DESC LIMIT :limit)`)
+// A group of one says nothing about its agent.
+const smallestFirst = `count(*) = 1, count(*), 1`
+const groups = {
+  channel: query<{ name: string; agents: string }>(`
+    SELECT '#' || channels.name AS name, json_group_array(channel_members.agent_id) AS agents
+    FROM json_each(:agents) AS chosen CROSS JOIN channel_members CROSS JOIN channels
+    WHERE channel_members.account_id = :account AND channel_members.agent_id = chosen.value
+      AND channels.account_id = :account AND channels.id = channel_members.channel_id AND channels.deleted_at IS NULL
+    GROUP BY channels.id ORDER BY ${smallestFirst}`),
+  skill: query<{ name: string; agents: string }>(`
+    SELECT skills.name, json_group_array(agent_skills.agent_id) AS agents
+    FROM json_each(:agents) AS chosen CROSS JOIN agent_skills CROSS JOIN skills
+    WHERE agent_skills.account_id = :account AND agent_skills.agent_id = chosen.value
+      AND skills.account_id = :account AND skills.id = agent_skills.skill_id
+    GROUP BY skills.id ORDER BY ${smallestFirst}`),
+}
+const threads = query<{ key: string; id: number; lastAt: number }>(`
+  SELECT threads.key, threads.id, threads.last_at FROM json_each(:keys) AS asked CROSS JOIN threads
+  WHERE threads.account_id = :account AND threads.kind = iif(instr(asked.value, ' ') = 0, 'channel', 'pair')
+    AND threads.key = asked.value AND threads.last_seq > 0`)
+
+export const networkTables = {
+  reads: (account: AccountDb) => ({
+    /** What some agents, and those of other accounts, sent since an hour or day began, for each pair and direction. */
+    sent: async (agents: string[], period: number, since: number): Promise<Sent[]> =>
+      (await account.all(sent, { agents: JSON.stringify(agents), period, since })).flatMap(({ source, targets }) =>
+        (JSON.parse(targets) as [string, number, number][])
+          .map(([target, messages, lastAt]) => ({ source, target, messages, lastAt }))
+      ),
+    /** What was set aside at agents of the account since then. */
+    parked: (since: number) => account.all(parked, { since }),
+    /** What guardrails of the account refused, or could not check. Ends are names here: `@alias`, `#name`. */
+    refused: (since: number) => account.all(refused, { since }),
+    /** Live channels, `#name`, and the agents, `@alias`, that were seen last. */
+    ends: async (limit: number): Promise<{ id: string; name: string; lastSeenAt: number | null }[]> =>
+      (await account.all(ends, { limit })).flatMap(({ list }) =>
+        (JSON.parse(list) as [string, string, number | null][]).map(([id, name, lastSeenAt]) => ({
+          id,
+          name,
+          lastSeenAt,
+        }))
+      ),
+    /** The channels or skills of some agents, the smallest first; `agents` is JSON of the ids of those in them. */
+    groups: (by: keyof typeof groups, agents: string[]) => account.all(groups[by], { agents: JSON.stringify(agents) }),
+    /** Conversations by their keys: the id of a channel, or the two ids of a pair. */
+    threads: (keys: string[]) => account.all(threads, { keys: JSON.stringify(keys) }),
+  }),
+  changes: () => ({}),
+}
