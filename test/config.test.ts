@@ -1,7 +1,7 @@
 /** Reading the settings. See docs/operating.md, "Settings". */
 import { expect, test } from 'vitest'
 import { ConfigError, describeMixedAddresses, describeSettings, readConfig } from '../src/config.ts'
-import { reservedAliases } from '../src/lib/names.ts'
+import { reservedAliases } from '../src/config/settings.ts'
 
 test('without settings the grid listens on loopback and stores durably in a local file', () => {
   expect(readConfig({})).toMatchObject({

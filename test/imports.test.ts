@@ -12,7 +12,7 @@ interface Rule {
 }
 
 /** What every room of the server stands on. */
-const ground = ['errors.ts', 'lib/', 'telemetry/', 'presence.ts', 'clients/snippets.ts']
+const ground = ['aliases.ts', 'errors.ts', 'lib/', 'telemetry/', 'presence.ts', 'clients/snippets.ts']
 
 const everyDoor = ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/']
 const door: Rule = {
@@ -62,7 +62,7 @@ const rules: Record<string, Rule> = {
     packages: ['leven', 'zod'],
   },
   // The programs on the machines of clients, without the server.
-  'clients/': { ours: ['lib/'], packages: ['jsonc-parser', 'smol-toml'] },
+  'clients/': { ours: ['aliases.ts', 'lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {
     ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'features.ts', ...ground],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
@@ -160,6 +160,7 @@ const rules: Record<string, Rule> = {
     ],
   },
   'errors.ts': { ours: [] },
+  'aliases.ts': { ours: ['errors.ts'] },
   'lib/': {
     ours: ['errors.ts'],
     types: ['deps.ts'],
@@ -205,7 +206,7 @@ for (const path of featureStores) {
 }
 // An archive is written from a copy of the database, on a thread, and its rows are stored as they are.
 const archiveStore = rules['features/archives/store/']
-archiveStore.ours.push('store/backup/', 'store/driver/', '../db/derived-tables.ts', 'errors.ts')
+archiveStore.ours.push('store/backup/', 'store/driver/', '../db/derived-tables.ts', 'aliases.ts', 'errors.ts')
 archiveStore.types!.push('store/store.ts')
 archiveStore.packages = ['@libsql/client']
 

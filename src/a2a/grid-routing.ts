@@ -1,6 +1,6 @@
 /** Which agent a request is for. See docs/protocol/a2a.md, "Extensions". */
 import { GridError } from '../errors.ts'
-import { normaliseAlias } from '../lib/names.ts'
+import { normaliseAlias } from '../aliases.ts'
 import { hasAtMost } from '../lib/text.ts'
 import type { SendRequest } from './codec.ts'
 

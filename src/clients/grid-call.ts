@@ -3,7 +3,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import process from 'node:process'
-import { aliasPattern } from '../lib/names.ts'
+import { aliasPattern } from '../aliases.ts'
 import { second } from '../lib/time.ts'
 
 /** A program of a client failed. Scripts read `code`, people read the message. */

@@ -3,7 +3,6 @@
  * for. The type of the configuration, its parser and `agent-grid help settings` are made from this table, in its order.
  */
 import * as z from 'zod'
-import { reservedAliases } from '../lib/names.ts'
 import {
   addressRanges,
   databaseUrl,
@@ -22,6 +21,12 @@ import {
   wholeNumber,
   words,
 } from './values.ts'
+
+/** Reserved, because they look like a part of the grid or like everyone. */
+export const reservedAliases: readonly string[] = [
+  ...['admin', 'administrator', 'channel', 'grid', 'system', 'support', 'security', 'root', 'owner', 'api', 'www'],
+  ...['tasks', 'all', 'everyone', 'here'],
+]
 
 export interface Setting<T> extends Value<T> {
   variable: string

@@ -1,9 +1,8 @@
 /** Agent cards, and the keys that sign them. See docs/protocol/a2a.md, "Agent cards". */
 import { GridError, isStorageFull } from '../errors.ts'
-import { aliasPattern, normaliseAlias } from '../lib/names.ts'
+import { aliasPattern, normaliseAlias } from '../aliases.ts'
 import { newId } from '../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../lib/invisible-text.ts'
-import { signingKeyContext } from '../lib/key-ring.ts'
 import { type JWK, newSigningKeyPair } from '../lib/signing.ts'
 import { day, minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -78,7 +77,7 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
     keys = await store.global.signingKeys.list()
   }
   const key = signs(store, keys)
-  const privateKey = key && await store.keyRing.open(key.privateKey, signingKeyContext(key.id))
+  const privateKey = key && await store.open('signing_keys', key.id, key.privateKey)
   return {
     current: privateKey === undefined ? undefined : { id: key!.id, privateKey: JSON.parse(privateKey) },
     published: keys.map(({ publicKey }) => JSON.parse(publicKey)),
@@ -129,7 +128,7 @@ async function add(
   const id = newId()
   const at = Math.max(store.deps.now(), newest ? newest.createdAt + 1 : 0)
   const { publicKey, privateKey } = await newSigningKeyPair(id)
-  const sealed = await store.keyRing.seal(JSON.stringify(privateKey), signingKeyContext(id))
+  const sealed = await store.seal('signing_keys', id, JSON.stringify(privateKey))
   const key = { id, publicKey: JSON.stringify(publicKey), at }
   const [added] = await store.write([
     signingKeys.add(key, sealed, newest?.id ?? ''),

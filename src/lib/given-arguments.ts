@@ -4,7 +4,6 @@
  */
 import leven from 'leven'
 import { invalidInput } from '../errors.ts'
-import { clientFillers } from './client-fillers.ts'
 import { apiLimits, parseCall, unkeptNumber } from './http/body.ts'
 
 /** Before they are checked. */
@@ -55,7 +54,6 @@ export function readArguments(schema: ArgumentSchema, given: Arguments, rules: A
   const known: Arguments = {}
   for (const [name, value] of Object.entries(given)) {
     if (Object.hasOwn(properties, name)) known[name] = value
-    else if (clientFillers.has(name)) continue
     else if (value === null) continue
     else checkUnknown(name, { known: Object.keys(properties), missing }, rules, ignored)
   }

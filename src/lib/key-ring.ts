@@ -31,23 +31,6 @@ const ivBytes = 12
 const tagBytes = 16
 const keyBytes = 32
 
-/** The context of a token of an account: it opens in its own row, and nowhere else. */
-export function accountTokenContext(table: string, account: string, row: string): string {
-  return `${table}:${account}:${row}:token`
-}
-
-export function totpContext(user: string): string {
-  return `totps:${user}:secret`
-}
-
-export function pushKeyContext(id: string): string {
-  return `push_keys:${id}:private`
-}
-
-export function signingKeyContext(id: string): string {
-  return `signing_keys:${id}:private`
-}
-
 /** Makes a key for a shell. The id is new at every minute: an id that was used before names another key. */
 export const newKeyInShell = '$(date +k%Y%m%d-%H%M):$(openssl rand -base64 32)'
 

@@ -13,6 +13,7 @@ import {
 import { maxIdentifierLength } from '../lib/input.ts'
 import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
+import { withoutFillers } from './client-fillers.ts'
 
 interface ToolAnnotations {
   readOnlyHint?: boolean
@@ -169,7 +170,7 @@ export function readToolArguments<Caller>(
   { tool, schema, isStrict }: CatalogTool<Caller>,
   given: unknown,
 ): ReadArguments {
-  const args = isObject(given) ? given : {}
+  const args = isObject(given) ? withoutFillers(given, schema) : {}
   return readArguments(schema, tool.rename ? tool.rename(args) : args, { call: tool.name, isStrict })
 }
 

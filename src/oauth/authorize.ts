@@ -5,7 +5,7 @@
  */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
-import { aliasPattern, normaliseAlias } from '../lib/names.ts'
+import { aliasPattern, normaliseAlias } from '../aliases.ts'
 import { type AccountPicker, loadAccountPicker } from './account-picker.ts'
 import {
   type AuthorizationRequest,

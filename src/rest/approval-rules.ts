@@ -1,15 +1,8 @@
 /** `/api/v1/approval-rules`: which messages wait for a person. See docs/protocol/guardrails.md, "Approval rules". */
 import * as z from 'zod'
 import { conditions, maxDeciders, maxExpiryHours } from '../grid/approvals/rule-input.ts'
-import {
-  createApprovalRule,
-  deleteApprovalRule,
-  listApprovalRules,
-  showApprovalRule,
-  updateApprovalRule,
-} from '../grid/approvals/rules.ts'
+import { createApprovalRule, listApprovalRules, showApprovalRule } from '../grid/approvals/rules.ts'
 import { atMost } from '../lib/input.ts'
-import type { AccountStore } from '../store/account.ts'
 import { type Route, route, time } from './route.ts'
 
 const text = atMost(z.string(), 200)
@@ -26,7 +19,6 @@ const settings = {
 }
 const ends = { name: text, from: text.describe(end), to: text.describe(`${end}, or a #channel`) }
 const newRule = z.strictObject({ ...ends, ...settings })
-const changes = z.strictObject({ ...z.strictObject(ends).partial().shape, ...settings })
 
 const rule = z.object({
   id: z.string(),
@@ -44,21 +36,6 @@ const rule = z.object({
 }).meta({ id: 'ApprovalRule' })
 
 const ofAll = { path: '/api/v1/approval-rules', tag: 'Approval rules', caller: 'admin' } as const
-const ofOne = {
-  ...ofAll,
-  path: '/api/v1/approval-rules/{rule}',
-  parameters: { rule: 'id of the approval rule' },
-} as const
-const refusals = [
-  'invalid_input',
-  'agent_not_found',
-  'channel_not_found',
-  'guardrail_not_found',
-  'consent_required',
-  'write_conflict',
-  'storage_full',
-] as const
-
 export const approvalRuleRoutes: Route[] = [
   route({
     ...ofAll,
@@ -77,12 +54,22 @@ export const approvalRuleRoutes: Route[] = [
     summary: 'Create an approval rule',
     body: newRule,
     answers: { 201: { description: 'The rule', json: rule } },
-    errors: refusals,
+    errors: [
+      'invalid_input',
+      'agent_not_found',
+      'channel_not_found',
+      'guardrail_not_found',
+      'consent_required',
+      'write_conflict',
+      'storage_full',
+    ],
     recordedAs: 'create_approval_rule',
     serve: ({ account, body }) => createApprovalRule(account, body),
   }),
   route({
-    ...ofOne,
+    ...ofAll,
+    path: '/api/v1/approval-rules/{rule}',
+    parameters: { rule: 'id of the approval rule' },
     method: 'GET',
     id: 'getApprovalRule',
     summary: 'Show an approval rule',
@@ -91,33 +78,4 @@ export const approvalRuleRoutes: Route[] = [
     recordedAs: 'list_approval_rules',
     serve: ({ account, params }) => showApprovalRule(account, params.rule),
   }),
-  route({
-    ...ofOne,
-    method: 'PATCH',
-    id: 'updateApprovalRule',
-    summary: 'Make an approval rule stricter; loosening one needs a person in the browser (`not_allowed`)',
-    body: changes,
-    answers: { 200: { description: 'Done', json: rule } },
-    errors: ['not_found', 'not_allowed', ...refusals],
-    recordedAs: 'update_approval_rule',
-    named,
-    serve: ({ account, params, body }) => updateApprovalRule(account, params.rule, body),
-  }),
-  route({
-    ...ofOne,
-    method: 'DELETE',
-    id: 'deleteApprovalRule',
-    summary: 'Refused (`not_allowed`): only a person in the browser deletes an approval rule',
-    answers: { 200: { description: 'Done', json: z.object({ id: z.string(), name: z.string() }) } },
-    errors: ['not_found', 'not_allowed', 'write_conflict', 'storage_full'],
-    recordedAs: 'delete_approval_rule',
-    named,
-    serve: ({ account, params }) => deleteApprovalRule(account, params.rule),
-  }),
 ]
-
-/** With the name, which the log could not look up after a deletion. */
-async function named(account: AccountStore, { rule }: Record<string, string>): Promise<{ id: string; name?: string }> {
-  const found = await account.read.approvalRules.byId(rule)
-  return { id: rule, ...found && { name: found.name } }
-}

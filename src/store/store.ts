@@ -2,7 +2,7 @@
 import { migrations } from '../../db/migrations.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
-import { type KeyRing, wrongKeys } from '../lib/key-ring.ts'
+import { type KeyRing, type SealedToken, wrongKeys } from '../lib/key-ring.ts'
 import type { CurrentFigures } from '../telemetry/metrics.ts'
 import { Presences } from '../presence.ts'
 import {
@@ -21,6 +21,7 @@ import { removePreviousFiles } from './driver/previous-file.ts'
 import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
 import { KeyCache } from './global/credentials.ts'
+import { secretContext, type SecretTable } from './global/sealed-tokens.ts'
 import { type GlobalTables, globalTables } from './global.ts'
 import { storeKeyCheck } from './open-key-ring.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
@@ -40,8 +41,10 @@ export interface Store {
   feature<T>(tables: (db: Db) => T): T
   /** What features add to verbs. */
   readonly hooks: readonly CoreHooks[]
-  /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
   readonly keyRing: KeyRing
+  /** Encrypt a secret that belongs to no account, see `secretContext`. An `AccountStore` encrypts those of its account. */
+  seal(table: SecretTable, id: string, secret: string): Promise<SealedToken>
+  open(table: SecretTable, id: string, sealed: SealedToken): Promise<string>
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
   /** Runs what follows the log, and what is due. */
@@ -153,6 +156,12 @@ function buildStore(
     feature: (tables) => tables(db),
     hooks,
     keyRing,
+    seal(table, id, secret) {
+      return this.keyRing.seal(secret, secretContext(table, id))
+    },
+    open(table, id, sealed) {
+      return this.keyRing.open(sealed, secretContext(table, id))
+    },
     waiting,
     loop,
     backups: {},

@@ -2,7 +2,7 @@
 import { features } from '../features.ts'
 import { listParts } from '../grid/conversations/open-message.ts'
 import { isShortened } from '../grid/message/long-text.ts'
-import { namedAliases } from '../lib/names.ts'
+import { namedAliases } from '../aliases.ts'
 import { searchWords } from '../lib/search-words.ts'
 import { ownLink, ownWord } from '../store/account/search.ts'
 import { isPossibleNews } from '../store/global/news.ts'

@@ -99,13 +99,6 @@ test('what resembles nothing is refused where an argument is missing', () => {
   expect(() => read({ cc: '@carol' })).toThrow('call has no argument cc, and to is missing.')
 })
 
-test('strict rules refuse what resembles nothing, and drop what clients add', () => {
+test('strict rules refuse what resembles nothing', () => {
   expect(() => read({ dry_run: true }, true)).toThrow('call has no argument dry_run. It takes to, message, ')
-  expect(read({ tool: 'x', sessionId: '1', task_progress: '' }, true)).toEqual({ args: {}, remarks: {} })
-})
-
-test('an argument of a filler name is read if the call has it', () => {
-  const own = { properties: { action: { type: 'string' } } }
-
-  expect(readArguments(own, { action: 'block' }, { call: 'call', isStrict: false }).args).toEqual({ action: 'block' })
 })

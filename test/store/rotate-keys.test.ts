@@ -7,7 +7,7 @@ import { allNotifications } from '../../src/features/notifications/store.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { setPushConfig } from '../../src/grid/tasks/push-configs.ts'
-import { createKeyRing, newKeyRing, pushKeyContext, signingKeyContext, totpContext } from '../../src/lib/key-ring.ts'
+import { createKeyRing, newKeyRing } from '../../src/lib/key-ring.ts'
 import { rotateKeys } from '../../src/store/rotate-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -49,11 +49,11 @@ async function seal(grid: TestGrid): Promise<string[]> {
   const webhook = { configId: 'one', url, token: 'of a webhook', version: '1.0' as const, urlField: 'url' }
   await setPushConfig(client, (await askFor(client, 'x')).id, webhook)
   const ann = await person(grid)
-  const secret = await store.keyRing.seal('of an app', totpContext(ann.id))
+  const secret = await store.seal('totps', ann.id, 'of an app')
   await store.write([store.global.secondFactors.setTotp(ann.id, secret, grid.clock.now)])
-  const key = await store.keyRing.seal('of push services', pushKeyContext('vapid'))
+  const key = await store.seal('push_keys', 'vapid', 'of push services')
   await store.write([store.feature(allNotifications).addPushKey('vapid', 'public', key, null, grid.clock.now)])
-  const signing = await store.keyRing.seal('to sign cards', signingKeyContext('kid'))
+  const signing = await store.seal('signing_keys', 'kid', 'to sign cards')
   await store.write([store.global.signingKeys.add({ id: 'kid', publicKey: '{}', at: 1 }, signing, '')])
   return [
     'of acme',

@@ -1,6 +1,6 @@
 /** Messages that people are told of although they are not to them. See docs/delivery.md, "Notifications". */
 import { mayRead, placeOf, readerFor } from '../../grid/conversations/may-read.ts'
-import { namedAliases } from '../../lib/names.ts'
+import { namedAliases } from '../../aliases.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { notificationTables } from './store.ts'
 

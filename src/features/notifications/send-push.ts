@@ -2,7 +2,6 @@
  * Notifications to the push services of browsers, and the key pair that signs them. See docs/security.md,
  * "Outgoing requests".
  */
-import { pushKeyContext } from '../../lib/key-ring.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeResponse } from '../../lib/outbound/safe-fetch.ts'
 import { day, hour, second } from '../../lib/time.ts'
@@ -21,7 +20,7 @@ export async function publicPushKey(store: Store): Promise<string> {
   const known = await notifications.pushKey(id)
   if (known && store.keyRing.ids.includes(known.tokenKeyId)) return known.publicKey
   const { publicKey, privateKey } = newPushKey()
-  const sealed = await store.keyRing.seal(privateKey, pushKeyContext(id))
+  const sealed = await store.seal('push_keys', id, privateKey)
   await store.write([
     notifications.addPushKey(id, publicKey, sealed, known?.tokenKeyId ?? null, store.deps.now()),
   ])
@@ -32,7 +31,7 @@ export async function publicPushKey(store: Store): Promise<string> {
 async function readPushKey(store: Store): Promise<PushKey | undefined> {
   const stored = await store.feature(allNotifications).pushKey(id)
   if (!stored) return undefined
-  return { publicKey: stored.publicKey, privateKey: await store.keyRing.open(stored, pushKeyContext(id)) }
+  return { publicKey: stored.publicKey, privateKey: await store.open('push_keys', id, stored) }
 }
 
 /** What the service worker of the browser shows. It has no text of a message. */

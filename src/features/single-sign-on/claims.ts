@@ -38,7 +38,7 @@ export function addressOf({ issuer, claims }: OidcUser, rules: ClaimRules): Said
 
 function addressIn(value: unknown): string | undefined {
   try {
-    return typeof value === 'string' ? normaliseEmail(value) : undefined
+    return typeof value === 'string' ? normaliseEmail(value, 'email') : undefined
   } catch {
     return undefined
   }

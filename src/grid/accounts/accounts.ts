@@ -34,7 +34,7 @@ export async function createAccount(
   call?: RecordedCall,
 ): Promise<{ id: string; userId: string; adminKey: string; isNewUser: boolean }> {
   const name = checkName(input.name, 'name')
-  const email = normaliseEmail(input.ownerEmail)
+  const email = normaliseEmail(input.ownerEmail, 'owner_email')
   const at = store.deps.now()
   const id = newId()
   const known = await store.global.users.byEmail(email)

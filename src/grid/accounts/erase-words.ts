@@ -1,7 +1,7 @@
 /** Erasing what an agent or a person has written. See docs/security.md, "Erasing words". */
 import { requireConfirmed } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { normaliseAlias } from '../../lib/names.ts'
+import { normaliseAlias } from '../../aliases.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { removedTables } from '../../store/account/retention.ts'
 import { authorize } from '../authorize.ts'

@@ -2,7 +2,8 @@
 import type { Actor } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
-import { checkNewAlias, normaliseEmail } from '../../lib/names.ts'
+import { checkNewAlias } from '../../aliases.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { connectCommand, type McpConfig, mcpConfig } from '../../clients/snippets.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
@@ -57,7 +58,7 @@ interface SignupResult {
 export async function signUp(store: Store, input: SignupInput, address: string): Promise<SignupResult> {
   const { config, now } = store.deps
   const alias = checkNewAlias(input.alias, config.reservedAliases)
-  const ownerEmail = normaliseEmail(input.ownerEmail)
+  const ownerEmail = normaliseEmail(input.ownerEmail, 'owner_email')
   const description = checkDescription(input.description)
   const skills = checkSkillNames(input.skills ?? [])
   const counts = countsOf(config, address)

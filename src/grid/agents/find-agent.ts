@@ -1,7 +1,7 @@
 /** Finding agents: one of the account, and those that an agent can send to. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { normaliseAlias } from '../../lib/names.ts'
+import { normaliseAlias } from '../../aliases.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { type Presence, presenceWords, type RemotePresence } from '../../presence.ts'
 import { readPage } from '../../lib/read-page.ts'

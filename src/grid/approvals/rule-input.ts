@@ -1,6 +1,7 @@
 /** What callers say of an approval rule, checked. */
 import { GridError, invalidInput } from '../../errors.ts'
-import { isPlainName, normaliseChannelName } from '../../lib/names.ts'
+import { normaliseChannelName } from '../../aliases.ts'
+import { isPlainName } from '../../lib/names.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'

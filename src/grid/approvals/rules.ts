@@ -10,7 +10,6 @@ import type { Statement } from '../../store/sql.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { changedRule, type RuleInput } from './rule-input.ts'
-import { isTightening } from './tightening.ts'
 
 export const maxRules = 50
 
@@ -59,8 +58,8 @@ export async function createApprovalRule(
 }
 
 /**
- * Change what is given. A change that loosens the rule needs an owner or admin in the browser who has proved lately who
- * they are (`not_allowed`, `confirmation_required`). Also fails with `not_found`, and as `createApprovalRule` does.
+ * Change what is given. Only an owner or admin in the browser who has proved lately who they are can do that
+ * (`not_allowed`, `confirmation_required`). Also fails with `not_found`, and as `createApprovalRule` does.
  */
 export async function updateApprovalRule(
   account: AccountStore,
@@ -73,15 +72,9 @@ export async function updateApprovalRule(
     const before = rules.find((rule) => rule.id === id) ?? noRule()
     const changed = await changedRule(account, before, input, rules)
     const rule = { ...changed, updatedAt: Math.max(account.deps.now(), before.updatedAt + 1) }
-    const sender = before.fromKind === 'agent' ? await account.read.agents.byId(before.fromId!) : undefined
-    const place = {
-      // Also one that is deleted, whose kind is unknown.
-      isFromPerson: sender === undefined || sender.type === 'human',
-      hasLater: rules.slice(rules.indexOf(before) + 1).some(({ enabled }) => enabled),
-    }
     const { approvalRules } = account.change
     await account.write([
-      ...isTightening(before, rule, place) ? [] : await byPerson(account),
+      ...await byPerson(account),
       approvalRules.requireUnchanged(before),
       approvalRules.update(rule),
     ])
@@ -89,7 +82,7 @@ export async function updateApprovalRule(
   })
 }
 
-/** Fails with `not_found`, and like a change that loosens the rule. Messages that it holds stay held. */
+/** Fails with `not_found`, and for the callers that may not change a rule. Messages that it holds stay held. */
 export async function deleteApprovalRule(account: AccountStore, id: string): Promise<{ id: string; name: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -104,13 +97,13 @@ export async function deleteApprovalRule(account: AccountStore, id: string): Pro
   })
 }
 
-/** Agents can hold keys of the account. So no key may loosen what people decide about the messages of agents. */
+/** Agents can hold keys of the account. So no key changes what people decide about the messages of agents. */
 async function byPerson(account: AccountStore): Promise<Statement[]> {
   const { actor, deps } = account
   if (actor.type !== 'user' && actor.type !== 'system') {
     throw new GridError(
       'not_allowed',
-      'A key or token can make an approval rule only stricter. An owner or admin can change, switch off or delete it in the browser.',
+      'A key or token can only add approval rules. An owner or admin can change, switch off or delete one in the browser.',
     )
   }
   const { precondition } = await authorize(account, 'manage')

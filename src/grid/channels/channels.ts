@@ -1,7 +1,7 @@
 /** Channels: groups of agents in one account. See docs/protocol/messages.md, "Channels". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../../lib/names.ts'
+import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../../aliases.ts'
 import { newId } from '../../lib/id.ts'
 import { readPage } from '../../lib/read-page.ts'
 import type { AccountStore } from '../../store/account.ts'

@@ -13,7 +13,7 @@ const maxAccountsAtOnce = 20
 const printedLinkLifetimeMs = day
 
 export async function findUser(store: Store, email: string): Promise<User> {
-  const user = await store.global.users.byEmail(normaliseEmail(email))
+  const user = await store.global.users.byEmail(normaliseEmail(email, 'email'))
   if (!user) throw new GridError('not_found', 'There is no user with this email address.')
   return user
 }

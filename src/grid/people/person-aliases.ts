@@ -4,7 +4,7 @@
  */
 import { callingUser, requirePermission, type UserActor } from '../../auth/actor.ts'
 import { GridError, limitReached } from '../../errors.ts'
-import { aliasPattern, bareAlias, checkNewAlias } from '../../lib/names.ts'
+import { aliasPattern, bareAlias, checkNewAlias } from '../../aliases.ts'
 import { newId } from '../../lib/id.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'

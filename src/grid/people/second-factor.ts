@@ -3,10 +3,9 @@ import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/act
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { totpContext } from '../../lib/key-ring.ts'
 import { hashForLookup, mintRecoveryCode } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Passkey, StoredTotp } from '../../store/global/second-factors.ts'
+import type { Passkey } from '../../store/global/second-factors.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { authorize } from '../authorize.ts'
@@ -72,7 +71,7 @@ export async function beginTotp(store: Store, actor: SignedInUser): Promise<void
   const at = store.deps.now()
   requireConfirmed(actor, at)
   const { id } = actor.user
-  const sealed = await store.keyRing.seal(await newTotpSecret(), totpContext(id))
+  const sealed = await store.seal('totps', id, await newTotpSecret())
   const [begun] = await store.write([store.global.secondFactors.setTotp(id, sealed, at)])
   if (begun.length === 0) throw hasTotpAlready()
 }
@@ -169,7 +168,7 @@ async function useTotp(store: Store, userId: string, code: string): Promise<bool
   const { secondFactors } = store.global
   const stored = await secondFactors.totpOf(userId)
   if (!stored || stored.confirmedAt === null) return false
-  const step = await totpStep(await openSecret(store, userId, stored), code, store.deps.now())
+  const step = await totpStep(await store.open('totps', userId, stored), code, store.deps.now())
   if (step === undefined) return false
   const [used] = await store.write([secondFactors.useTotp(userId, stored.tokenIv, step, newId())])
   return used.length > 0
@@ -179,11 +178,7 @@ async function readPendingTotp(store: Store, userId: string): Promise<{ secret: 
   const stored = await store.global.secondFactors.totpOf(userId)
   if (!stored) throw noPendingTotp()
   if (stored.confirmedAt !== null) throw hasTotpAlready()
-  return { secret: await openSecret(store, userId, stored), tokenIv: stored.tokenIv }
-}
-
-function openSecret({ keyRing }: Store, userId: string, stored: StoredTotp): Promise<string> {
-  return keyRing.open(stored, totpContext(userId))
+  return { secret: await store.open('totps', userId, stored), tokenIv: stored.tokenIv }
 }
 
 /** A recovery code as it is hashed: users may leave out the hyphens, and type capitals. */

@@ -1,7 +1,7 @@
 /** Where a message can go. Each kind of recipient brings its own conditions and statements to the commit. */
 import { GridError } from '../../errors.ts'
 import { didYouMean } from '../../lib/did-you-mean.ts'
-import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/names.ts'
+import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../aliases.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Recipient, Sender } from '../message/outgoing-message.ts'

@@ -1,17 +1,30 @@
 import { sealedTables } from '../../../db/derived-tables.ts'
-import {
-  accountTokenContext,
-  pushKeyContext,
-  type SealedToken,
-  signingKeyContext,
-  totpContext,
-} from '../../lib/key-ring.ts'
+import type { SealedToken } from '../../lib/key-ring.ts'
 import { crossAccountQuery, type Db, sealedColumns, type Statement, statement, updatedToken } from '../sql.ts'
 
 export interface StoredToken extends SealedToken {
   /** The account or the user that it belongs to. */
   owner: string
   id: string
+}
+
+/** The context of a token of an account: it opens in its own row, and nowhere else. */
+export function accountTokenContext(table: string, account: string, row: string): string {
+  return `${table}:${account}:${row}:token`
+}
+
+const contexts = {
+  totps: (user: string) => `totps:${user}:secret`,
+  push_keys: (id: string) => `push_keys:${id}:private`,
+  signing_keys: (id: string) => `signing_keys:${id}:private`,
+}
+
+/** A table with secrets that belong to no account. */
+export type SecretTable = keyof typeof contexts
+
+/** The context of a secret that belongs to no account. `id` is of its row; in `totps`, of its user. */
+export function secretContext(table: SecretTable, id: string): string {
+  return contexts[table](id)
 }
 
 /** The tokens of one table. */
@@ -55,9 +68,9 @@ const ofAccount = (name: string) =>
 
 const tables = [
   ...sealedTables.map(ofAccount),
-  tableOf('totps', 'user_id', 'user_id', ({ owner }) => totpContext(owner)),
-  tableOf('push_keys', 'id', 'id', ({ id }) => pushKeyContext(id)),
-  tableOf('signing_keys', 'id', 'id', ({ id }) => signingKeyContext(id)),
+  tableOf('totps', 'user_id', 'user_id', ({ owner }) => contexts.totps(owner)),
+  tableOf('push_keys', 'id', 'id', ({ id }) => contexts.push_keys(id)),
+  tableOf('signing_keys', 'id', 'id', ({ id }) => contexts.signing_keys(id)),
 ]
 
 /** Every table with sealed tokens, so that the keys can be changed. */

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { publicPushKey, sendPush } from '../../../src/features/notifications/send-push.ts'
 import { allNotifications } from '../../../src/features/notifications/store.ts'
 import { newPushKey } from '../../../src/features/notifications/web-push.ts'
-import { pushKeyContext } from '../../../src/lib/key-ring.ts'
 import { day, second } from '../../../src/lib/time.ts'
 import { testGrid } from '../../support/grid.ts'
 import { startPushService } from '../../support/push-service.ts'
@@ -17,7 +16,7 @@ const stored = {
 test('a pair that is stored keeps its public key, and signs what browsers get that are subscribed with it', async () => {
   const { store, clock } = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const service = await startPushService()
-  const sealed = await store.keyRing.seal(stored.privateKey, pushKeyContext('vapid'))
+  const sealed = await store.seal('push_keys', 'vapid', stored.privateKey)
   await store.write([store.feature(allNotifications).addPushKey('vapid', stored.publicKey, sealed, null, clock.now)])
   const shown = { title: 'Grüße', body: 'A new message', tag: 'a', path: '/' }
 

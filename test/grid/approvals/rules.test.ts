@@ -1,4 +1,4 @@
-/** Approval rules and who may loosen them. See docs/protocol/guardrails.md, "Approval rules". */
+/** Approval rules and who may change them. See docs/protocol/guardrails.md, "Approval rules". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { allowService, approvalConsent } from '../../../src/grid/guardrails/consents.ts'
 import type { RuleInput } from '../../../src/grid/approvals/rule-input.ts'
@@ -8,7 +8,6 @@ import {
   listApprovalRules,
   updateApprovalRule,
 } from '../../../src/grid/approvals/rules.ts'
-import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -101,79 +100,16 @@ test('of two rules made at once, one is the 50th and the other is refused', asyn
   expect(await listApprovalRules(acme)).toHaveLength(50)
 })
 
-describe('an admin credential', () => {
-  const parts = { condition: 'parts', mediaType: 'image/', minBytes: 10 } as const
-  test.each<[string, Partial<RuleInput>, Partial<RuleInput>]>([
-    ['any sender', {}, { from: 'any' }],
-    ['any recipient', {}, { to: 'any' }],
-    ['every message', parts, { condition: 'always' }],
-    ['more kinds of parts', parts, { mediaType: 'im' }],
-    ['smaller parts', parts, { minBytes: 9 }],
-    ['any finding', { condition: 'finding', guardrail: 'invisible' }, { guardrail: null }],
-    ['a shorter time', {}, { expiresInHours: 1 }],
-    ['a confirmation', {}, { isRisky: true }],
-    ['being on', { enabled: false }, { enabled: true }],
-  ])('tightens a rule to %s', async (_, input, tighter) => {
-    await createGuardrail(acme, { name: 'invisible', provider: 'invisible-text' })
-    const { id } = await make(input)
+test('an admin key neither changes a rule, not even to a stricter one, nor deletes it', async () => {
+  const { id } = await make()
 
-    expect(await change(id, tighter)).toMatchObject(tighter)
-  })
-
-  test.each<[string, Partial<RuleInput>, Partial<RuleInput>]>([
-    ['another sender', {}, { from: '@bob' }],
-    ['people as senders', { from: 'any' }, { from: 'people' }],
-    ['any sender instead of people', { from: 'people' }, { from: 'any' }],
-    ['one recipient', { to: 'any' }, { to: '@bob' }],
-    ['parts', {}, parts],
-    ['other parts', parts, { mediaType: 'image/png' }],
-    ['larger parts', parts, { minBytes: 11 }],
-    ['one guardrail', { condition: 'finding' }, { guardrail: 'invisible' }],
-    ['a longer time', {}, { expiresInHours: 25 }],
-    ['no confirmation', { isRisky: true }, { isRisky: false }],
-    ['being off', {}, { enabled: false }],
-    ['another name', {}, { name: 'other' }],
-    ['tighter and looser at once', {}, { from: 'any', expiresInHours: 100 }],
-  ])('does not change a rule to %s', async (_, input, looser) => {
-    await createGuardrail(acme, { name: 'invisible', provider: 'invisible-text' })
-    const { id } = await make(input)
-
-    await expect(change(id, looser)).rejects.toMatchObject({ code: 'not_allowed' })
-  })
-
-  test('neither names deciders nor deletes', async () => {
-    const { person } = await member(grid)
-    const { id } = await make()
-
-    await expect(change(id, { deciders: [person.id] })).rejects.toMatchObject({ code: 'not_allowed' })
-    await expect(deleteApprovalRule(acme, id)).rejects.toMatchObject({ code: 'not_allowed' })
-  })
-
-  test('does not widen a rule over messages that a later one holds for other people', async () => {
-    const { id } = await make()
-    await make({ name: 'later' })
-
-    await expect(change(id, { from: 'any' })).rejects.toMatchObject({ code: 'not_allowed' })
-    expect(await change(id, { expiresInHours: 1 })).toMatchObject({ expiresInHours: 1 })
-  })
-
-  test('does not switch on a rule before one that is in force', async () => {
-    const { id } = await make({ enabled: false })
-    await make({ name: 'later' })
-
-    await expect(change(id, { enabled: true })).rejects.toMatchObject({ code: 'not_allowed' })
-  })
-
-  test('does not widen a rule about a person to any agent, which leaves people out', async () => {
-    const ann = await personWithAlias(grid, 'ann')
-    const { id } = await make({ from: '@ann', deciders: [ann.person.id] })
-
-    await expect(change(id, { from: 'any' })).rejects.toMatchObject({ code: 'not_allowed' })
-  })
+  await expect(change(id, { from: 'any' })).rejects.toMatchObject({ code: 'not_allowed' })
+  await expect(deleteApprovalRule(acme, id)).rejects.toMatchObject({ code: 'not_allowed' })
+  expect(await listApprovalRules(acme)).toMatchObject([{ from: '@alice' }])
 })
 
 describe('an admin in the browser', () => {
-  test('loosens, switches off and deletes with a fresh confirmation', async () => {
+  test('changes, switches off and deletes with a fresh confirmation', async () => {
     const { id } = await make()
     const { account } = await member(grid, { role: 'admin' })
 
@@ -256,11 +192,11 @@ test('agents that a rule concerns learn of it when they connect, others do not',
     })
     return body.result.instructions as string
   }
-  const { id } = await make()
+  await make()
   const carol = await grid.acme.agent('carol')
 
   expect(await instructions(grid.alice)).toContain(told)
   expect(await instructions(carol)).not.toContain(told)
-  await change(id, { from: 'any' })
+  await make({ name: 'all', from: 'any' })
   expect(await instructions(carol)).toContain(told)
 })

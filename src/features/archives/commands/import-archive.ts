@@ -1,5 +1,5 @@
 /** Reads an archive twice: once to check it as a whole, and once to send its rows to the grid. */
-import { checkNewAlias } from '../../../lib/names.ts'
+import { checkNewAlias } from '../../../aliases.ts'
 import { printableLine } from '../../../lib/redact.ts'
 import { archivedTables } from '../store/tables.ts'
 import { archiveFormat, checkArchived, checkArchivedLine, checkVersion, personRecord } from '../store/validators.ts'

@@ -1,8 +1,10 @@
+import type { Arguments, ArgumentSchema } from '../lib/given-arguments.ts'
+
 /**
  * Arguments that known clients add to the calls of their models by themselves. They say nothing to the grid, and no model
  * believes that they do, so they are dropped. `test/wild/` shows each with its client.
  */
-export const clientFillers: ReadonlySet<string> = new Set([
+const clientFillers: ReadonlySet<string> = new Set([
   // n8n, by reports of versions before 2.41.1.
   'sessionId',
   'action',
@@ -14,3 +16,10 @@ export const clientFillers: ReadonlySet<string> = new Set([
   // Cursor, for tools without arguments.
   'random_string',
 ])
+
+/** The arguments of a call without the fillers that its tool does not have. */
+export function withoutFillers(args: Arguments, { properties = {} }: ArgumentSchema): Arguments {
+  return Object.fromEntries(
+    Object.entries(args).filter(([name]) => !clientFillers.has(name) || Object.hasOwn(properties, name)),
+  )
+}

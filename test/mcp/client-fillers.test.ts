@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest'
+import { withoutFillers } from '../../src/mcp/client-fillers.ts'
+
+test('what clients add is dropped, unless the tool has an argument of this name', () => {
+  const own = { properties: { action: { type: 'string' } } }
+
+  expect(withoutFillers({ action: 'block', tool: 'x', to: '@bob' }, own)).toEqual({ action: 'block', to: '@bob' })
+})
