@@ -1,11 +1,13 @@
 /** The configuration: reads and describes the settings, which `config/settings.ts` lists. */
 import * as z from 'zod'
-import { removedSettings, type Setting, settings } from './config/settings.ts'
+import { removedSettings, type Setting, settings, type SettingTable } from './config/settings.ts'
 import { isOfManyTenants } from './lib/issuers.ts'
 
-type Settings = typeof settings
+type ValuesOf<Table extends SettingTable> = {
+  readonly [Name in keyof Table]: Readonly<z.output<Table[Name]['schema']>>
+}
 
-type Values = { readonly [Name in keyof Settings]: Readonly<z.output<Settings[Name]['schema']>> }
+type Values = ValuesOf<typeof settings>
 
 /** The validated settings, and what follows from them. */
 export interface Config extends Values {
@@ -17,11 +19,26 @@ export interface Config extends Values {
   readonly externalUnreadPerInbox: number
 }
 
+/** What an optional feature adds to the configuration. */
+export interface FeatureSettings {
+  readonly table: SettingTable
+  /** A sentence for each fault of settings that are valid one by one. */
+  readonly faults?: (config: Config) => string[]
+}
+
+/** The values of the settings of a feature, which `readConfig` was given. */
+export function settingsOf<Table extends SettingTable>(config: Config, _: Table): ValuesOf<Table> {
+  return config as unknown as ValuesOf<Table>
+}
+
 /** The settings are invalid. The message names every invalid variable and its format. */
 export class ConfigError extends Error {}
 
 /** Read and validate the settings. Throws one `ConfigError` for all invalid ones. */
-export function readConfig(env: Record<string, string | undefined>): Config {
+export function readConfig(
+  env: Record<string, string | undefined>,
+  features: readonly FeatureSettings[] = [],
+): Config {
   const errors: string[] = []
   function read({ variable, formerly, description, format, schema, isSecret }: Setting<unknown>): unknown {
     const name = env[variable] || !formerly || !env[formerly] ? variable : formerly
@@ -32,7 +49,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     errors.push(`${name} must be ${format}, not ${given}. ${description}`)
   }
 
-  const values = Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, read(setting)])) as Values
+  const values = Object.fromEntries(
+    Object.entries(tableOf(features)).map(([name, setting]) => [name, read(setting)]),
+  ) as Values
   if (values.smtpUrl && !env.MAIL_FROM) errors.push(`MAIL_FROM is missing. ${settings.mailFrom.description}`)
   if (values.oidcIssuer && !(values.oidcClientId && values.oidcClientSecret)) {
     errors.push('OIDC_CLIENT_ID or OIDC_CLIENT_SECRET is missing. OIDC_ISSUER needs both.')
@@ -46,15 +65,21 @@ export function readConfig(env: Record<string, string | undefined>): Config {
         settings.backupKey.description,
     )
   }
-  if (errors.length > 0) throw new ConfigError(errors.join('\n'))
 
   const baseUrl = values.baseUrl ?? `http://localhost:${values.port}`
-  return Object.freeze({
+  const config = Object.freeze({
     ...values,
     baseUrl,
     appUrl: values.appUrl ?? baseUrl,
     externalUnreadPerInbox: Math.ceil(values.unreadPerInbox / 5),
   })
+  errors.push(...features.flatMap(({ faults }) => faults?.(config) ?? []))
+  if (errors.length > 0) throw new ConfigError(errors.join('\n'))
+  return config
+}
+
+function tableOf(features: readonly FeatureSettings[]): SettingTable {
+  return Object.assign({}, settings, ...features.map(({ table }) => table))
 }
 
 /**
@@ -83,8 +108,8 @@ export interface SettingDescription {
 }
 
 /** Describe every setting, for `agent-grid help settings`. */
-export function describeSettings(): SettingDescription[] {
-  return Object.values<Setting<unknown>>(settings).map(({ variable, description, format, schema, fallback }) => {
+export function describeSettings(features: readonly FeatureSettings[] = []): SettingDescription[] {
+  return Object.values(tableOf(features)).map(({ variable, description, format, schema, fallback }) => {
     const { default: value } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
     return {
       name: variable,

@@ -1,6 +1,7 @@
 /**
  * What an optional feature registers. Its slots:
  *
+ * * `settings`: what it adds to the configuration, which it reads with `settingsOf`;
  * * `routes`: paths outside of the doors, which authenticate their callers themselves;
  * * `web`: pages, tabs of the settings, cards on pages of the core, ways to sign in, a script, notices, sentences of the
  *   activity log, and the words of what it reports to Attention;
@@ -15,6 +16,7 @@
  * See docs/architecture.md, "Optional features".
  */
 import type { Command, StoreCommand } from './cli/command.ts'
+import type { FeatureSettings } from './config.ts'
 import type { OutboxAttempt, Transport } from './grid/outboxes/attempt.ts'
 import type { Route } from './request-context.ts'
 import type { CoreHooks } from './store/account.ts'
@@ -29,6 +31,7 @@ import type { WebFeature } from './web/visit.ts'
 export interface Feature {
   /** The name of its folder. */
   readonly name: string
+  readonly settings?: FeatureSettings
   readonly routes?: (store: Store) => Route[]
   readonly web?: WebFeature
   readonly transport?: Transport

@@ -21,3 +21,6 @@ export const coreHooks = features.flatMap(({ hooks }) => hooks ?? [])
 
 /** For `createWebApp`. */
 export const webFeatures = () => features.flatMap(({ web }) => web ?? [])
+
+/** For `readConfig`. */
+export const featureSettings = features.flatMap(({ settings }) => settings ?? [])

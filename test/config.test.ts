@@ -1,7 +1,15 @@
 /** Reading the settings. See docs/operating.md, "Settings". */
 import { expect, test } from 'vitest'
-import { ConfigError, describeMixedAddresses, describeSettings, readConfig } from '../src/config.ts'
-import { reservedAliases } from '../src/config/settings.ts'
+import {
+  type Config,
+  ConfigError,
+  describeMixedAddresses,
+  describeSettings,
+  readConfig,
+  settingsOf,
+} from '../src/config.ts'
+import { reservedAliases, setting } from '../src/config/settings.ts'
+import { wholeNumber } from '../src/config/values.ts'
 
 test('without settings the grid listens on loopback and stores durably in a local file', () => {
   expect(readConfig({})).toMatchObject({
@@ -149,4 +157,16 @@ test.each([
 
   if (said === undefined) expect(text).toBeUndefined()
   else expect(text).toContain(said)
+})
+
+test('settings of a feature are read, checked and described like those of the core', () => {
+  const table = { depth: setting('GRID_DEPTH', 'How deep it goes.', wholeNumber(1, 9, 3)) }
+  const features = [{ table, faults: (config: Config) => settingsOf(config, table).depth === 7 ? ['Not 7.'] : [] }]
+  const read = (value?: string) => settingsOf(readConfig({ GRID_DEPTH: value }, features), table).depth
+
+  expect([read(), read('5')]).toEqual([3, 5])
+  expect(() => read('10')).toThrow(/^GRID_DEPTH must be .* How deep it goes\.$/)
+  expect(() => read('7')).toThrow('Not 7.')
+  expect(describeSettings(features)).toContainEqual(expect.objectContaining({ name: 'GRID_DEPTH', fallback: '3' }))
+  expect(describeSettings()).not.toContainEqual(expect.objectContaining({ name: 'GRID_DEPTH' }))
 })

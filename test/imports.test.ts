@@ -187,9 +187,9 @@ const foldersOrFiles = (name: string) =>
 const featureStores = [...foldersOrFiles('store.ts'), ...foldersOrFiles('store/')]
 const featureCommands = foldersOrFiles('commands/')
 const feature: Rule = {
-  ours: [...globalVerbs.ours, 'answers/', 'web/', 'html/'],
+  ours: [...globalVerbs.ours, 'answers/', 'config/', 'web/', 'html/'],
   types: [...globalVerbs.types!, 'feature.ts', 'request-context.ts'],
-  packages: ['hono'],
+  packages: ['hono', 'zod'],
 }
 for (const folder of featureFolders) rules[folder] = feature
 for (const path of featureCommands) {

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import process from 'node:process'
-import { type Config, readConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import { minute } from '../lib/time.ts'
 import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
 import type { Manifest } from '../store/backup/local-copy.ts'
@@ -24,6 +24,7 @@ import {
 import { copyDatabaseCommand, folderOf, noteBackupCommand } from './copy-database.ts'
 import { ownCommandLine } from './own-command.ts'
 import { table } from './tables.ts'
+import { readConfig } from './settings.ts'
 
 const keyOption = {
   placeholder: 'PHRASE',

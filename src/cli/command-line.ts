@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { ClientError } from '../clients/grid-call.ts'
-import { ConfigError, describeSettings } from '../config.ts'
+import { ConfigError, describeSettings, type SettingDescription } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { didYouMean } from '../lib/did-you-mean.ts'
 import { commit, fullVersion, version } from '../lib/version.ts'
@@ -50,7 +50,12 @@ async function findAndRun(line: string[], program: Program): Promise<number> {
   }
   const command = program.findCommand(name)
   if ('startWith' in command && command.startWith) return await command.startWith(words)
-  const { args, json, help: wantsHelp, words: passedOn } = readArguments(command, words, process.env)
+  const { args, json, help: wantsHelp, words: passedOn } = readArguments(
+    command,
+    words,
+    process.env,
+    program.settings,
+  )
   if (wantsHelp) return printed(program.help(name))
   return 'start' in command ? await command.start(json, args, passedOn) : await run(command, args, json, program)
 }
@@ -100,6 +105,8 @@ function isStartError(error: unknown): error is StartError {
 }
 
 export interface Usage {
+  /** Those of the core by default. */
+  settings?: readonly SettingDescription[]
   /** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
   help(topic?: string): string
   findCommand(name: string): Command
@@ -121,6 +128,7 @@ export function usageOf(
   title: string,
   notes: string,
   { pages, readPage }: Manual = noManual,
+  settings: readonly SettingDescription[] = describeSettings(),
   moved: Readonly<Record<string, string>> = {},
 ): Usage {
   /** `others` are the words besides the commands that may stand here. */
@@ -133,9 +141,10 @@ export function usageOf(
   }
 
   return {
+    settings,
     help(topic) {
       if (topic === undefined) return overview(commands, title, notes, pages)
-      if (topic === 'settings') return settings()
+      if (topic === 'settings') return settingsText(settings)
       if (pages.includes(topic)) return readPage(topic)
       return options(find(topic, ['settings', ...pages]))
     },
@@ -187,8 +196,8 @@ function wordsOf({ words }: Command): [string, string][] {
   return words ? [[`-- ${words.placeholder}`, words.description]] : []
 }
 
-function settings(): string {
-  const paragraphs = describeSettings().map(({ name, description, format, fallback }) =>
+function settingsText(settings: readonly SettingDescription[]): string {
+  const paragraphs = settings.map(({ name, description, format, fallback }) =>
     `${name}\n  ${description}\n  Value: ${format}.\n  Default: ${fallback}.`
   )
   return ['Environment variables, all optional:', ...paragraphs].join('\n\n')

@@ -1,7 +1,7 @@
 /** What a command is, and how its options are parsed. */
 import { readFileSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { describeSettings } from '../config.ts'
+import { describeSettings, type SettingDescription } from '../config.ts'
 import { didYouMean } from '../lib/did-you-mean.ts'
 import type { Store } from '../store/store.ts'
 
@@ -95,10 +95,11 @@ export function readArguments(
   command: Command,
   line: string[],
   env: Record<string, string | undefined>,
+  settings: readonly SettingDescription[] = describeSettings(),
 ): { args: CommandArguments; json: boolean; help: boolean; words: string[] } {
   const end = command.words ? line.indexOf('--') : -1
   const words = end < 0 ? [] : line.slice(end + 1)
-  const { json, help, ...args } = parseWords(command, end < 0 ? line : line.slice(0, end))
+  const { json, help, ...args } = parseWords(command, end < 0 ? line : line.slice(0, end), settings)
   const given = { ...readVariables(command, env), ...(help ? args : readFiles(command, args)) }
   return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true, words }
 }
@@ -126,7 +127,11 @@ function readFiles({ options }: Command, args: Record<string, unknown>): Record<
   return given
 }
 
-function parseWords(command: Command, words: string[]): Record<string, unknown> {
+function parseWords(
+  command: Command,
+  words: string[],
+  settings: readonly SettingDescription[],
+): Record<string, unknown> {
   const options: NonNullable<ParseArgsConfig['options']> = {
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
@@ -150,7 +155,7 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
     const names = Object.keys(options).filter((name) => !isOperand(command, name)).map((name) => `--${name}`)
-    const hint = unknown === undefined ? '' : settingHint(unknown) ?? didYouMean(`--${unknown}`, names)
+    const hint = unknown === undefined ? '' : settingHint(unknown, settings) ?? didYouMean(`--${unknown}`, names)
     const takes = `${command.name} takes ${[...operandsOf(command), ...names.toSorted()].join(', ')}.`
     throw usageError(`${firstLine}.${hint}\n${takes}\n${usageHint(command)}`)
   }
@@ -165,9 +170,9 @@ export function isOperand({ operands = [] }: Command, option: string): boolean {
 }
 
 /** For a setting that was given as an option. */
-function settingHint(option: string): string | undefined {
+function settingHint(option: string, settings: readonly SettingDescription[]): string | undefined {
   const name = option.toUpperCase().replaceAll('-', '_')
-  return describeSettings().some((setting) => setting.name === name)
+  return settings.some((setting) => setting.name === name)
     ? ` Settings are environment variables: set ${name}. "agent-grid help settings" lists them.`
     : undefined
 }

@@ -11,6 +11,7 @@ import { manual, readPage } from './manual.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 import { serviceInstall } from './service-install.ts'
+import { describeSettings } from './settings.ts'
 import { storeCommands } from './store-commands.ts'
 import { usageOf } from './command-line.ts'
 
@@ -29,10 +30,11 @@ export const commands: readonly Command[] = [
   ...clientCommands,
 ]
 
-export const { help, findCommand, splitName } = usageOf(
+export const { help, findCommand, splitName, settings } = usageOf(
   commands,
   'agent-grid: a messaging grid for AI agents',
   'With --json a command prints one JSON object. While a server holds the local file, commands run in that server.',
   { pages: Object.keys(manual), readPage },
+  describeSettings(),
   Object.fromEntries(repairs.map(({ name }) => [name, `doctor --repair ${name}`])),
 )

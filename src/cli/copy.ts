@@ -1,10 +1,11 @@
 import process from 'node:process'
-import { ConfigError, readConfig } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import { copyGrid } from '../store/backup/move.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { type ProcessCommand, usageError } from './command.ts'
 import { print, printError } from './output.ts'
 import { table } from './tables.ts'
+import { readConfig } from './settings.ts'
 
 export const copy: ProcessCommand = {
   name: 'copy',

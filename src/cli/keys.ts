@@ -1,5 +1,4 @@
 import process from 'node:process'
-import { readConfig } from '../config.ts'
 import { keyIdsOf } from '../lib/key-ring.ts'
 import { localPath, readStoredKeyRing } from '../store/driver/local-file.ts'
 import { rotateKeys } from '../store/rotate-keys.ts'
@@ -7,6 +6,7 @@ import { CommandError, type ProcessCommand, storeCommand } from './command.ts'
 import { runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
 import { print } from './output.ts'
+import { readConfig } from './settings.ts'
 
 /** In the server that holds a local file it uses the key ring that the server read at its start. */
 export const rotateStoredTokens = storeCommand({

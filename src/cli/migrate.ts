@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import process from 'node:process'
-import { type Config, readConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { inspectDatabase } from '../store/health.ts'
 import { type MigrationPlan, planAfter } from '../store/migrate.ts'
@@ -8,6 +8,7 @@ import { attentionExitCode, type ProcessCommand, type StoreCommand, storeCommand
 import { print } from './output.ts'
 import { askHolder, isInUse, runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
+import { readConfig } from './settings.ts'
 
 /** Opening the database migrates it. */
 export const applyMigrations = storeCommand({

@@ -2,7 +2,7 @@
 import { resolveTxt } from 'node:dns/promises'
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
-import { type Config, ConfigError, limits, readConfig } from '../config.ts'
+import { type Config, ConfigError, limits } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
 import { GuardrailChecks } from '../guardrails/providers.ts'
@@ -17,6 +17,7 @@ import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
 import { mayBeFolder } from '../store/backup/files.ts'
 import { readClientPackage } from './client-package.ts'
+import { readConfig } from './settings.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import process from 'node:process'
-import { type Config, readConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { openAccount } from '../grid/accounts/accounts.ts'
 import { recordActivity } from '../grid/activity.ts'
@@ -18,6 +18,7 @@ import {
   storeCommand,
 } from './command.ts'
 import { processDeps } from './process.ts'
+import { readConfig } from './settings.ts'
 
 /**
  * Run a command on the database: in this process, or in the server that holds the local file. Fails as the command

@@ -40,7 +40,10 @@ export interface Setting<T> extends Value<T> {
   isSecret: boolean
 }
 
-function setting<T>(
+/** Settings by the names under which the program reads them. */
+export type SettingTable = Readonly<Record<string, Setting<unknown>>>
+
+export function setting<T>(
   variable: string,
   description: string,
   value: Value<T>,

@@ -5,7 +5,7 @@ import { readArguments } from '../../src/cli/command.ts'
 import { commands, findCommand, help, splitName } from '../../src/cli/commands.ts'
 import { manual } from '../../src/cli/manual.ts'
 import { run } from '../../src/cli/run.ts'
-import { describeSettings } from '../../src/config.ts'
+import { describeSettings } from '../../src/cli/settings.ts'
 import { type ErrorCode, GridError } from '../../src/errors.ts'
 
 const createAgent = findCommand('create-agent')

@@ -1,15 +1,9 @@
 import { closestMatch } from 'leven'
-import {
-  type Config,
-  ConfigError,
-  describeMixedAddresses,
-  describeRemoved,
-  describeSettings,
-  readConfig,
-} from '../../config.ts'
+import { type Config, ConfigError, describeMixedAddresses, describeRemoved } from '../../config.ts'
 import { checkEmailServer } from '../../email.ts'
 import { second } from '../../lib/time.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
+import { describeSettings, readConfig } from '../settings.ts'
 
 const list = '"agent-grid help settings" lists all settings.'
 

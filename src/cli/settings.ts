@@ -1,0 +1,11 @@
+/** The settings of the grid with its optional features. Commands that need no server read those of the core alone. */
+import * as core from '../config.ts'
+import { featureSettings } from '../features.ts'
+
+export function readConfig(env: Record<string, string | undefined>): core.Config {
+  return core.readConfig(env, featureSettings)
+}
+
+export function describeSettings(): core.SettingDescription[] {
+  return core.describeSettings(featureSettings)
+}
