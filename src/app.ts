@@ -27,7 +27,6 @@ import { revokeEndpoint, tokenEndpoint } from './oauth/token.ts'
 import type { AppEnv, Route } from './request-context.ts'
 import { live, ready } from './rest/health.ts'
 import { clientPackage, joinText, llmsText } from './rest/join.ts'
-import { metricsRoute } from './rest/metrics.ts'
 import { handlerOf, type Route as RestRoute } from './rest/route.ts'
 import { restRoutes } from './rest/routes.ts'
 import type { Store } from './store/store.ts'
@@ -106,9 +105,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const health: Route[] = [
     ['GET', '/healthz', live],
     ['GET', '/readyz', ready(store)],
-    ...(deps.metrics && config.metricsToken !== undefined
-      ? [['GET', '/metrics', metricsRoute(store, deps.metrics, config.metricsToken)] satisfies Route]
-      : []),
+    ...features.flatMap(({ probes }) => probes?.(store) ?? []),
   ]
 
   const app = new Hono<AppEnv>({ strict: true, getPath: requestPath })
@@ -172,9 +169,6 @@ export function createApp(store: Store): Hono<AppEnv> {
 function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
 }
-
-/** What answers at `METRICS_PORT`. */
-export { metricsOnly } from './rest/metrics.ts'
 
 /** The requests of the worker that are written as a door writes its answers. */
 export function outboxAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {

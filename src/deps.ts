@@ -4,11 +4,10 @@ import type { GuardrailChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
 import type { CallerHints } from './lib/http/client-address.ts'
 import type { Log } from './lib/log.ts'
-import type { Metrics } from './telemetry/metrics.ts'
 import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 import type { SafeStream } from './lib/outbound/safe-stream.ts'
-import type { Traces } from './telemetry/traces.ts'
+import type { Telemetry } from './telemetry.ts'
 
 /** Why an email is sent. Each kind has one subject. */
 type EmailKind =
@@ -48,7 +47,7 @@ export interface EmailSender {
   close(graceMs: number): Promise<void>
 }
 
-export interface Deps {
+export interface Deps extends Telemetry {
   readonly config: Config
   readonly limits: Limits
   /** The only clock: milliseconds since the epoch. */
@@ -73,10 +72,6 @@ export interface Deps {
   readonly readClientPackage: () => Promise<Uint8Array | undefined>
   /** Whether this process serves its requests too late. */
   readonly overload: Overload
-  /** Undefined if the process counts nothing. */
-  readonly metrics?: Metrics
-  /** Undefined if the process sends no traces. */
-  readonly traces?: Traces
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */
   readonly stopping?: AbortSignal
 }

@@ -2,6 +2,9 @@
  * What an optional feature registers. Its slots:
  *
  * * `settings`: what it adds to the configuration, which it reads with `settingsOf`;
+ * * `telemetry`: what measures a process, and sends traces;
+ * * `probes`: routes that are answered whatever the Host, also by a process that is overloaded;
+ * * `port`: what answers at another port;
  * * `routes`: paths outside of the doors, which authenticate their callers themselves;
  * * `web`: pages, tabs of the settings, cards on pages of the core, ways to sign in, a script, notices, sentences of the
  *   activity log, and the words of what it reports to Attention;
@@ -16,7 +19,7 @@
  * See docs/architecture.md, "Optional features".
  */
 import type { Command, StoreCommand } from './cli/command.ts'
-import type { FeatureSettings } from './config.ts'
+import type { Config, FeatureSettings } from './config.ts'
 import type { OutboxAttempt, Transport } from './grid/outboxes/attempt.ts'
 import type { Route } from './request-context.ts'
 import type { CoreHooks } from './store/account.ts'
@@ -26,12 +29,16 @@ import type { StoredFollower } from './store/global/pulse.ts'
 import type { Batch, Duty } from './store/loop.ts'
 import type { Statement } from './store/sql.ts'
 import type { Store } from './store/store.ts'
+import type { OpenTelemetry } from './telemetry.ts'
 import type { WebFeature } from './web/visit.ts'
 
 export interface Feature {
   /** The name of its folder. */
   readonly name: string
   readonly settings?: FeatureSettings
+  readonly telemetry?: OpenTelemetry
+  readonly probes?: (store: Store) => Route[]
+  readonly port?: FeaturePort
   readonly routes?: (store: Store) => Route[]
   readonly web?: WebFeature
   readonly transport?: Transport
@@ -50,4 +57,12 @@ interface FeatureFollower {
   /** It reads messages when they have their places in conversations. */
   isPlaced?: boolean
   gatherMs?: number
+}
+
+export interface FeaturePort {
+  /** The variable that sets it. */
+  readonly setting: string
+  /** Undefined if it is not set. */
+  readonly number: (config: Config) => number | undefined
+  readonly serve: (store: Store) => ((request: Request) => Promise<Response>) | undefined
 }

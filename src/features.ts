@@ -5,7 +5,9 @@ import { network } from './features/network/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { singleSignOn } from './features/single-sign-on/feature.ts'
 import { slack } from './features/slack/feature.ts'
+import { telemetry } from './features/telemetry/feature.ts'
 import { webhooks } from './features/webhooks/feature.ts'
+import type { OpenTelemetry, Telemetry } from './telemetry.ts'
 
 export const features: readonly Feature[] = [
   archives,
@@ -13,6 +15,7 @@ export const features: readonly Feature[] = [
   notifications,
   singleSignOn,
   slack,
+  telemetry,
   webhooks,
 ]
 
@@ -24,3 +27,7 @@ export const webFeatures = () => features.flatMap(({ web }) => web ?? [])
 
 /** For `readConfig`. */
 export const featureSettings = features.flatMap(({ settings }) => settings ?? [])
+
+/** For the dependencies of a process that serves. */
+export const openTelemetry: OpenTelemetry = async (process) =>
+  Object.assign({}, ...await Promise.all(features.map(({ telemetry }) => telemetry?.(process)))) as Telemetry

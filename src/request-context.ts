@@ -1,6 +1,6 @@
 /** What every handler is given of one request, whichever door it belongs to. Types only. */
 import type { Context } from 'hono'
-import type { CallTrace } from './telemetry/call-trace.ts'
+import type { CallTrace } from './call-trace.ts'
 import type { Connection } from './listen.ts'
 
 /** What Hono's context holds: the connection, and what the log will say of the call. */

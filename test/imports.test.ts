@@ -12,7 +12,7 @@ interface Rule {
 }
 
 /** What every room of the server stands on. */
-const ground = ['aliases.ts', 'errors.ts', 'lib/', 'telemetry/', 'presence.ts', 'clients/snippets.ts']
+const ground = ['aliases.ts', 'errors.ts', 'lib/', 'call-trace.ts', 'presence.ts', 'clients/snippets.ts']
 
 const everyDoor = ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/']
 const door: Rule = {
@@ -70,9 +70,9 @@ const rules: Record<string, Rule> = {
   },
   // What doors share in sending an answer over a connection.
   'answers/': { ours: ['grid/', 'errors.ts', 'lib/'], types: ['store/account.ts'] },
-  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/', 'telemetry/'], packages: ['hono'] },
+  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/', 'call-trace.ts'], packages: ['hono'] },
   'edge.ts': {
-    ours: ['errors.ts', 'lib/', 'telemetry/'],
+    ours: ['errors.ts', 'lib/', 'call-trace.ts'],
     types: ['deps.ts', 'request-context.ts'],
     packages: ['hono'],
   },
@@ -93,11 +93,11 @@ const rules: Record<string, Rule> = {
   },
   'web/': browserDoor,
   // The core knows optional features by their slots alone.
-  'features.ts': { ours: ['features/'], types: ['feature.ts'] },
+  'features.ts': { ours: ['features/'], types: ['feature.ts', 'telemetry.ts'] },
   'feature-jobs.ts': { ours: ['features/'] },
   'feature.ts': {
     ours: [],
-    types: ['cli/command.ts', 'grid/outboxes/', 'store/', 'web/visit.ts', 'request-context.ts'],
+    types: ['cli/command.ts', 'grid/outboxes/', 'store/', 'web/visit.ts', 'request-context.ts', 'telemetry.ts'],
   },
   'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'features.ts', ...ground], types: ['deps.ts'] },
   'grid/': verbs,
@@ -126,10 +126,10 @@ const rules: Record<string, Rule> = {
       'auth/actor.ts',
       'errors.ts',
       'lib/',
-      'telemetry/',
+      'call-trace.ts',
       'presence.ts',
     ],
-    types: ['deps.ts'],
+    types: ['deps.ts', 'telemetry.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client', 'libsql'],
   },
   'listen.ts': { ours: ['listen/'] },
@@ -146,19 +146,11 @@ const rules: Record<string, Rule> = {
   'log.ts': { ours: ['lib/'], types: ['deps.ts'] },
   'config.ts': { ours: ['config/', 'lib/issuers.ts'], packages: ['zod'] },
   'config/': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
-  'deps.ts': { ours: [], types: ['guardrails/providers.ts', 'lib/', 'telemetry/'] },
+  'deps.ts': { ours: [], types: ['guardrails/providers.ts', 'lib/', 'telemetry.ts'] },
   'presence.ts': { ours: ['lib/'] },
-  'telemetry/': {
-    ours: ['errors.ts', 'lib/'],
-    packages: [
-      'prom-client',
-      '@opentelemetry/api',
-      '@opentelemetry/core',
-      '@opentelemetry/exporter-trace-otlp-http',
-      '@opentelemetry/resources',
-      '@opentelemetry/sdk-trace',
-    ],
-  },
+  'call-trace.ts': { ours: ['errors.ts'], types: ['lib/', 'telemetry.ts'] },
+  // The interface that the core measures through.
+  'telemetry.ts': { ours: [], types: ['lib/'] },
   'errors.ts': { ours: [] },
   'aliases.ts': { ours: ['errors.ts'] },
   'lib/': {
@@ -187,8 +179,8 @@ const foldersOrFiles = (name: string) =>
 const featureStores = [...foldersOrFiles('store.ts'), ...foldersOrFiles('store/')]
 const featureCommands = foldersOrFiles('commands/')
 const feature: Rule = {
-  ours: [...globalVerbs.ours, 'answers/', 'config/', 'web/', 'html/'],
-  types: [...globalVerbs.types!, 'feature.ts', 'request-context.ts'],
+  ours: [...globalVerbs.ours, 'answers/', 'config.ts', 'config/', 'wire.ts', 'web/', 'html/'],
+  types: [...globalVerbs.types!, 'feature.ts', 'request-context.ts', 'telemetry.ts'],
   packages: ['hono', 'zod'],
 }
 for (const folder of featureFolders) rules[folder] = feature
@@ -198,6 +190,18 @@ for (const path of featureCommands) {
 rules['features/notifications/'] = { ...feature, packages: ['hono', 'http_ece', 'jose'] }
 // What speaks to its providers.
 rules['features/single-sign-on/oidc.ts'] = { ours: ['errors.ts', 'lib/'], packages: ['openid-client'] }
+rules['features/telemetry/'] = {
+  ...feature,
+  packages: [
+    ...feature.packages!,
+    'prom-client',
+    '@opentelemetry/api',
+    '@opentelemetry/core',
+    '@opentelemetry/exporter-trace-otlp-http',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-trace',
+  ],
+}
 for (const path of featureStores) {
   rules[path] = {
     ours: ['store/sql.ts', 'store/account/', 'store/global/', '../db/schema.ts', 'lib/'],

@@ -10,7 +10,8 @@ import { readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand, usageError } from './command.ts'
 import { ownCommandLine } from './own-command.ts'
-import { accountCommand, accountOption, emailOption } from './store-command.ts'
+import { accountOption, emailOption } from './command.ts'
+import { accountCommand } from './store-command.ts'
 import { printList, table } from './tables.ts'
 
 export const createAccountCommand = storeCommand({

@@ -7,7 +7,8 @@ import { a2aAddress, type McpConfig, mcpConfig, serverName, snippets } from '../
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { storeCommand } from './command.ts'
-import { accountCommand, accountOption, agentOption } from './store-command.ts'
+import { accountOption, agentOption } from './command.ts'
+import { accountCommand } from './store-command.ts'
 import { printList, table } from './tables.ts'
 
 export const createAgentCommand = accountCommand({

@@ -12,7 +12,7 @@ import { backUpStopped } from '../store/backup/stopped.ts'
 import { isFull } from '../store/driver/database-errors.ts'
 import { isNoSpace, localPath } from '../store/driver/local-file.ts'
 import { print } from './output.ts'
-import { askHolder, isInUse } from './store-command.ts'
+import { askHolder, isInUse } from './database-holder.ts'
 import {
   CommandError,
   type CommandOption,

@@ -199,3 +199,21 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
 function usageHint(command: Command): string {
   return `"agent-grid help ${command.name}" lists its options.`
 }
+
+export const accountOption = {
+  placeholder: 'ID',
+  description: 'ID of the account',
+  required: true,
+} as const satisfies CommandOption
+
+export const agentOption = {
+  placeholder: 'AGENT',
+  description: 'alias or ID of the agent',
+  required: true,
+} as const satisfies CommandOption
+
+export const emailOption = {
+  placeholder: 'EMAIL',
+  description: 'email address of the user',
+  required: true,
+} as const satisfies CommandOption

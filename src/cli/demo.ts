@@ -6,8 +6,7 @@ import { ownCommand } from '../lib/version.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
 import { httpRequest } from './http-request.ts'
 import { print } from './output.ts'
-import { processDeps, readServerConfig } from './process.ts'
-import { startServer, stopServer } from './server.ts'
+import { readServerConfig, serverDeps, startServer, stopServer } from './server.ts'
 
 /** Two agents talk over A2A and MCP on a temporary grid. Exit code 0 only if every message arrived. */
 export const demo: ProcessCommand = {
@@ -25,7 +24,7 @@ export const demo: ProcessCommand = {
         // No request to the internet: the demo also runs offline, without warnings.
         OAUTH_CIMD: 'off',
       })
-      const server = await startServer(processDeps(config))
+      const server = await startServer(await serverDeps(config))
       try {
         const messages = await runConversation(
           `http://127.0.0.1:${config.port}`,

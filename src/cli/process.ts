@@ -2,11 +2,10 @@
 import { resolveTxt } from 'node:dns/promises'
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
-import { type Config, ConfigError, limits } from '../config.ts'
+import { type Config, limits } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
 import { GuardrailChecks } from '../guardrails/providers.ts'
-import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
 import { CallerHints } from '../lib/http/client-address.ts'
 import { Overload } from '../lib/limits/overload.ts'
@@ -15,9 +14,7 @@ import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
 import { createSafeStream } from '../lib/outbound/safe-stream.ts'
 import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
-import { mayBeFolder } from '../store/backup/files.ts'
 import { readClientPackage } from './client-package.ts'
-import { readConfig } from './settings.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
@@ -26,22 +23,16 @@ const duplicateSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 50
 /** EX_SOFTWARE of sysexits.h. */
 const internalErrorExitCode = 70
 
-/** Read the settings of a server. Port 0 becomes a free port, because URLs contain it. Fails with `ConfigError`. */
-export async function readServerConfig(env: Record<string, string | undefined>): Promise<Config> {
-  const config = readConfig(env)
-  const { backupDir } = config
-  if (backupDir !== undefined && !mayBeFolder(backupDir)) {
-    throw new ConfigError(`BACKUP_DIR must be the path of a folder, and ${backupDir} is a file.`)
-  }
-  if (config.port !== 0) return config
-  return readConfig({ ...env, PORT: String(await freePort(config.host)) })
-}
-
-/** The dependencies of this process. If it sends emails, call `email.close()` before it ends. */
-export function processDeps(config: Config, stopping?: AbortSignal): Deps {
+/**
+ * The dependencies of this process. `ports`: those it listens on besides `config.port`. If it sends emails, call
+ * `email.close()` before it ends.
+ */
+export function processDeps(
+  config: Config,
+  { stopping, ports = [] }: { stopping?: AbortSignal; ports?: readonly number[] } = {},
+): Deps {
   const log = createLog(config.logLevel)
-  const { metricsPort } = config
-  const ownPorts = new Set([config.port, ...(metricsPort === undefined ? [] : [metricsPort])])
+  const ownPorts = new Set([config.port, ...ports])
   const outbound = { config, log, ownPorts }
   const safeStream = createSafeStream(outbound)
   return {

@@ -4,14 +4,13 @@ import { isStorageFull } from '../errors.ts'
 import { findLockedOutUser } from '../grid/people/operator.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
 import { clientCommand, connectCommand } from '../clients/snippets.ts'
-import { openTelemetry } from '../telemetry/telemetry.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
 import { serveCommands } from './command-server.ts'
 import { findUnknownSettings } from './doctor/settings.ts'
-import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from './process.ts'
-import { startServer, stopServer } from './server.ts'
+import { aborted, exitOnUncaughtError, shutdownSignal } from './process.ts'
+import { readServerConfig, serverDeps, startServer, stopServer } from './server.ts'
 import { print } from './output.ts'
 import { ownCommandLine } from './own-command.ts'
 import { serverCommands } from './store-commands.ts'
@@ -25,8 +24,7 @@ export const serve: ProcessCommand = {
   async start(json) {
     const config = await readServerConfig(process.env)
     const stopping = shutdownSignal()
-    const basic = processDeps(config, stopping)
-    const deps = { ...basic, ...await openTelemetry(basic) }
+    const deps = await serverDeps(config, stopping)
     exitOnUncaughtError(deps.log)
     const mixed = describeMixedAddresses(config)
     if (mixed) deps.log.warn(mixed)

@@ -1,19 +1,41 @@
 /** Starts and stops a server in this process. */
-import { createApp, metricsOnly, outboxAttempts } from '../app.ts'
-import type { Config } from '../config.ts'
+import { createApp, outboxAttempts } from '../app.ts'
+import { type Config, ConfigError } from '../config.ts'
 import type { Deps } from '../deps.ts'
-import { coreHooks } from '../features.ts'
+import { coreHooks, features, openTelemetry } from '../features.ts'
+import { freePort } from '../lib/free-port.ts'
 import { second } from '../lib/time.ts'
 import { listen, type Listener } from '../listen.ts'
+import { mayBeFolder } from '../store/backup/files.ts'
 import { openStore, type Store, type StoreOptions } from '../store/store.ts'
 import { startWorker, type Worker } from '../worker/worker.ts'
 import { CommandError } from './command.ts'
+import { processDeps } from './process.ts'
+import { readConfig } from './settings.ts'
 
 /** A start waits so long for the local file: longer than another server needs to stop. */
 const lockWaitSeconds = 20
 /** How long running requests may take when the process stops. See docs/delivery.md, "Stopping". */
 const requestGraceMs = 10 * second
 const emailGraceMs = 3 * second
+
+/** Read the settings of a server. Port 0 becomes a free port, because URLs contain it. Fails with `ConfigError`. */
+export async function readServerConfig(env: Record<string, string | undefined>): Promise<Config> {
+  const config = readConfig(env)
+  const { backupDir } = config
+  if (backupDir !== undefined && !mayBeFolder(backupDir)) {
+    throw new ConfigError(`BACKUP_DIR must be the path of a folder, and ${backupDir} is a file.`)
+  }
+  if (config.port !== 0) return config
+  return readConfig({ ...env, PORT: String(await freePort(config.host)) })
+}
+
+/** The dependencies of a process that serves. */
+export async function serverDeps(config: Config, stopping?: AbortSignal): Promise<Deps> {
+  const ports = features.flatMap(({ port }) => port?.number(config) ?? [])
+  const deps = processDeps(config, { stopping, ports })
+  return { ...deps, ...await openTelemetry(deps) }
+}
 
 export interface Server {
   readonly store: Store
@@ -33,11 +55,10 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
     worker = await startWorker(store, outboxAttempts(store))
     const app = createApp(store)
     const listeners = [await listenOrFail((request, connection) => app.fetch(request, connection), deps.config, deps)]
-    const { metrics, config: { host, metricsPort } } = deps
-    if (metrics && metricsPort !== undefined) {
-      listeners.push(
-        await listenOrFail(metricsOnly(store, metrics), { host, port: metricsPort, setting: 'METRICS_PORT' }, deps),
-      )
+    for (const { port } of features) {
+      const [number, serve] = [port?.number(deps.config), port?.serve(store)]
+      if (number === undefined || !serve) continue
+      listeners.push(await listenOrFail(serve, { host: deps.config.host, port: number, setting: port!.setting }, deps))
     }
     return { store, worker, listeners, stopWatch: deps.overload.watch() }
   } catch (error) {

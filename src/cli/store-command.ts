@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs'
 import process from 'node:process'
 import type { Config } from '../config.ts'
-import { GridError } from '../errors.ts'
+import { coreHooks } from '../features.ts'
 import { openAccount } from '../grid/accounts/accounts.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AccountStore } from '../store/account.ts'
-import { localPath, readOwner } from '../store/driver/local-file.ts'
+import { localPath } from '../store/driver/local-file.ts'
 import { noDatabase } from '../store/start-error.ts'
 import { openStore } from '../store/store.ts'
-import { runOnServer } from './command-server.ts'
+import { askHolder, isInUse } from './database-holder.ts'
 import {
+  accountOption,
   type CommandArguments,
-  type CommandOption,
   type CommandOptions,
   type CommandResult,
   type StoreCommand,
@@ -38,50 +38,14 @@ export async function runStoreCommand(command: StoreCommand, args: CommandArgume
   }
 }
 
-/** Whether another process holds the local file. */
-export function isInUse(error: unknown): boolean {
-  return error instanceof GridError && error.code === 'database_in_use'
-}
-
-/** Run a command in the server that holds the local file. Fails with `inUse` if it does not accept commands. */
-export async function askHolder(
-  config: Config,
-  inUse: unknown,
-  command: StoreCommand,
-  args: CommandArguments,
-): Promise<CommandResult> {
-  const address = readOwner(localPath(config.databaseUrl)!)?.control
-  const result = address && await runOnServer(address, command, args)
-  if (!result) throw inUse
-  return result
-}
-
 async function runInProcess(config: Config, command: StoreCommand, args: CommandArguments): Promise<CommandResult> {
-  const store = await openStore(processDeps(config))
+  const store = await openStore(processDeps(config), { hooks: coreHooks })
   try {
     return await command.run(store, args)
   } finally {
     await store.close()
   }
 }
-
-export const accountOption = {
-  placeholder: 'ID',
-  description: 'ID of the account',
-  required: true,
-} as const satisfies CommandOption
-
-export const agentOption = {
-  placeholder: 'AGENT',
-  description: 'alias or ID of the agent',
-  required: true,
-} as const satisfies CommandOption
-
-export const emailOption = {
-  placeholder: 'EMAIL',
-  description: 'email address of the user',
-  required: true,
-} as const satisfies CommandOption
 
 interface AccountCommand<
   O extends CommandOptions,

@@ -14,7 +14,7 @@ import {
 import type { ErrorKind, GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
-import type { CallTrace } from '../telemetry/call-trace.ts'
+import type { CallTrace } from '../call-trace.ts'
 import { names } from '../lib/http/accept.ts'
 import { formLimits, unkeptNumber } from '../lib/http/body.ts'
 import { eventStreamType } from '../lib/http/event-stream.ts'

@@ -2,7 +2,7 @@
 import { callingAgent } from '../auth/actor.ts'
 import { agentPage } from '../grid/agent-page.ts'
 import { inListSlot } from '../answers/room.ts'
-import type { CallTrace } from '../telemetry/call-trace.ts'
+import type { CallTrace } from '../call-trace.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { jsonLine } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'

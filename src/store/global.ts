@@ -9,7 +9,6 @@ import { keyChecks } from './global/key-checks.ts'
 import { invitations, links } from './global/links.ts'
 import { conversations, livePlaces } from './global/conversations.ts'
 import { oauth } from './global/oauth.ts'
-import { figures } from './global/figures.ts'
 import { pulses } from './global/pulse.ts'
 import { outboxes } from './global/outboxes.ts'
 import { taskNotices } from './global/task-notices.ts'
@@ -46,7 +45,6 @@ export function globalTables(db: Db, keys?: KeyCache) {
     livePlaces: livePlaces(db),
     oauth: oauth(db),
     publicAgents: publicAgents(db),
-    figures: figures(db),
     pulses: pulses(db),
     outboxes: outboxes(db),
     retention: retention(db),

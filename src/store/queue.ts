@@ -12,7 +12,7 @@ import type { Client, ResultSet } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import type { Metrics } from '../telemetry.ts'
 import { nextIteration } from '../lib/limits/request-scheduler.ts'
 import type { Statement } from './sql.ts'
 import {

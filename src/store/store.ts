@@ -3,7 +3,6 @@ import { migrations } from '../../db/migrations.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { type KeyRing, type SealedToken, wrongKeys } from '../lib/key-ring.ts'
-import type { CurrentFigures } from '../telemetry/metrics.ts'
 import { Presences } from '../presence.ts'
 import {
   accountOpener,
@@ -31,6 +30,13 @@ import { Loop } from './loop.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db, type Inspect, type Statement } from './sql.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
+
+/** `databaseBytes` is undefined on a remote database. */
+export interface ProcessLoad {
+  waitingUnits: number
+  pausedServers: number
+  databaseBytes?: number
+}
 
 export interface Store {
   readonly deps: Deps
@@ -72,7 +78,7 @@ export interface Store {
   /** The ids in the key ring that name another key than the one that has encrypted stored tokens. Asks the database. */
   wrongKeys(): Promise<string[]>
   /** What this process has to do, and the size of a local file. */
-  load(): Pick<CurrentFigures, 'waitingUnits' | 'pausedServers' | 'databaseBytes'>
+  load(): ProcessLoad
   health(): Promise<DatabaseHealth>
   /** Remove what is kept of a local file from before a migration. Returns the files. */
   removePreviousFiles(): string[]

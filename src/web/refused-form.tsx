@@ -4,7 +4,7 @@
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
 import { secretFields } from '../html/fields.tsx'
-import type { CallTrace } from '../telemetry/call-trace.ts'
+import type { CallTrace } from '../call-trace.ts'
 import type { Bodies } from '../lib/http/body.ts'
 import { readForm } from '../lib/http/form.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'

@@ -1,6 +1,7 @@
 /** `agent-grid serve` with a clock that is `process.argv[2]` ms ahead. */
 import process from 'node:process'
-import { processDeps, readServerConfig } from '../../src/cli/process.ts'
+import { readServerConfig } from '../../src/cli/server.ts'
+import { processDeps } from '../../src/cli/process.ts'
 import { startServer } from '../../src/cli/server.ts'
 
 async function main(): Promise<void> {

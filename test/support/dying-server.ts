@@ -5,7 +5,8 @@
  */
 import type { InStatement } from '@libsql/client'
 import process from 'node:process'
-import { processDeps, readServerConfig } from '../../src/cli/process.ts'
+import { readServerConfig } from '../../src/cli/server.ts'
+import { processDeps } from '../../src/cli/process.ts'
 import { startServer } from '../../src/cli/server.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
 

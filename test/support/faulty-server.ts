@@ -5,7 +5,8 @@
 import { LibsqlError } from '@libsql/client'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
-import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from '../../src/cli/process.ts'
+import { readServerConfig } from '../../src/cli/server.ts'
+import { aborted, exitOnUncaughtError, processDeps, shutdownSignal } from '../../src/cli/process.ts'
 import { startServer, stopServer } from '../../src/cli/server.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
 
@@ -28,7 +29,7 @@ const errors = {
 
 async function main(): Promise<void> {
   const stopping = shutdownSignal()
-  const deps = processDeps(await readServerConfig(process.env), stopping)
+  const deps = processDeps(await readServerConfig(process.env), { stopping })
   exitOnUncaughtError(deps.log)
   const server = await startServer({ ...deps, now: () => Date.now() + (settings().clockMs ?? 0) }, {
     connect(options) {

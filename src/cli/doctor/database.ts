@@ -9,7 +9,7 @@ import { localPath } from '../../store/driver/local-file.ts'
 import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
 import { restoreKeyRing, StartError } from '../../store/start-error.ts'
 import { CommandError, storeCommand } from '../command.ts'
-import { askHolder, isInUse } from '../store-command.ts'
+import { askHolder, isInUse } from '../database-holder.ts'
 import { checkAddresses, checkEmail, checkSettings, isPublic } from './settings.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 

@@ -1,6 +1,7 @@
 /** Webhooks: what they are told, in which order, and what becomes of one that does not answer. */
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { figures } from '../../../src/features/telemetry/store.ts'
 import { notifyWebhooks } from '../../../src/features/webhooks/conditions.ts'
 import {
   createWebhook,
@@ -560,6 +561,6 @@ test('an event that waits is a request that is due', async () => {
     await send('hello')
     await followLog(grid.store)
 
-    expect(await grid.store.global.figures.waiting(grid.clock.now)).toMatchObject({ dueOutboxes: 1 })
+    expect(await grid.store.feature(figures).waiting(grid.clock.now)).toMatchObject({ dueOutboxes: 1 })
   })
 })

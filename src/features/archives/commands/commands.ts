@@ -2,6 +2,7 @@
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
+import { readConfig } from '../../../config.ts'
 import { readSignedLines, SignedLinesError, withSignature } from '../signed-lines.ts'
 import { fingerprintOf, type JWK } from '../../../lib/signing.ts'
 import { archiveLines, linesOfCopy } from '../store/archive.ts'
@@ -18,6 +19,7 @@ import { openStore, type Store } from '../../../store/store.ts'
 import { noteExportCommand, signArchiveCommand } from './asked.ts'
 import { checkBackup, checkNewBackup, newFileKey, withCopyOnServer } from '../../../cli/backup.ts'
 import {
+  accountOption,
   CommandError,
   type CommandOption,
   type CommandResult,
@@ -28,8 +30,7 @@ import { folderOf } from '../../../cli/copy-database.ts'
 import { type Ask, importArchive, printImported } from './import-archive.ts'
 import { print } from '../../../cli/output.ts'
 import { processDeps } from '../../../cli/process.ts'
-import { readConfig } from '../../../cli/settings.ts'
-import { accountOption, askHolder, isInUse } from '../../../cli/store-command.ts'
+import { askHolder, isInUse } from '../../../cli/database-holder.ts'
 import { table } from '../../../cli/tables.ts'
 
 const keyOption = {

@@ -18,10 +18,11 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import { setTimeout } from 'node:timers/promises'
-import { TokenBuckets } from '../lib/limits/token-buckets.ts'
-import type { Log } from '../lib/log.ts'
-import { minute, second } from '../lib/time.ts'
-import { version } from '../lib/version.ts'
+import { TokenBuckets } from '../../lib/limits/token-buckets.ts'
+import type { Log } from '../../lib/log.ts'
+import { minute, second } from '../../lib/time.ts'
+import { version } from '../../lib/version.ts'
+import type * as core from '../../telemetry.ts'
 
 /** A read of many messages links to some of the traces that they belong to. */
 const maxLinks = 10
@@ -37,17 +38,7 @@ const recordedRates = { begun: { perSecond: 20, burst: 50 }, continued: { perSec
 /** How long the last spans may take to be sent when the process stops. */
 const closeMs = 3 * second
 
-/** What a call was, once it has ended. */
-export interface EndedCall {
-  method: string
-  /** The pattern, never the path. */
-  route: string
-  status: number
-  /** The code of the error that refused it. */
-  code?: string
-}
-
-export class Traces {
+export class Traces implements core.Traces {
   readonly #provider: TracerProvider
   readonly #recorded = {
     begun: new TokenBuckets(recordedRates.begun),
@@ -77,17 +68,14 @@ export class Traces {
     this.#tracer = this.#provider.getTracer('agent-grid')
   }
 
-  /** `traceparent` is what the request says. It counts once the caller is known. */
   request(traceparent: () => string | null): CallSpans {
     return new CallSpans(this.#tracer, this.#recorded, this.#now(), SpanKind.SERVER, traceparent)
   }
 
-  /** An attempt of the process itself to reach a server. */
   attempt(): CallSpans {
     return new CallSpans(this.#tracer, this.#recorded, this.#now(), SpanKind.INTERNAL, () => null)
   }
 
-  /** Send the last spans, for a few seconds at most. */
   async close(): Promise<void> {
     await Promise.race([this.#provider.shutdown().catch(this.#warn), setTimeout(closeMs, undefined, { ref: false })])
   }
@@ -105,8 +93,7 @@ interface Step {
  * The spans of one call. What the call reads or answers decides whose trace it continues, so its own span is made only
  * when its id is asked for, or at its end. Times are milliseconds since the epoch, with fractions.
  */
-export class CallSpans {
-  /** The account of the caller, once it is known. */
+class CallSpans implements core.CallSpans {
   account = ''
   readonly #tracer: Tracer
   readonly #recorded: Recorded
@@ -138,15 +125,10 @@ export class CallSpans {
     this.#given = given
   }
 
-  /** The caller is known: the call continues the trace that its request names. */
   trustCaller(): void {
     this.#continue(this.#given())
   }
 
-  /**
-   * The call reads or answers a message. It continues the trace of the message, if it has no other yet and the message
-   * is of the same account. Otherwise it links to it.
-   */
   follow(message: { traceparent: string | null; isExternal: number }): void {
     if (message.isExternal === 0) this.#continue(message.traceparent)
     else this.#link(contextOf(message.traceparent))
@@ -169,7 +151,6 @@ export class CallSpans {
     this.#made?.span.addLink({ context })
   }
 
-  /** What to pass on as `traceparent`; null if the trace is not recorded. From here on that is decided. @see W3C Trace Context §3.2 */
   get traceparent(): string | null {
     return this.#isRecorded ? traceparentOf(this.#own.span) : null
   }
@@ -185,12 +166,10 @@ export class CallSpans {
     return this.#made = { span, context: trace.setSpan(ROOT_CONTEXT, span) }
   }
 
-  /** The call turns out to be of this tool or method. Of two, the later one is the more precise. */
   verb(name: string): void {
     this.#verb = { name, since: this.#clock() }
   }
 
-  /** Returns the function that ends a step of the call. */
   step(name: string): () => void {
     const since = this.#clock()
     return () => {
@@ -198,7 +177,6 @@ export class CallSpans {
     }
   }
 
-  /** A request that the call sends; undefined if the trace is not recorded. `end` gets the status of the response, or nothing if there was none. */
   sending(method: string): { traceparent: string; end(status?: number): void } | undefined {
     if (!this.#isRecorded) return undefined
     const attributes = { 'http.request.method': method }
@@ -217,8 +195,7 @@ export class CallSpans {
     }
   }
 
-  /** The request has been answered. Most traces are not recorded under load, so what it was is asked for only then. */
-  end(ended: () => EndedCall): void {
+  end(ended: () => core.EndedCall): void {
     if (!this.#isRecorded) return
     const { method: given, route, status, code } = ended()
     const method = knownMethods.includes(given) ? given : '_OTHER'
@@ -231,7 +208,6 @@ export class CallSpans {
     })
   }
 
-  /** The attempt has ended. */
   endAttempt(name: string, isReached: boolean): void {
     if (this.#isRecorded) this.#finish(name, !isReached, {})
   }

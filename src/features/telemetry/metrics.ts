@@ -1,40 +1,20 @@
 /** What one process counts of its work, for Prometheus. No label names an account or an agent. See docs/operating.md, "Metrics". */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
 import process from 'node:process'
-import { second } from '../lib/time.ts'
+import { second } from '../../lib/time.ts'
+import type { ProcessLoad } from '../../store/store.ts'
+import type * as core from '../../telemetry.ts'
+import type { WaitingFigures } from './store.ts'
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
-/** How much waits in the database, over all accounts. */
-export interface WaitingFigures {
-  unread: number
-  /** Milliseconds since the epoch; null if nothing is unread. */
-  waitingSince: number | null
-  leases: number
-  /** Requests to servers outside that are due. */
-  dueOutboxes: number
-}
-
 /** What is looked up when somebody asks. Times are milliseconds. */
-export interface CurrentFigures extends WaitingFigures {
+export interface CurrentFigures extends WaitingFigures, ProcessLoad {
   now: number
-  waitingUnits: number
-  pausedServers: number
   /** The longest delay of the event loop since the last time. */
   longestDelayMs: number
-  /** Undefined on a remote database. */
-  databaseBytes?: number
   /** The newest backup that this process knows of. */
   backupAt?: number
-}
-
-/** A call of any door. `code` is the code of the error that refused it; undefined if it was answered. */
-export interface FinishedCall {
-  door: string
-  /** A tool or a method that exists, or the pattern of a route. */
-  verb: string
-  code: string | undefined
-  ms: number
 }
 
 function inOpenMetrics(): Registry<OpenMetricsContentType> {
@@ -43,7 +23,7 @@ function inOpenMetrics(): Registry<OpenMetricsContentType> {
   return registry
 }
 
-export class Metrics {
+export class Metrics implements core.Metrics {
   readonly #registry = inOpenMetrics()
   readonly #calls = this.#histogram('grid_call_seconds', 'Calls, without their waits for messages.', ['door', 'verb'])
   readonly #refusals = this.#counter('grid_refusals', 'Calls that were refused.', ['door', 'code'])
@@ -68,7 +48,7 @@ export class Metrics {
   readonly #backup = this.#gauge('grid_backup_age_seconds', 'Age of the newest backup.')
   #cpuSeconds = 0
 
-  call({ door, verb, code, ms }: FinishedCall): void {
+  call({ door, verb, code, ms }: core.FinishedCall): void {
     this.#calls.observe({ door, verb }, ms / second)
     if (code !== undefined) this.#refusals.inc({ door, code })
   }

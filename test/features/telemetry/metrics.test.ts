@@ -1,7 +1,7 @@
 /** What the counters and gauges are set to. Their units are in their names. See docs/operating.md, "Metrics". */
 import process from 'node:process'
 import { expect, test } from 'vitest'
-import { type CurrentFigures, Metrics } from '../../src/telemetry/metrics.ts'
+import { type CurrentFigures, Metrics } from '../../../src/features/telemetry/metrics.ts'
 
 const figures: CurrentFigures = {
   ...{ now: 100_000, unread: 7, waitingSince: 98_000, leases: 3, dueOutboxes: 4 },

@@ -1,17 +1,18 @@
 /** What Prometheus reads. See docs/operating.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { setPaused } from '../../src/grid/remote-agents/manage.ts'
-import { minute, second } from '../../src/lib/time.ts'
-import { metricsOnly, metricsText } from '../../src/rest/metrics.ts'
-import { postA2a, send10 } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
-import { guard, testProviders } from '../support/guarded.ts'
-import { followIdle } from '../support/idle.ts'
-import { callTool, mcp } from '../support/mcp.ts'
-import { type Answer, remoteAgent, taskResult } from '../support/remote-agent.ts'
-import { callRest } from '../support/rest.ts'
-import { TestOutboxes } from '../support/outboxes.ts'
+import { setPaused } from '../../../src/grid/remote-agents/manage.ts'
+import { minute, second } from '../../../src/lib/time.ts'
+import { metricsOnly, metricsText } from '../../../src/features/telemetry/routes.ts'
+import { postA2a, send10 } from '../../support/a2a.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, testProviders } from '../../support/guarded.ts'
+import { followIdle } from '../../support/idle.ts'
+import { callTool, mcp } from '../../support/mcp.ts'
+import { type Answer, remoteAgent, taskResult } from '../../support/remote-agent.ts'
+import { callRest } from '../../support/rest.ts'
+import { TestOutboxes } from '../../support/outboxes.ts'
+import { tripwire } from '../../support/tripwire.ts'
 
 const token = 'a token for metrics'
 let grid: TestGrid
@@ -69,25 +70,23 @@ test('calls, refusals, commits and what waits are counted, and nothing of accoun
 })
 
 test('the database is asked at most every ten seconds', async () => {
-  await open()
   let asked = 0
-  const { figures } = grid.store.global
-  const waiting = figures.waiting
-  figures.waiting = (now) => {
-    asked++
-    return waiting(now)
-  }
+  await open({
+    inspect: (sql, crossAccount) => {
+      tripwire(sql, crossAccount)
+      if (sql.includes('due_outboxes')) asked++
+    },
+  })
   await Promise.all([read(), read(), read()])
   expect(asked).toBe(1)
 })
 
 test('what could not be read from the database is asked for again at once', async () => {
   await open()
-  const { figures } = grid.store.global
-  const waiting = figures.waiting
-  figures.waiting = () => Promise.reject(new Error('busy'))
+  const { feature } = grid.store
+  grid.store.feature = () => ({ waiting: () => Promise.reject(new Error('busy')) }) as never
   expect((await read()).status).toBe(500)
-  figures.waiting = waiting
+  grid.store.feature = feature
   expect((await read()).status).toBe(200)
 })
 
@@ -153,13 +152,13 @@ test('leases, requests that are due, attempts and failed commits are counted', a
 
   /** As a scrape more than ten seconds later, of a new process of the same database. */
   function text(): Promise<string> {
-    return metricsText(grid.store, grid.deps.metrics!)()
+    return metricsText(grid.store)()
   }
 })
 
 test('the port of METRICS_PORT answers /metrics to everybody, and nothing else', async () => {
   await open()
-  const serve = metricsOnly(grid.store, grid.deps.metrics!)
+  const serve = metricsOnly(grid.store)
   const ask = async (path: string, method = 'GET') =>
     (await serve(new Request(`http://10.1.2.3:9090${path}`, { method }))).status
 
@@ -186,7 +185,7 @@ test('the alerts and the dashboard name metrics that there are', async () => {
   const text = await (await read()).text()
   const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))
   for (const file of ['alerts.yml', 'dashboard.json']) {
-    const named = readFileSync(new URL(`../../docs/metrics/${file}`, import.meta.url), 'utf8').match(/\bgrid_\w+/g)!
+    const named = readFileSync(new URL(`../../../docs/metrics/${file}`, import.meta.url), 'utf8').match(/\bgrid_\w+/g)!
     const unknown = named.filter((name) => !known.has(name.replace(/_(total|count|bucket|sum)$/, '')))
     expect(unknown).toEqual([])
   }

@@ -1,6 +1,15 @@
 /** How much waits over all accounts, for metrics. */
-import type { WaitingFigures } from '../../telemetry/metrics.ts'
-import { crossAccountQuery, type Db } from '../sql.ts'
+import { crossAccountQuery, type Db } from '../../store/sql.ts'
+
+/** How much waits in the database, over all accounts. */
+export interface WaitingFigures {
+  unread: number
+  /** Milliseconds since the epoch; null if nothing is unread. */
+  waitingSince: number | null
+  leases: number
+  /** Requests to servers outside that are due. */
+  dueOutboxes: number
+}
 
 /** The oldest message is looked for in so many inboxes. */
 const maxInboxes = 10_000

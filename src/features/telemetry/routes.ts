@@ -1,12 +1,13 @@
 /** `/metrics`, for Prometheus. See docs/operating.md, "Metrics". */
-import { GridError } from '../errors.ts'
-import type { Metrics, WaitingFigures } from '../telemetry/metrics.ts'
-import { isSameSecret } from '../lib/secrets.ts'
-import { second } from '../lib/time.ts'
-import { requestPath } from '../lib/http/request-path.ts'
-import type { Handler } from '../request-context.ts'
-import type { Store } from '../store/store.ts'
-import { restError } from '../wire.ts'
+import { GridError } from '../../errors.ts'
+import { isSameSecret } from '../../lib/secrets.ts'
+import { second } from '../../lib/time.ts'
+import { requestPath } from '../../lib/http/request-path.ts'
+import type { Handler } from '../../request-context.ts'
+import type { Store } from '../../store/store.ts'
+import { restError } from '../../wire.ts'
+import type { Metrics } from './metrics.ts'
+import { figures as tables, type WaitingFigures } from './store.ts'
 
 /** @see https://prometheus.io/docs/specs/om/open_metrics_spec/ */
 const openMetricsType = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
@@ -15,13 +16,15 @@ const openMetricsType = 'application/openmetrics-text; version=1.0.0; charset=ut
 const keptMs = 10 * second
 
 /** The text of all metrics. The database is asked at most every 10 s. */
-export function metricsText(store: Store, metrics: Metrics): () => Promise<string> {
+export function metricsText(store: Store): () => Promise<string> {
+  // The implementation is the one of this feature.
+  const metrics = store.deps.metrics as Metrics
   let waiting: Promise<WaitingFigures> | undefined
   let askedAt = -Infinity
   const figures = () => {
     if (performance.now() - askedAt >= keptMs) {
       askedAt = performance.now()
-      waiting = store.global.figures.waiting(store.deps.now())
+      waiting = store.feature(tables).waiting(store.deps.now())
       waiting.catch(() => askedAt = -Infinity)
     }
     return waiting!
@@ -37,8 +40,8 @@ export function metricsText(store: Store, metrics: Metrics): () => Promise<strin
 }
 
 /** With `METRICS_TOKEN`, for its bearer. */
-export function metricsRoute(store: Store, metrics: Metrics, token: string): Handler {
-  const text = metricsText(store, metrics)
+export function metricsRoute(store: Store, token: string): Handler {
+  const text = metricsText(store)
   return async (c) => {
     const given = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
     if (!isSameSecret(given, token)) {
@@ -52,8 +55,8 @@ export function metricsRoute(store: Store, metrics: Metrics, token: string): Han
 }
 
 /** With `METRICS_PORT`, on a port of its own: `/metrics` and nothing else, for everyone who reaches it. */
-export function metricsOnly(store: Store, metrics: Metrics): (request: Request) => Promise<Response> {
-  const text = metricsText(store, metrics)
+export function metricsOnly(store: Store): (request: Request) => Promise<Response> {
+  const text = metricsText(store)
   return async (request) => {
     const isMetrics = requestPath(request) === '/metrics' && request.method === 'GET'
     return isMetrics ? inOpenMetrics(await text()) : new Response('Only GET /metrics is here.\n', { status: 404 })

@@ -1,7 +1,7 @@
 /** What the log says of a call that was refused or slow. See docs/operating.md, "Logs". */
-import { GridError } from '../errors.ts'
-import type { Log } from '../lib/log.ts'
-import type { CallSpans } from './traces.ts'
+import { GridError } from './errors.ts'
+import type { Log } from './lib/log.ts'
+import type { CallSpans } from './telemetry.ts'
 
 const steps = { waitingMs: 'wait', guardrailsMs: 'guardrails', commitMs: 'commit' } as const
 

@@ -1,11 +1,11 @@
 /** One exchange over three processes, one of each runtime, is one trace. See docs/operating.md, "Traces". */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Collector, startCollector, treeOf } from '../support/collector.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
-import { gridPath } from '../support/mcp.ts'
-import { runtimes, type ServerProcess, startServe } from '../support/process.ts'
-import { type Sqld, startSqld } from '../support/sqld.ts'
-import { callTool } from './client.ts'
+import { type Collector, startCollector, treeOf } from '../../support/collector.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { gridPath } from '../../support/mcp.ts'
+import { runtimes, type ServerProcess, startServe } from '../../support/process.ts'
+import { type Sqld, startSqld } from '../../support/sqld.ts'
+import { callTool } from '../../e2e/client.ts'
 
 let collector: Collector
 let sqld: Sqld
