@@ -18,6 +18,7 @@ import { connectSlack } from '../src/features/slack/connect.ts'
 import { slackTables } from '../src/features/slack/store.ts'
 import { webhookTables } from '../src/features/webhooks/store.ts'
 import { newId } from '../src/lib/id.ts'
+import { Outboxes } from '../src/worker/outboxes.ts'
 import { storeCommands } from '../src/cli/store-commands.ts'
 import { followLog } from '../src/worker/followers.ts'
 import { a2a, callTool, get, post } from './e2e/client.ts'
@@ -106,6 +107,10 @@ test('what waits for a feature that is not registered keeps no other outbox from
 
   expect(await due('webhook', 'inbox')).toEqual(['webhook'])
   expect(await due('inbox')).toEqual(['inbox'])
+  const removed = (features as Feature[]).splice(0)
+  const { duty } = new Outboxes(store)
+  ;(features as Feature[]).push(...removed)
+  expect(duty).toMatchObject({ at: ['inbox outboxes', 'task outboxes'] })
 })
 
 test('an account that requires its provider is not opened by a password where no feature signs people in', async () => {
@@ -115,7 +120,9 @@ test('an account that requires its provider is not opened by a password where no
   const rita = await signedIn(grid, await person(grid, { role: 'owner' }))
   const home = `/accounts/${grid.acme.id}/home`
 
-  for (const refused of [await rita.open(home), await rita.post(`/accounts/${grid.acme.id}/settings/account/name`)]) {
+  for (
+    const refused of [await rita.open(home), await rita.post(`/accounts/${grid.acme.id}/settings/account/name`, {})]
+  ) {
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('which this grid does not offer')])
   }
 

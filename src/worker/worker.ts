@@ -33,7 +33,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     { name: 'expiry', run: () => expireMessages(store, stopping.signal) },
     { name: 'held messages', run: () => expireHeldMessages(store, stopping.signal) },
     { name: 'tasks', run: () => failTasks(store, stopping.signal) },
-    { name: 'outboxes', run: () => outboxes.run() },
+    outboxes.duty,
     { name: 'notices', run: () => notifier.run() },
     { name: 'digests', run: () => sendDigests(store, stopping.signal) },
     { name: 'pauses', run: () => notifyOfPauses(store) },
@@ -45,7 +45,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
       run: () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
     },
     { name: 'backups', everyMs: minute, firstMs: 0, run: backUp },
-    { name: 'old rows of the log', everyMs: 10 * minute, run: trimLog },
+    { name: 'old rows of the log', everyMs: 10 * minute, firstMs: 0, run: trimLog },
     {
       name: 'previous files',
       everyMs: 10 * minute,
@@ -70,7 +70,8 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
   }
 
   async function trimLog(): Promise<void> {
-    await store.write([pulses.trim(followers.map(({ name }) => name))])
+    const names = followers.map(({ name }) => name)
+    await store.write([...pulses.keep(names), pulses.trim(names)])
   }
 
   /** Hourly, so this also stores the time. */
