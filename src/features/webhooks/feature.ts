@@ -4,7 +4,7 @@ import { minute } from '../../lib/time.ts'
 import { failingWebhooks, notifyWebhooks } from './conditions.ts'
 import { deliverEvents } from './deliver.ts'
 import { failingWords, phrases, webhookPages, webhooksLink } from './pages.tsx'
-import { allWebhooks } from './store.ts'
+import { allWebhooks, webhookTables } from './store.ts'
 
 export const webhooks: Feature = {
   name: 'webhooks',
@@ -24,5 +24,8 @@ export const webhooks: Feature = {
     ]
   },
   duties: (store) => [{ name: 'conditions of webhooks', everyMs: minute, run: () => notifyWebhooks(store) }],
-  hooks: { conditions: failingWebhooks },
+  hooks: {
+    conditions: failingWebhooks,
+    services: (account) => account.feature(webhookTables).read.services(),
+  },
 }

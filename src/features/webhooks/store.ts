@@ -14,7 +14,7 @@ import {
   statement,
   updatedToken,
 } from '../../store/sql.ts'
-import { eventsProvider } from '../../store/account/guardrails.ts'
+import { eventsProvider, type TextService } from '../../store/account/guardrails.ts'
 import { agentOf } from '../../store/account/inbox-message.ts'
 import type { ClaimedOutbox } from '../../store/account/remote-agents.ts'
 import { inBatch, places } from '../../store/global/conversations.ts'
@@ -81,6 +81,9 @@ const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (failing_since <= :until OR (paused_at IS NOT NULL AND error IS NOT NULL))
   ORDER BY coalesce(paused_at, failing_since)`)
+const services = query<TextService>(`
+  SELECT DISTINCT '${eventsProvider}' AS provider, host FROM webhooks
+  WHERE account_id = :account AND instr(events, '"message"') > 0`)
 const withConditions = query<{ id: string; events: string; notified: string }>(`
   SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
 // Nothing of which a guardrail took words from a recipient. A post in a channel; or what was written within the account
@@ -206,6 +209,8 @@ export const webhookTables = {
     next: (id: string) => account.one(next, { id }),
     /** The text of a message, if webhooks of this host may have it. */
     text: async (message: string, host: string) => (await account.one(text, { message, host }))?.body,
+    /** The hosts that get texts of messages. */
+    services: () => account.all(services, {}),
     /** Those that are told what needs a person. */
     withConditions: () => account.all(withConditions, {}),
   }),
