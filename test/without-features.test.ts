@@ -203,7 +203,7 @@ async function withRowsOfFeatures() {
   const hooks = acme.store.feature(webhookTables).change
   await acme.store.write([
     hooks.add(webhook, 'https://acme.example/', ['message'], await acme.store.seal('webhooks', webhook, '{}'), 1),
-    ...hooks.tell(webhook, newId(), 1),
+    ...hooks.addTest(webhook, newId(), 1),
   ])
   await requireProvider(grid)
   await followLog(store)
