@@ -201,7 +201,7 @@ const hooks = owner.store.feature(webhookTables)
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
 await owner.store.write([
   hooks.change.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
-  ...hooks.change.tell(webhook, newId(), grid.clock.now),
+  ...hooks.change.addTest(webhook, newId(), grid.clock.now),
   owner.store.change.remoteAgents.claim(
     { kind: 'webhook', agent: webhook, id: webhook, claim: 'a webhook claim of acme' },
     'a process',

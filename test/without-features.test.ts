@@ -20,6 +20,7 @@ import { connectSlack } from '../src/features/slack/connect.ts'
 import { slackTables } from '../src/features/slack/store.ts'
 import { webhookTables } from '../src/features/webhooks/store.ts'
 import { newId } from '../src/lib/id.ts'
+import { Outboxes } from '../src/worker/outboxes.ts'
 import { storeCommands } from '../src/cli/store-commands.ts'
 import { followLog } from '../src/worker/followers.ts'
 import { a2a, callTool, get, post } from './e2e/client.ts'
@@ -102,6 +103,10 @@ test('what waits for a feature that is not registered keeps no other outbox from
 
   expect(await due('webhook', 'inbox')).toEqual(['webhook'])
   expect(await due('inbox')).toEqual(['inbox'])
+  const removed = (features as Feature[]).splice(0)
+  const { duty } = new Outboxes(store)
+  ;(features as Feature[]).push(...removed)
+  expect(duty).toMatchObject({ at: ['inbox outboxes', 'task outboxes'] })
 })
 
 test('an account that requires its provider is not opened by a password where no feature signs people in', async () => {
@@ -194,7 +199,7 @@ async function withRowsOfFeatures() {
   const hooks = acme.store.feature(webhookTables).change
   await acme.store.write([
     hooks.add(webhook, 'https://acme.example/', ['message'], await acme.store.seal('webhooks', webhook, '{}'), 1),
-    ...hooks.tell(webhook, newId(), 1),
+    ...hooks.addTest(webhook, newId(), 1),
   ])
   const person = await personWithAlias(grid, 'ann-lee')
   await setDigest(person.account, person.person, 'daily')

@@ -12,6 +12,7 @@ import type { AccountTables, Changes, Reads } from './account-tables.ts'
 import type { AgentType } from './account/agents.ts'
 import type { ActiveApprovalRule } from './account/approval-rules.ts'
 import type { activity, NewActivity } from './account/activity.ts'
+import type { TextService } from './account/guardrails.ts'
 import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
 import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { accountTokenContext } from './global/sealed-tokens.ts'
@@ -72,6 +73,10 @@ export interface AccountStore<Caller extends Actor = Actor> {
 export interface CoreHooks {
   /** Statements for the unit that deletes a channel. */
   channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
+  /** The program that brought a post of an agent in a channel, which a person wrote elsewhere. */
+  programOf?(account: AccountStore, post: { channelId: string; agentId: string }): Promise<string | undefined>
+  /** The servers that get texts of people who allow it. */
+  services?(account: AccountStore): Promise<TextService[]>
   /** Statements for the unit that makes a user a member. */
   joined?(account: AccountStore, userId: string): Statement[]
   /** The issuers whose word about an email address counts, because the operator or the owner of its domain has said so. */

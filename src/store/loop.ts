@@ -48,14 +48,18 @@ export interface ProcessFollower extends AnyFollower {
   begin(): void
 }
 
-/** Work that is due at a stored time, or every `everyMs`. */
+/** Work that is due at the stored time of its name, at the first of several, or every `everyMs`. */
 export type Duty =
   & {
     run(): Promise<void>
     /** Resolves when nothing goes on that its runs have started. */
     settled?(): Promise<void>
   }
-  & ({ name: StoredDuty; everyMs?: undefined } | { name: string; everyMs: number; firstMs?: number })
+  & (
+    | { name: string; at: readonly StoredDuty[]; everyMs?: undefined }
+    | { name: StoredDuty; at?: undefined; everyMs?: undefined }
+    | { name: string; everyMs: number; firstMs?: number }
+  )
 
 /** A follower that does not move on, and since when, in milliseconds since the epoch. */
 export interface Standing {
@@ -327,7 +331,7 @@ export class Loop {
     const { duty } = running
     if (running.work) return
     const waitMs = duty.everyMs === undefined
-      ? Math.max((pulse.due.get(duty.name) ?? Infinity) - this.#options.now(), running.nextAt - performance.now())
+      ? Math.max(dueAt(duty, pulse) - this.#options.now(), running.nextAt - performance.now())
       : running.nextAt - performance.now()
     // Repeated duties have time until the next look. Each look is a request to a remote database.
     if (waitMs > 0) return duty.everyMs === undefined ? this.#schedule(waitMs) : undefined
@@ -339,6 +343,11 @@ export class Loop {
       running.nextAt = performance.now() + (duty.everyMs ?? gatherMs)
     })
   }
+}
+
+function dueAt(duty: Extract<Duty, { everyMs?: undefined }>, { due }: Pulse): number {
+  const times: readonly StoredDuty[] = duty.at ?? [duty.name]
+  return Math.min(...times.map((time) => due.get(time) ?? Infinity))
 }
 
 function gatherMsOf(follower: GridFollower): number {

@@ -5,7 +5,9 @@ import type { OutboxAttempt } from '../grid/outboxes/attempt.ts'
 import { deliverNext, followRemoteTask } from '../grid/remote-agents/deliver.ts'
 import { newId } from '../lib/id.ts'
 import { hour, minute, second } from '../lib/time.ts'
-import type { DueOutbox, OutboxKind } from '../store/global/outboxes.ts'
+import { type DueOutbox, type OutboxKind, outboxKinds } from '../store/global/outboxes.ts'
+import type { OutboxTime } from '../store/global/pulse.ts'
+import type { Duty } from '../store/loop.ts'
 import type { Store } from '../store/store.ts'
 
 const maxRunning = 100
@@ -43,7 +45,7 @@ export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 export class Outboxes {
   readonly #store: Store
   readonly #attempts: OutboxAttempts
-  readonly #kinds: string[]
+  readonly #kinds: OutboxKind[]
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #origins = new Map<string, Origin>()
@@ -60,7 +62,7 @@ export class Outboxes {
       ...Object.assign({}, ...features.map(({ outboxes }) => outboxes)),
       ...attempts,
     }
-    this.#kinds = Object.keys(this.#attempts)
+    this.#kinds = outboxKinds.filter((kind) => this.#attempts[kind])
   }
 
   async run(): Promise<void> {
@@ -77,6 +79,11 @@ export class Outboxes {
     for (const outbox of await outboxes.due(now(), instanceId, { origins: busy, accounts, kinds: this.#kinds }, free)) {
       this.#start(outbox)
     }
+  }
+
+  /** It runs when an outbox of one of its kinds is due. */
+  get duty(): Duty {
+    return { name: 'outboxes', at: this.#kinds.map((kind): OutboxTime => `${kind} outboxes`), run: () => this.run() }
   }
 
   async settled(): Promise<void> {

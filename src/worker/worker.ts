@@ -31,7 +31,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     { name: 'expiry', run: () => expireMessages(store, stopping.signal) },
     { name: 'held messages', run: () => expireHeldMessages(store, stopping.signal) },
     { name: 'tasks', run: () => failTasks(store, stopping.signal) },
-    { name: 'outboxes', run: () => outboxes.run() },
+    outboxes.duty,
     { name: 'pauses', run: () => notifyOfPauses(store) },
     { name: 'storage', everyMs: second, run: watchStorage },
     // Only a remote database has several processes.
@@ -41,7 +41,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
       run: () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
     },
     { name: 'backups', everyMs: minute, firstMs: 0, run: backUp },
-    { name: 'old rows of the log', everyMs: 10 * minute, run: trimLog },
+    { name: 'old rows of the log', everyMs: 10 * minute, firstMs: 0, run: trimLog },
     {
       name: 'previous files',
       everyMs: 10 * minute,
@@ -66,7 +66,8 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
   }
 
   async function trimLog(): Promise<void> {
-    await store.write([pulses.trim(followers.map(({ name }) => name))])
+    const names = followers.map(({ name }) => name)
+    await store.write([...pulses.keep(names), pulses.trim(names)])
   }
 
   /** Hourly, so this also stores the time. */

@@ -11,7 +11,7 @@ export class TestOutboxes extends Outboxes {
   constructor(store: Store, attempts?: OutboxAttempts) {
     super(store, attempts)
     this.#store = store
-    this.#ends = [follow(store), store.loop.perform({ name: 'outboxes', run: () => super.run() })]
+    this.#ends = [follow(store), store.loop.perform({ ...super.duty, run: () => super.run() })]
   }
 
   override async run(): Promise<void> {

@@ -4,6 +4,7 @@ import { endMirror, slackEventsPath } from './connect.ts'
 import { mirrorToSlack } from './deliver.ts'
 import { notices, phrases, slackCard, slackPages } from './pages.tsx'
 import { slackEvents } from './receive.ts'
+import { slackTables } from './store.ts'
 
 export const slack: Feature = {
   name: 'slack',
@@ -15,5 +16,8 @@ export const slack: Feature = {
     phrases,
   },
   transport: mirrorToSlack,
-  hooks: { channelEnd: endMirror },
+  hooks: {
+    channelEnd: endMirror,
+    programOf: (account, { channelId, agentId }) => account.feature(slackTables).read.programOf(channelId, agentId),
+  },
 }

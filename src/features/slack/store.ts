@@ -41,6 +41,10 @@ const byId = live('slack_channels.id = :slack')
 const ofAgent = live('slack_channels.agent_id = :agent')
 const ofChannel = live('slack_channels.channel_id = :channel')
 
+const programOf = query<{ agentId: string }>(`
+  SELECT agent_id FROM slack_channels
+  WHERE account_id = :account AND channel_id = :channel AND agent_id <> :agent`)
+
 const messageColumns = 'ts, thread_ts, message_id, conversation_id'
 const ofSlack = 'account_id = :account AND slack_id = :slack'
 const byTs = query<SlackMessage>(`SELECT ${messageColumns} FROM slack_messages WHERE ${ofSlack} AND ts = :ts`)
@@ -115,6 +119,8 @@ export const slackTables = {
     byId: (slack: string) => account.one(byId, { slack }),
     ofAgent: (agent: string) => account.one(ofAgent, { agent }),
     ofChannel: (channel: string) => account.one(ofChannel, { channel }),
+    /** The agent of the integration of a channel, if it is not this agent. */
+    programOf: async (channel: string, agent: string) => (await account.one(programOf, { channel, agent }))?.agentId,
     byTs: (slack: string, ts: string) => account.one(byTs, { slack, ts }),
     byMessage: (slack: string, message: string) => account.one(byMessage, { slack, message }),
     /** The first message of a conversation that is in both channels. */

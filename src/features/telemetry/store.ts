@@ -1,4 +1,5 @@
 /** How much waits over all accounts, for metrics. */
+import { isOpen, outboxKinds, outboxTables } from '../../store/global/outboxes.ts'
 import { crossAccountQuery, type Db } from '../../store/sql.ts'
 
 /** How much waits in the database, over all accounts. */
@@ -14,6 +15,10 @@ export interface WaitingFigures {
 /** The oldest message is looked for in so many inboxes. */
 const maxInboxes = 10_000
 
+const dueOutboxes = outboxKinds.map((kind) =>
+  `(SELECT count(*) FROM ${outboxTables[kind]} AS outbox WHERE outbox.due_at <= :now AND ${isOpen[kind]})`
+)
+
 const waiting = crossAccountQuery<WaitingFigures>(
   'how much waits',
   `SELECT (SELECT coalesce(sum(unread), 0) FROM agent_numbers) AS unread,
@@ -22,12 +27,7 @@ const waiting = crossAccountQuery<WaitingFigures>(
         AND first.state = 'unread' ORDER BY first.seq LIMIT 1) AS oldest
       FROM agent_numbers WHERE agent_numbers.unread > 0 LIMIT ${maxInboxes})) AS waiting_since,
     (SELECT count(*) FROM leases) AS leases,
-    (SELECT count(*) FROM remote_outboxes AS outbox JOIN remote_agents AS remote
-        ON remote.account_id = outbox.account_id AND remote.agent_id = outbox.agent_id
-      WHERE outbox.due_at <= :now AND remote.paused_at IS NULL)
-      + (SELECT count(*) FROM remote_tasks WHERE due_at <= :now)
-      + (SELECT count(*) FROM task_push_configs WHERE due_at <= :now)
-      + (SELECT count(*) FROM webhooks WHERE due_at <= :now AND paused_at IS NULL) AS due_outboxes`,
+    ${dueOutboxes.join(' + ')} AS due_outboxes`,
 )
 
 export const figures = (db: Db) => ({

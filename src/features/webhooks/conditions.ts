@@ -1,4 +1,4 @@
-/** Tells webhooks what needs a person, once, and which webhooks themselves do. See docs/protocol/webhooks.md. */
+/** Notifies webhooks of what needs a person, once, and finds the webhooks that need one themselves. See docs/protocol/webhooks.md. */
 import { GridError } from '../../errors.ts'
 import { type Condition, findConditions, isNotified, isWorse, manyFailures } from '../../grid/attention/attention.ts'
 import { newId } from '../../lib/id.ts'
@@ -12,20 +12,20 @@ export async function failingWebhooks(account: AccountStore): Promise<FeatureCon
   return found.map((of) => ({ kind: 'webhook', subject: of.id, since: of.pausedAt ?? of.failingSince, level: 1, of }))
 }
 
-/** Look at each account whose webhooks are told of it. Several processes may do this at the same time. */
+/** Look at each account whose webhooks are notified of it. Several processes may do this at the same time. */
 export async function notifyWebhooks(store: Store): Promise<void> {
   for (const id of await store.feature(allWebhooks).withConditions()) {
     const account = store.account(id, { type: 'system', job: 'webhooks' })
     await notifyOfConditions(account, store.backups.failed?.at).catch((error) => {
-      // Another process told of them, or the webhook is gone.
+      // Another process has notified of them, or the webhook is gone.
       if (error instanceof GridError && error.code === 'write_conflict') return
-      store.deps.log.warn('Webhooks were not told what needs a person', { error, account: id })
+      store.deps.log.warn('Webhooks were not notified of what needs a person', { error, account: id })
     })
   }
 }
 
 /**
- * Record an event for each condition of Attention that a webhook of the account was not told of, or that is much worse
+ * Record an event for each condition of Attention that a webhook of the account was not notified of, or that is much worse
  * now, and for a failed backup of the grid. Of several processes one records it: the others fail with `write_conflict`.
  */
 async function notifyOfConditions(account: AccountStore, backupFailedAt: number | undefined): Promise<void> {

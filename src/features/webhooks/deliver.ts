@@ -83,9 +83,9 @@ async function send(
 }
 
 async function bodyOf(account: AccountStore, url: string, { type, at, data }: WaitingEvent): Promise<string> {
-  const told = JSON.parse(data)
+  const known = JSON.parse(data)
   const text = type === 'message'
-    ? await account.feature(webhookTables).read.text(told.message_id, new URL(url).host)
+    ? await account.feature(webhookTables).read.text(known.message_id, new URL(url).host)
     : undefined
-  return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: { ...told, text } })
+  return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: { ...known, text } })
 }

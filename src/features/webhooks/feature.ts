@@ -1,10 +1,10 @@
-/** Servers that an account tells of its events. See docs/protocol/webhooks.md. */
+/** Servers that an account notifies of its events. See docs/protocol/webhooks.md. */
 import type { Feature } from '../../feature.ts'
 import { minute } from '../../lib/time.ts'
 import { failingWebhooks, notifyWebhooks } from './conditions.ts'
 import { deliverEvents } from './deliver.ts'
 import { failingWords, phrases, webhookPages, webhooksLink } from './pages.tsx'
-import { allWebhooks } from './store.ts'
+import { allWebhooks, webhookTables } from './store.ts'
 
 export const webhooks: Feature = {
   name: 'webhooks',
@@ -25,5 +25,8 @@ export const webhooks: Feature = {
     ]
   },
   duties: (store) => [{ name: 'conditions of webhooks', everyMs: minute, run: () => notifyWebhooks(store) }],
-  hooks: { conditions: failingWebhooks },
+  hooks: {
+    conditions: failingWebhooks,
+    services: (account) => account.feature(webhookTables).read.services(),
+  },
 }

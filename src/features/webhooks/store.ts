@@ -1,4 +1,4 @@
-/** The webhooks of the account, and what they have not been told yet. See docs/protocol/webhooks.md. */
+/** The webhooks of the account, and the events that were not sent yet. See docs/protocol/webhooks.md. */
 import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {
@@ -14,7 +14,7 @@ import {
   statement,
   updatedToken,
 } from '../../store/sql.ts'
-import { eventsProvider } from '../../store/account/guardrails.ts'
+import { eventsProvider, type TextService } from '../../store/account/guardrails.ts'
 import { agentOf } from '../../store/account/inbox-message.ts'
 import type { ClaimedOutbox } from '../../store/account/remote-agents.ts'
 import { inBatch, places } from '../../store/global/conversations.ts'
@@ -54,15 +54,15 @@ export interface WebhookEvent {
   data: object
 }
 
-/** Which conditions of Attention a webhook was told of: JSON of their levels. */
-interface Told {
+/** The conditions of Attention that a webhook was notified of: JSON of their levels. */
+interface Notified {
   before: string
   after: string
 }
 
 export const maxWebhooks = 10
 
-/** The condition that a row of `webhooks` is told what needs a person. */
+/** The condition that a row of `webhooks` is notified of what needs a person. */
 const hearsConditions =
   `webhooks.paused_at IS NULL AND (instr(webhooks.events, '"attention"') > 0 OR instr(webhooks.events, '"backup"') > 0)`
 
@@ -81,6 +81,9 @@ const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (attempts >= :least OR (paused_at IS NOT NULL AND error IS NOT NULL))
   ORDER BY coalesce(paused_at, failing_since)`)
+const services = query<TextService>(`
+  SELECT DISTINCT '${eventsProvider}' AS provider, host FROM webhooks
+  WHERE account_id = :account AND instr(events, '"message"') > 0`)
 const withConditions = query<{ id: string; events: string; notified: string }>(`
   SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
 // Nothing of which a guardrail took words from a recipient. A post in a channel; or what was written within the account
@@ -122,7 +125,7 @@ const works = 'attempts = 0, failing_since = NULL, error = NULL'
 const resume = statement(`
   UPDATE webhooks SET paused_at = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL)
   WHERE account_id = :account AND id = :id AND paused_at IS NOT NULL`)
-const tell = statement(`
+const addTest = statement(`
   INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
   SELECT :account, webhooks.id, :event, 'test', :at, '{}' FROM webhooks
   WHERE webhooks.account_id = :account AND webhooks.id = :id`)
@@ -206,7 +209,9 @@ export const webhookTables = {
     next: (id: string) => account.one(next, { id }),
     /** The text of a message, if webhooks of this host may have it. */
     text: async (message: string, host: string) => (await account.one(text, { message, host }))?.body,
-    /** Those that are told what needs a person. */
+    /** The hosts that get texts of messages. */
+    services: () => account.all(services, {}),
+    /** Those that are notified of what needs a person. */
     withConditions: () => account.all(withConditions, {}),
   }),
   changes: (account: AccountDb) => ({
@@ -218,12 +223,12 @@ export const webhookTables = {
     pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
     resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
     /** An event of the type `test`. */
-    tell: (id: string, event: string, at: number): Statement[] => [
-      account.bind(tell, { id, event, at }),
+    addTest: (id: string, event: string, at: number): Statement[] => [
+      account.bind(addTest, { id, event, at }),
       account.bind(beDue, { id, at }),
     ],
-    /** Record events of conditions. Fails with `write_conflict` if what it was told of has changed, or it is paused. */
-    notifyOfConditions: (webhook: string, { before, after }: Told, events: readonly WebhookEvent[], at: number) => [
+    /** Record events of conditions. Fails with `write_conflict` if what it was notified of has changed, or it is paused. */
+    notifyOfConditions: (webhook: string, { before, after }: Notified, events: readonly WebhookEvent[], at: number) => [
       account.bind(requireNotified, { id: webhook, before }),
       ...events.map(({ id, type, data }) =>
         account.bind(record, { webhook, id, type, at, data: JSON.stringify(data) })

@@ -1,4 +1,4 @@
-/** Servers that the account tells of its events: its owners and admins manage them. See docs/protocol/webhooks.md. */
+/** Servers that the account notifies of its events: its owners and admins manage them. See docs/protocol/webhooks.md. */
 import { requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -88,7 +88,7 @@ export async function deleteWebhook(account: AccountStore, id: string): Promise<
 export async function testWebhook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await secretsOf(account, id)
-  await account.write(account.feature(webhookTables).change.tell(id, newId(), account.deps.now()))
+  await account.write(account.feature(webhookTables).change.addTest(id, newId(), account.deps.now()))
 }
 
 /** The secrets that sign now. */

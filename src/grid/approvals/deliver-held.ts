@@ -40,7 +40,7 @@ export async function deliverHeld(
   const { held, content } = found
   const from = account.ofSender(held)
   if (held.fromAliasNow === null) throw new GridError('agent_not_found', 'The sender of this message was deleted.')
-  const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow, program: held.programId ?? undefined }
+  const sender = { agentId: held.fromAgentId, alias: held.fromAliasNow, program: await programOf(from, held) }
   const recipient = await resolve(from, sender, content.recipient)
   if (recipient.id !== held.toId) {
     const kind = content.recipient.startsWith('#') ? 'channel' : 'agent'
@@ -55,6 +55,16 @@ export async function deliverHeld(
   const again = await holdOf(outgoing, checked, held.home === account.owner ? 1 : 2)
   const message = messageOf(outgoing.draft, { ...checked, ...again }, content.later)
   return await commit({ account, from, found, decided, recipient, message, step })
+}
+
+async function programOf(
+  from: AccountStore,
+  { via, toId, fromAgentId }: FoundHeld['held'],
+): Promise<string | undefined> {
+  if (via === null) return undefined
+  const post = { channelId: toId, agentId: fromAgentId }
+  const found = await Promise.all(from.hooks.map(({ programOf }) => programOf?.(from, post)))
+  return found.find((program) => program !== undefined)
 }
 
 /** The text and the details as they were given to the send. */

@@ -15,6 +15,21 @@ import { guardrailNotFound } from './list-guardrails.ts'
 
 export { approvalConsent, eventsProvider }
 
+/** The services that get, or could get, what a person writes and receives; `allowedAt` is null without consent. */
+export async function servicesFor(
+  account: AccountStore,
+  agentId: string,
+): Promise<(TextService & { allowedAt: number | null })[]> {
+  const [known, ...ofFeatures] = await Promise.all([
+    account.read.guardrails.servicesFor(agentId),
+    ...account.hooks.map(({ services }) => services?.(account) ?? []),
+  ])
+  const others = ofFeatures.flat().filter((service) => !known.some((one) => isSame(one, service)))
+  const sortKey = ({ provider, host }: TextService) => `${provider} ${host}`
+  return [...known, ...others.map((service) => ({ ...service, allowedAt: null }))]
+    .sort((a, b) => sortKey(a) < sortKey(b) ? -1 : 1)
+}
+
 /**
  * Let guardrails of this provider send the messages of the calling user's alias to this host. Fails with
  * `guardrail_not_found` if the account has no such guardrail, or with `alias_required`.
@@ -24,7 +39,7 @@ export async function allowService(account: AccountStore, { provider, host }: Te
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
     const { agentId } = await callingPersonAlias(account)
-    const services = await account.read.guardrails.servicesFor(agentId)
+    const services = await servicesFor(account, agentId)
     if (!services.some((service) => isSame(service, { provider, host }))) throw guardrailNotFound()
     const { guardrails, personAliases } = account.change
     await account.write([

@@ -1,4 +1,4 @@
-/** The turns of an account's conversations: their limits, pauses, and what readers are told. See docs/delivery.md, "Conversations that run away". */
+/** The turns of an account's conversations: their limits, pauses, and what readers learn of them. See docs/delivery.md, "Conversations that run away". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
@@ -14,7 +14,7 @@ export function turnsNote(turns: number): string {
   return `This conversation has had ${turns} turns within an hour without a message of a person: stop unless there is new work.`
 }
 
-/** The turns of the conversations that messages belong to, if their reader is to be told. `long` is the most by key. */
+/** The turns of the conversations that messages belong to, if their reader is to be notified. `long` is the most by key. */
 export function turnsOfRead(
   reader: string,
   messages: readonly { fromAlias: string; recipient: string; conversationId: string | null }[],
@@ -28,7 +28,7 @@ export function turnsOfRead(
 }
 
 export const maxTurnLimit = 1_000_000
-const maxTold = 500
+const maxNotified = 500
 
 export interface PausedConversation extends PlacedConversation {
   pausedAt: number
@@ -98,11 +98,11 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/** Record which conversations were paused. Resolves to those that the owners are now to be told of. */
+/** Record which conversations were paused. Resolves to those of which the owners are now to be notified. */
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account
-  const unnotified = await read.turns.unnotified(maxTold)
+  const unnotified = await read.turns.unnotified(maxNotified)
   for (const { key, agents, turns: n } of unnotified) {
     const call = { tool: 'pause_conversation', arguments: { agents, turns: n }, requestId: null }
     await account.record(activityRow(actor, call, 'ok', deps.now()), [turns.markNotified(key, deps.now())])

@@ -21,9 +21,9 @@ export async function commit(
   const rows = await account.write(unit).catch((error) => {
     if (!isAllOrNothing || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
   })
-  const [told] = rows?.at(-1) ?? []
-  if (!rows || !told) return undefined
-  const receipt: SendReceipt = JSON.parse(String(told.receipt))
+  const [last] = rows?.at(-1) ?? []
+  if (!rows || !last) return undefined
+  const receipt: SendReceipt = JSON.parse(String(last.receipt))
   const { id, conversationId, at: createdAt, hops, sanitized } = message
   const presence = presenceAt(account, recipient.inbox?.agentId, receipt)
   const sent: SentMessage = { id, recipient: recipient.label, conversationId, createdAt, hops, ...receipt, ...presence }

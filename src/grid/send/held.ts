@@ -8,7 +8,7 @@ export const held: Concern = {
     if (!message.held) return undefined
     const { id, at, taskId, isInTaskAlone, expiresAt, contextId, held } = message
     const later = { taskId, isInTaskAlone, expiresAt, contextId, ...step?.later && { step: step.later } }
-    const told = step && !step.later ? notifyClient(account, step.taskId, waitsUntil(held.expiresAt), at) : []
-    return { statements: [...account.change.held.add({ ...held, later }, id, at), ...told] }
+    const notified = step && !step.later ? notifyClient(account, step.taskId, waitsUntil(held.expiresAt), at) : []
+    return { statements: [...account.change.held.add({ ...held, later }, id, at), ...notified] }
   },
 }

@@ -83,12 +83,12 @@ function countMembers({ account, message: { replyFrom } }: Send, channel: string
     statements: account.change.turns.countMembers(channel, turn.answered === null ? null : replyFrom, turn),
     stored: async ([rows]) => {
       if (rows.length === 0) return undefined
-      const { key: pair, agents, turns, told } = rows[0]
+      const { key: pair, agents, turns, notify_turns: notify } = rows[0]
       const last = { key: String(pair), agents: JSON.parse(String(agents)), turns: Number(turns) }
       // The message is stored; the next turn tries again.
       await pauseGroup(account, channel, last, turn.at)
         .catch((error) => account.deps.log.warn('A conversation could not be paused', { error }))
-      return Number(told) > 0 ? { turns: Number(told) } : undefined
+      return Number(notify) > 0 ? { turns: Number(notify) } : undefined
     },
   }
 }
@@ -103,8 +103,8 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
   return {
     statements: [...here, ...there],
     stored: ([rows]) => {
-      const told = counted === undefined ? 0 : Number(rows[0]?.told ?? 0)
-      return told > 0 ? { turns: told } : undefined
+      const notify = counted === undefined ? 0 : Number(rows[0]?.notify_turns ?? 0)
+      return notify > 0 ? { turns: notify } : undefined
     },
   }
 }
@@ -116,7 +116,7 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
 async function pauseGroup(
   account: AccountStore,
   channel: string,
-  last: Omit<MemberTurn, 'told'>,
+  last: Omit<MemberTurn, 'notifyTurns'>,
   at: number,
 ): Promise<void> {
   const { read, change } = account

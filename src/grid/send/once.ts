@@ -58,8 +58,8 @@ export async function findRepeat(
     throw new GridError('guardrail_blocked', message, { info })
   }
   // An update of a task has no receipt.
-  const told: SendReceipt = JSON.parse(receipt ?? '{"unread":0}')
-  return { sent: { ...sent, ...(sanitized && { sanitized }), ...told }, home: home ?? undefined }
+  const stored: SendReceipt = JSON.parse(receipt ?? '{"unread":0}')
+  return { sent: { ...sent, ...(sanitized && { sanitized }), ...stored }, home: home ?? undefined }
 }
 
 /** What a repeat of a send must equal: what its caller says, or the content. */

@@ -50,7 +50,7 @@ export interface TextService {
   host: string
 }
 
-/** The provider of consents that let webhooks of a host have the texts of a person. */
+/** The provider of consents that let servers of a host have the texts of a person with the events of the account. */
 export const eventsProvider = 'events'
 
 /** A guardrail attached to an agent. `action`, if set, overrides the one of the guardrail. */
@@ -104,13 +104,11 @@ const agentsOf = query<
   SELECT agents.id, agents.alias, agents.description, agent_guardrails.direction, agent_guardrails.action
   ${fromAgents} ORDER BY agents.alias LIMIT :limit OFFSET :offset`)
 const agentsOfTotal = query<{ n: number }>(`SELECT count(*) AS n ${fromAgents}`)
-// The services of the guardrails and the webhooks that there are, those that the person has allowed, and the members who decide.
+// The services of the guardrails that there are, those that the person has allowed, and the members who decide.
 const servicesFor = query<TextService & { allowedAt: number | null }>(`
   SELECT provider, host, max(allowed_at) AS allowed_at FROM (
     SELECT provider, host, NULL AS allowed_at FROM guardrails WHERE account_id = :account AND host IS NOT NULL
     UNION ALL SELECT '${approvalConsent.provider}', '${approvalConsent.host}', NULL
-    UNION ALL SELECT '${eventsProvider}', host, NULL FROM webhooks
-    WHERE account_id = :account AND instr(events, '"message"') > 0
     UNION ALL
     SELECT provider, host, created_at FROM guardrail_consents WHERE account_id = :account AND agent_id = :agent)
   GROUP BY provider, host ORDER BY provider, host`)

@@ -36,8 +36,6 @@ export interface HeldToDecide extends HeldRow {
   home: string
   fromAgentId: string
   fromAliasNow: string | null
-  /** The program that brought what a person wrote elsewhere, or null. */
-  programId: string | null
   toId: string
   later: HeldDelivery
   sentAt: number
@@ -91,9 +89,6 @@ const byId = query<HeldToDecide>(
   SELECT ${columns}, messages.body, held.sender_account_id AS home, held.from_agent_id, held.to_id, held.later, held.sent_at,
     (SELECT agents.alias FROM agents WHERE agents.account_id = held.sender_account_id AND agents.id = held.from_agent_id
       AND agents.deleted_at IS NULL) AS from_alias_now,
-    (SELECT slack_channels.agent_id FROM slack_channels
-      WHERE slack_channels.account_id = held.sender_account_id AND slack_channels.channel_id = held.to_id
-        AND messages.via IS NOT NULL AND slack_channels.agent_id <> held.from_agent_id) AS program_id,
     messages.reply_to_message_id, messages.conversation_id, messages.a2a, messages.hops, messages.flagged,
     messages.sanitized, messages.shared_with, ${isWhole} AND ${userMayDecide} AS may_decide
   FROM ${inHeld} ${joinMessage}

@@ -38,8 +38,8 @@ export interface MemberTurn {
   key: string
   agents: string[]
   turns: number
-  /** The turns, if the sender is to be told, or 0. */
-  told: number
+  /** The turns, if the sender is to be notified, or 0. */
+  notifyTurns: number
 }
 
 export interface Conversation {
@@ -68,12 +68,12 @@ const isAutomatedAgent = (account: string, agent: string) =>
   `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = ${account} AND agents.id = ${agent} AND agents.automated = 1)`
 const isAutomated = `(${isAutomatedAgent(':account', ':from')} OR ${isAutomatedAgent(':toAccount', ':to')})`
 
-/** Conversations whose agents are told, in an hour that is not over. */
+/** Conversations whose agents are notified, in an hour that is not over. */
 // Written out, not bound: only then may the planner use the partial index.
 const isLongSince =
   `conversation_turns.account_id = :account AND conversation_turns.is_long = 1 AND conversation_turns.since > :since`
 
-/** The conversations of the account whose agents are to be told, as JSON of their turns by key; null without any. */
+/** The conversations of the account whose agents are to be notified, as JSON of their turns by key; null without any. */
 export const longTurns = `(SELECT nullif(json_group_object(conversation_turns.key, conversation_turns.turns), '{}')
   FROM conversation_turns WHERE ${isLongSince})`
 
@@ -98,7 +98,7 @@ const count = traffic(`
     paused_at = coalesce(conversation_turns.paused_at, CASE WHEN ${reaches('perHour')} THEN excluded.since END)
   WHERE (conversation_turns.sender <> excluded.sender
       OR excluded.answered <> coalesce(conversation_turns.answered, '')) AND NOT ${isAutomated}
-  RETURNING is_long * turns AS told`)
+  RETURNING is_long * turns AS notify_turns`)
 
 // The row of a channel knows its last sender, and who is paused there. Turns are counted for two members: the sender, and
 // whom it answers, or else the last sender.
@@ -116,7 +116,7 @@ const countMembers = traffic(`
     turns = ${turnsNow},
     since = CASE WHEN ${isOver} THEN excluded.since ELSE conversation_turns.since END,
     is_long = ${reaches('warn')}
-  RETURNING key, agents, turns, is_long * turns AS told`)
+  RETURNING key, agents, turns, is_long * turns AS notify_turns`)
 const markLast = traffic(`
   INSERT INTO conversation_turns (account_id, key, sender, answered, turns, since, agents)
   SELECT :account, :key, :alias, :answered, 0, :at, '[]'
@@ -258,12 +258,12 @@ export const turns = {
     paused: () => account.all(paused),
     pausedByKey: (conversation: string): Promise<CountedConversation | undefined> =>
       account.one(pausedByKey, { conversation }),
-    /** Pauses that the owners were not told of, the oldest first. */
+    /** Pauses of which the owners were not notified, the oldest first. */
     unnotified: (limit: number): Promise<CountedConversation[]> => account.all(unnotified, { limit }),
     /** What two members of a channel have counted in this hour, if it is more than `above`. */
     members: (channel: string, since: number, above: number) =>
       account.all(members, { conversation: channel, since, above }),
-    /** Conversations whose agents are told to stop, but that go on, with the most turns first. */
+    /** Conversations whose agents are asked to stop, but that go on, with the most turns first. */
     long: (since: number, limit: number) => account.all(long, { since, limit }),
     limits: async (): Promise<TurnLimits> => ({
       ...defaultTurnLimits,
@@ -274,7 +274,7 @@ export const turns = {
   changes: (account: AccountDb) => ({
     /**
      * Count a message of an agent, if it is stored and changes the direction of the conversation. A repeated unit counts
-     * once, because its sender is the last one. The rows have `told`: the turns, if the sender is to be told, or 0.
+     * once, because its sender is the last one. The rows have `notify_turns`: the turns, if the sender is to be notified, or 0.
      */
     count: (key: string, agents: string[], turn: Turn, to?: InboxAddress): Statement =>
       account.bind(count, {

@@ -7,6 +7,26 @@ import { crossAccountQuery, crossAccountStatement, type Db, type Statement } fro
  */
 export type OutboxKind = 'inbox' | 'task' | 'push' | 'webhook'
 
+/** The table with the rows of each kind. */
+export const outboxTables: Record<OutboxKind, string> = {
+  inbox: 'remote_outboxes',
+  task: 'remote_tasks',
+  push: 'task_push_configs',
+  webhook: 'webhooks',
+}
+
+export const outboxKinds = Object.keys(outboxTables) as OutboxKind[]
+
+/** The condition that the requests of a row of `outbox` are not put off: by a pause, or by the deletion of its account. */
+export const isOpen: Record<OutboxKind, string> = {
+  inbox: `NOT EXISTS (SELECT 1 FROM remote_agents AS paused WHERE paused.account_id = outbox.account_id
+    AND paused.agent_id = outbox.agent_id AND paused.paused_at IS NOT NULL)`,
+  task: '1',
+  push: '1',
+  webhook: `outbox.paused_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = outbox.account_id AND accounts.deleted_at IS NOT NULL)`,
+}
+
 /** A request that is due: the next message of the sender `id`, the next event, or a look at the message `id`. */
 export interface DueOutbox {
   kind: OutboxKind
@@ -39,29 +59,26 @@ const isDue = (kind: OutboxKind, url: string) =>
     AND NOT EXISTS (SELECT 1 FROM json_each(:origins) WHERE instr(${url}, value || '/') = 1)`
 const dueOf = (
   kind: OutboxKind,
-  table: string,
-  { id = 'outbox.id', url = 'agents.remote_url', goesOn = '', join = '', condition = '1' } = {},
+  { id = 'outbox.id', url = 'agents.remote_url', goesOn = '', condition = '1' } = {},
 ) => `
   SELECT '${kind}' AS kind, outbox.account_id, outbox.agent_id, agents.alias, ${id} AS id, ${url} AS remote_url, outbox.due_at
-  FROM ${table} AS outbox JOIN agents ON agents.account_id = outbox.account_id AND agents.id = outbox.agent_id ${join}
-  WHERE ${isDue(kind, url)} AND ${condition} AND ${url} IS NOT NULL AND (agents.deleted_at IS NULL${goesOn})`
+  FROM ${
+  outboxTables[kind]
+} AS outbox JOIN agents ON agents.account_id = outbox.account_id AND agents.id = outbox.agent_id
+  WHERE ${isDue(kind, url)} AND ${
+  isOpen[kind]
+} AND ${condition} AND ${url} IS NOT NULL AND (agents.deleted_at IS NULL${goesOn})`
 const due = crossAccountQuery<DueOutbox>(
   'requests to remote agents that are due',
   [
-    dueOf('inbox', 'remote_outboxes', {
-      id: 'outbox.sender_id',
-      join:
-        `JOIN remote_agents AS remote ON remote.account_id = outbox.account_id AND remote.agent_id = outbox.agent_id`,
-      condition: `remote.paused_at IS NULL AND ${hasRoom('outbox.account_id', 'outbox.agent_id')}`,
-    }),
-    dueOf('task', 'remote_tasks'),
+    dueOf('inbox', { id: 'outbox.sender_id', condition: hasRoom('outbox.account_id', 'outbox.agent_id') }),
+    dueOf('task'),
     // The tasks of an agent that moves to another account end in the one that it leaves.
-    dueOf('push', 'task_push_configs', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
+    dueOf('push', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
     `
   SELECT 'webhook' AS kind, outbox.account_id, outbox.id AS agent_id, 'webhook' AS alias, outbox.id, outbox.url AS remote_url,
     outbox.due_at
-  FROM webhooks AS outbox WHERE ${isDue('webhook', 'outbox.url')} AND outbox.paused_at IS NULL
-    AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = outbox.account_id AND accounts.deleted_at IS NOT NULL)`,
+  FROM webhooks AS outbox WHERE ${isDue('webhook', 'outbox.url')} AND ${isOpen.webhook}`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
 /** A remote agent that may tell of a message, and what the token that it shows is made of. */

@@ -1,6 +1,7 @@
 /** What the loop of a process asks the database: the ends of the log, how far each follower is, and what is due. */
 import { hour } from '../../lib/time.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
+import { isOpen, type OutboxKind, outboxTables } from './outboxes.ts'
 
 /** After this time without an event, the client of a task that is worked on is notified. */
 export const quietMs = hour
@@ -18,7 +19,9 @@ export function isEventFollower(name: StoredFollower): boolean {
 }
 
 /** What becomes due at stored times. */
-export type StoredDuty = 'expiry' | 'held messages' | 'tasks' | 'outboxes' | 'notices' | 'digests' | 'pauses'
+export type StoredDuty = 'expiry' | 'held messages' | 'tasks' | OutboxTime | 'notices' | 'digests' | 'pauses'
+/** When the first outbox of a kind is due. */
+export type OutboxTime = `${OutboxKind} outboxes`
 
 export interface Pulse {
   /** The number of the newest message, and that of the newest other row of the log. */
@@ -30,17 +33,18 @@ export interface Pulse {
   due: ReadonlyMap<StoredDuty, number>
 }
 
+const firstOutbox = (kind: OutboxKind) =>
+  `SELECT min(outbox.due_at) FROM ${outboxTables[kind]} AS outbox WHERE outbox.due_at IS NOT NULL AND ${isOpen[kind]}`
 const times: Record<StoredDuty, string> = {
   expiry: `SELECT min(expires_at) FROM deliveries WHERE state = 'unread' AND expires_at IS NOT NULL`,
   'held messages': `SELECT min(expires_at) FROM held_messages WHERE state = 'held'`,
   tasks: `SELECT min(at) FROM (
     SELECT min(expires_at) AS at FROM tasks WHERE expires_at IS NOT NULL
     UNION ALL SELECT min(status_at) + ${quietMs} FROM tasks WHERE state = 'working' AND NOT quiet AND mode = 'task')`,
-  outboxes: `SELECT min(due_at) FROM (
-    SELECT min(due_at) AS due_at FROM remote_outboxes WHERE due_at IS NOT NULL
-    UNION ALL SELECT min(due_at) FROM remote_tasks WHERE due_at IS NOT NULL
-    UNION ALL SELECT min(due_at) FROM task_push_configs WHERE due_at IS NOT NULL
-    UNION ALL SELECT min(due_at) FROM webhooks WHERE due_at IS NOT NULL)`,
+  'inbox outboxes': firstOutbox('inbox'),
+  'task outboxes': firstOutbox('task'),
+  'push outboxes': firstOutbox('push'),
+  'webhook outboxes': firstOutbox('webhook'),
   notices: `SELECT min(due_at) FROM push_notices WHERE due_at IS NOT NULL`,
   digests: `SELECT min(next_at) FROM mail_digests`,
   pauses: `SELECT min(paused_at) FROM conversation_turns WHERE paused_at IS NOT NULL AND notified_at IS NULL`,
@@ -98,6 +102,12 @@ const forgetSkipped = crossAccountStatement(
   'rows that followers left out',
   `DELETE FROM skipped_rows WHERE ${ofFollowers}`,
 )
+const forget = statement(`DELETE FROM projections WHERE name NOT IN (SELECT value FROM json_each(:followers))`)
+const begin = statement(`
+  INSERT INTO projections (name, seq)
+  SELECT value, coalesce((SELECT sqlite_sequence.seq FROM sqlite_sequence
+    WHERE sqlite_sequence.name = iif(value IN (SELECT value FROM json_each(:ofEvents)), 'log', 'messages')), 0)
+  FROM json_each(:followers) WHERE 1 ON CONFLICT DO NOTHING`)
 
 // By the clock of the database: processes may differ.
 const trim = statement(`
@@ -146,6 +156,14 @@ export const pulses = (db: Db) => ({
     (await db.one(skipped, { followers: JSON.stringify(followers) }))!.rows,
   forgetSkipped: (followers: readonly StoredFollower[]): Statement =>
     db.bind(forgetSkipped, { followers: JSON.stringify(followers) }),
+  /** Forget how far all other followers are. Of these, one without a position begins at the end of the log. */
+  keep: (followers: readonly StoredFollower[]): Statement[] => [
+    db.bind(forget, { followers: JSON.stringify(followers) }),
+    db.bind(begin, {
+      followers: JSON.stringify(followers),
+      ofEvents: JSON.stringify(followers.filter(isEventFollower)),
+    }),
+  ],
   /** Remove the rows of the log that all of these followers have passed. */
   trim: (followers: readonly StoredFollower[]): Statement => ({
     ...db.bind(trim, { followers: JSON.stringify(followers.filter(isEventFollower)) }),

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What can be changed about an agent. Users who may not change it see the values. */
-import { approvalConsent } from '../../grid/guardrails/consents.ts'
+import { approvalConsent, servicesFor } from '../../grid/guardrails/consents.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Notice } from '../../html/components.tsx'
@@ -37,7 +37,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
     skills.ofAgent(agent.id),
     guardrails.list(),
     guardrails.ofAgent(agent.id),
-    agent.type === 'human' ? guardrails.servicesFor(agent.id) : [],
+    agent.type === 'human' ? servicesFor(account, agent.id) : [],
     turns.isAutomated(agent.id),
   ])
   const here = path('agents', agent.alias)

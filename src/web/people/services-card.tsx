@@ -1,6 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { allowService, approvalConsent, disallowService, eventsProvider } from '../../grid/guardrails/consents.ts'
+import {
+  allowService,
+  approvalConsent,
+  disallowService,
+  eventsProvider,
+  type servicesFor,
+} from '../../grid/guardrails/consents.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
@@ -28,7 +34,7 @@ export function serviceActions({ may }: AccountPages, show: (visit: Visit) => Pr
   }, show)
 }
 
-export type TextServices = Awaited<ReturnType<Visit['account']['read']['guardrails']['servicesFor']>>
+export type TextServices = Awaited<ReturnType<typeof servicesFor>>
 
 /** Whether approval rules hold messages of the user's alias. See docs/security.md, "People who write". */
 export function ApprovalsCard({ visit, services }: { visit: Visit; services: TextServices }) {

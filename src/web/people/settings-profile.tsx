@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import { servicesFor } from '../../grid/guardrails/consents.ts'
 import { changePassword, requestEmailChange, setShortcuts, setUserName } from '../../grid/people/profile.ts'
 import { findPersonAlias, type PersonAlias, suggestAlias } from '../../grid/people/person-aliases.ts'
 import { sendVerificationLink } from '../../grid/people/send-email.ts'
@@ -27,7 +28,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
       findPersonAlias(visit.account),
     ])
     const [services, suggestion] = await Promise.all([
-      personAlias ? visit.account.read.guardrails.servicesFor(personAlias.agentId) : [],
+      personAlias ? servicesFor(visit.account, personAlias.agentId) : [],
       personAlias || !visit.may('use') ? '' : suggestAlias(visit.account, visit.visitor.user),
     ])
     return await page(visit, deps, { hasPassword: user?.passwordHash !== null, personAlias, services, suggestion })

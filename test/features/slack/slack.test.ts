@@ -16,6 +16,7 @@ import {
 import { minute, second } from '../../../src/lib/time.ts'
 import { fromSlackText } from '../../../src/features/slack/api.ts'
 import { rows } from '../../support/database.ts'
+import { approveOne } from '../../support/held.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -296,14 +297,16 @@ test('what a linked person writes says on tools and pages that it came through S
 
 test('approval rules and guardrails take it as written by the program, and a person can decide on it', async () => {
   await linked('owner')
+  const { account } = await member(grid, { role: 'owner' })
   await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: 'any' })
-  await arrive(said('let me in'))
+  await arrive(said('let me in at ann@acme.example'))
   await followLog(grid.store)
-  expect(await messages('via', "seq < 0 AND body = 'let me in'")).toEqual([{ via: 'slack' }])
+  expect(await messages('via', "seq < 0 AND body LIKE 'let me in%'")).toEqual([{ via: 'slack' }])
   await rows(grid, 'DELETE FROM approval_rules WHERE account_id = ?', [grid.acme.id])
 
   await createGuardrail(grid.acme.store, { name: 'no-mail', provider: 'pii', action: 'block' })
   await setAgentGuardrails(grid.acme.store, { agent: 'slack-general', guardrails: [{ ref: 'no-mail' }] })
+  await expect(approveOne(account)).rejects.toMatchObject({ code: 'guardrail_blocked' })
   await arrive(said('write to ann@acme.example', { ts: '5.002' }))
 
   expect((await stored()).filter((text) => text.includes('write to'))).toEqual([])

@@ -18,7 +18,7 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { day, hour, minute, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { followLog } from '../../../src/worker/followers.ts'
+import { followLog, gridFollowers } from '../../../src/worker/followers.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret } from '../../support/guarded.ts'
 import { hold } from '../../support/held.ts'
@@ -553,6 +553,41 @@ test('those of a deleted account wait until it is back', async () => {
   await restoreAccount(grid.acme.store)
   await step(minute)
   expect(hook.taken.length).toBe(1)
+})
+
+test('webhooks that come back send what waited for them, and not what happened without them', async () => {
+  const { hook } = await webhook()
+  const names = gridFollowers(grid.store).map(({ name }) => name)
+  const { keep } = grid.store.global.pulses
+  await withoutLines(async () => {
+    await send('before')
+    await followLog(grid.store)
+    await grid.store.write(keep(names.filter((name) => !name.startsWith('webhook'))))
+    await send('without them')
+    await askFor(storeOf(grid, grid.alice), 'a task without them')
+    await grid.store.write(keep(names))
+    await grid.store.write(keep(names))
+    await send('after')
+  })
+
+  await step()
+  expect(hook.taken.map(({ body }) => body.type)).toEqual(['message', 'message'])
+})
+
+test('an outbox that is put off, or that nobody serves, keeps no loop at work', async () => {
+  const { id } = await webhook()
+  const dueAt = async () => (await grid.store.global.pulses.read()).due.get('webhook outboxes')
+  await withoutLines(async () => {
+    await send('hello')
+    await followLog(grid.store)
+
+    expect(await dueAt()).toBe(grid.clock.now)
+    await pauseWebhook(acme, id)
+    expect(await dueAt()).toBeUndefined()
+    await resumeWebhook(acme, id)
+    await deleteAccount(grid.acme.store, { name: 'Acme' })
+    expect(await dueAt()).toBeUndefined()
+  })
 })
 
 test('an event that waits is a request that is due', async () => {
