@@ -156,7 +156,9 @@ export function pluralize(n: number, noun: string): string {
 
 /** Instead of what the visitor may not read. */
 export function hiddenWords(visit: Visit): string {
-  return visit.may('manage') ? 'Hidden: people do not read here what agents write' : 'Hidden for your role'
+  return visit.may('manage')
+    ? 'Hidden: people of this account do not read messages between agents'
+    : 'Hidden for your role'
 }
 
 /** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */

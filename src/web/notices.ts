@@ -5,8 +5,8 @@ import type { AppFrame } from '../html/frame.tsx'
 const notices = {
   'channel-created': 'The channel has been created.',
   'channel-deleted': 'The channel has been deleted. Its messages can still be read.',
-  'channel-followed': 'You are told of new posts here, as you have chosen under Settings, Notifications.',
-  'channel-unfollowed': 'You are told only of posts here that name you.',
+  'channel-followed': 'You are notified of new posts here, as you have chosen under Settings, Notifications.',
+  'channel-unfollowed': 'You are notified only of posts here that name you.',
   'members-added': 'The agents have been added. They receive new messages from now on.',
   'member-removed-from-channel': 'The agent has been removed from the channel.',
   'skill-created': 'The skill has been created. Assign it to an agent on the agent’s page.',
@@ -16,11 +16,11 @@ const notices = {
   'guardrail-deleted': 'The guardrail and its token have been deleted.',
 
   'rule-created': 'The approval rule has been created. It holds messages from now on.',
-  'rule-deleted': 'The approval rule has been deleted. What it holds stays held.',
+  'rule-deleted': 'The approval rule has been deleted. Messages that it holds stay held.',
   'held-approved': 'Approved. The message is delivered.',
   'held-edited': 'Approved. The message is delivered as you edited it.',
   'held-again': 'Approved here. It now waits for the people of its recipient.',
-  'held-refused': 'Refused. Its sender is told why.',
+  'held-refused': 'Refused. Its sender learns why.',
 
   'text-allowed': 'The guardrail lets exactly this text pass from now on.',
   'text-disallowed': 'The guardrail checks this text again.',
@@ -29,7 +29,7 @@ const notices = {
   deleted: 'Deleted.',
   saved: 'Saved.',
   'message-sent': 'Your message has been sent. It appears here in a moment.',
-  'message-held': 'Your message waits for the approval of another person. You are told if it is refused.',
+  'message-held': 'Your message waits for the approval of another person. You are notified if it is refused.',
   'message-retracted': 'The message is retracted.',
   'all-read': 'You have read all messages to you.',
   'shortcuts-on': 'Single keys are on.',
@@ -39,9 +39,9 @@ const notices = {
   'snoozed': 'Snoozed. It comes back later, or as soon as it gets worse.',
   'well-again': 'It no longer needs attention.',
   'shown-again': 'It is shown again.',
-  'access-confirmed': 'Confirmed. It can write to the agent now.',
+  'access-confirmed': 'Confirmed. It can now write to the agent.',
   'access-removed': 'It is no longer on the access list.',
-  'tried-remote': 'The messages are sent now.',
+  'tried-remote': 'Its messages are being sent.',
   'remote-paused': 'Its messages wait until you resume it.',
   'remote-resumed': 'Its messages are sent again.',
   'card-read': 'The card was read.',
@@ -65,7 +65,7 @@ const notices = {
   'password-changed': 'Your password has been changed. All your other sessions have ended.',
   'password-reset':
     'Your password has been changed. All your other sessions have ended, and programs can no longer act for you.',
-  'confirmed': 'Thank you. You can now repeat the change.',
+  'confirmed': 'Confirmed. You can now repeat the change.',
   'passkey-added': 'The passkey has been added.',
   'passkey-removed': 'The passkey has been removed.',
   'totp-added': 'The authenticator app has been added.',
@@ -97,7 +97,7 @@ const notices = {
 
 /** What the user should know or do, by code. */
 const warnings = {
-  'held-undeliverable': 'The message could not be delivered any more, so it was refused. Its sender is told why.',
+  'held-undeliverable': 'The message could not be delivered any more, so it was refused. Its sender learns why.',
   'card-not-read': 'No usable card was found. Check the remote URL and its token.',
   'domain-not-verified': 'The record was not found. New records can take an hour to be seen.',
   'agent-key-shown': 'The key was shown once and cannot be shown again. If you did not copy it, replace it.',

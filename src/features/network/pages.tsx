@@ -59,10 +59,14 @@ async function show(visit: Visit) {
       )}
       {isCut && (
         <p class='pane-note'>
-          It counts what the {shown(maxAgents)} agents have sent that were seen last, and agents of other accounts.
+          Messages from the {shown(maxAgents)} agents that were seen last are counted, and those from other accounts.
         </p>
       )}
-      {hidden > 0 && <p class='pane-note'>{pluralize(hidden, 'weaker pair')} without failures not shown.</p>}
+      {hidden > 0 && (
+        <p class='pane-note'>
+          {pluralize(hidden, 'weaker pair')} without failures {hidden === 1 ? 'is' : 'are'} not shown.
+        </p>
+      )}
     </>
   )
   return await appPage(
@@ -71,7 +75,7 @@ async function show(visit: Visit) {
       styles: [style.path],
       scripts: [script.path],
       title: 'Network',
-      lead: 'Who sends messages to whom. It counts, and shows no text.',
+      lead: 'Who sends messages to whom, in numbers.',
     },
     <>
       <Card isFlush>

@@ -191,7 +191,7 @@ function tryPage({ csrf }: PublicVisit, { name, url }: BegunSso): Promise<Respon
     { title: `Try ${name}`, csrf },
     <>
       <h1>Try {name}</h1>
-      <p>Sign in at {name}. You see what it says of you. Nothing is changed.</p>
+      <p>Sign in at {name}. You see what it says about you. Nothing is changed.</p>
       <ButtonLink kind='main-action' href={url} isWhole>Go on to {name}</ButtonLink>
     </>,
   )

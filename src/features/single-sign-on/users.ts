@@ -53,11 +53,11 @@ async function newUser(
   const { name: by, of } = provider
   const { email, isVerified } = addressOf(who, provider.rules)
   if (email === undefined) {
-    const told = Object.keys(who.claims).slice(0, 20).map((name) => plainName(name, 40)).join(', ')
+    const claims = Object.keys(who.claims).slice(0, 20).map((name) => plainName(name, 40)).join(', ')
     throw new SsoRefusal(
       'no_address',
-      `${by} does not tell your email address, so no user can be made. Its administrators can add the claim email ` +
-        `(it tells ${told}).`,
+      `${by} did not send your email address, so no user can be made. Its administrators can add the claim email ` +
+        `(it sent ${claims}).`,
     )
   }
   if (await global.users.byEmail(email)) {

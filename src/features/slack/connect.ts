@@ -120,7 +120,7 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
   }
   const { user_id: botUser, team_id: teamId = null } = await ask('auth.test', {}, 'token')
   const { channel: found } = await ask('conversations.info', { channel }, 'slackChannel')
-  if (!botUser || !found?.name) throw invalidInput('Slack does not say what this is.', 'slackChannel')
+  if (!botUser || !found?.name) throw invalidInput('Slack did not describe the bot or the channel.', 'slackChannel')
   if (found.is_member !== true) throw invalidInput('Invite the bot to the channel in Slack first.', 'slackChannel')
   return { botUser, teamId, name: `#${printableLine(String(found.name), 80)}` }
 }
@@ -141,7 +141,7 @@ export async function notifyOfSlack(account: AccountStore, made: MadeMirror): Pr
   try {
     await sendMessage(system, made, { to: `#${made.channel}`, text, idempotencyKey: `slack:${made.id}` })
   } catch (error) {
-    system.deps.log.warn('The members of a channel were not told of Slack', { error })
+    system.deps.log.warn('The members of a channel were not notified of Slack', { error })
   }
 }
 

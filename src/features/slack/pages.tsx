@@ -20,7 +20,7 @@ import {
 import { slackTables } from './store.ts'
 
 export const notices = {
-  connected: { code: 'slack-connected', text: 'The channel is mirrored with Slack. Its members are told.' },
+  connected: { code: 'slack-connected', text: 'The channel is mirrored with Slack. Its members are notified.' },
   ended: { code: 'slack-ended', text: 'The channel is no longer mirrored with Slack.' },
   unlinked: { code: 'slack-unlinked', text: 'What you write in Slack no longer comes as you.' },
 }
@@ -70,7 +70,7 @@ export async function slackCard(visit: Visit, channel: Channel) {
   return (
     <Card title='Slack' lead='Posts here appear in Slack, and what people write there appears here.'>
       {code !== undefined && code !== 'shown' && (
-        <Notice kind='good' title='Post this in the channel of Slack within an hour'>
+        <Notice kind='good' title='Post this in the Slack channel within an hour'>
           <code>{code}</code>
         </Notice>
       )}
@@ -79,7 +79,7 @@ export async function slackCard(visit: Visit, channel: Channel) {
           ['In Slack', channel.externalChannelName],
           ['Agent', <a href={path('agents', slack.alias)}>@{slack.alias}</a>],
           [
-            'Request URL of its events',
+            'Request URL for its events',
             may('manage') && <code>{account.deps.config.baseUrl}{slackEventsPath(slack.id)}</code>,
           ],
           ['You there', isLinked ? 'write as yourself' : 'write through the agent, with your name'],
@@ -101,7 +101,7 @@ function ConnectCard({ visit, action }: { visit: Visit; action: string }) {
   return (
     <Card
       title='Slack'
-      lead='Mirror this channel with one of Slack, in both directions. People there will read all new posts.'
+      lead='Mirror this channel with a Slack channel, in both directions. People there will read all new posts.'
     >
       <PageForm visit={visit} action={action} fields={fields}>
         <TextInput name='slackChannel' label='Channel ID in Slack' hint='For example C0123456789.' isRequired isMono />

@@ -26,7 +26,7 @@ import {
   webhookEvents,
 } from './webhooks.ts'
 
-const lead = 'Servers that this grid tells of what happens in the account. Each request is signed.'
+const lead = 'Servers that this grid notifies of events in the account. Each request is signed.'
 
 const titles = {
   message: 'messages that are delivered',
@@ -134,7 +134,11 @@ async function show(visit: Visit, secret?: string) {
           <SubmitRow>Create webhook</SubmitRow>
         </PageForm>
       </Card>
-      {webhooks.length === 0 && <EmptyState icon='key' title='No webhooks'>No server is told of events.</EmptyState>}
+      {webhooks.length === 0 && (
+        <EmptyState icon='key' title='No webhooks'>
+          No server is notified of events.
+        </EmptyState>
+      )}
       {webhooks.map((webhook) => <WebhookCard visit={visit} webhook={webhook} now={now} />)}
     </>,
   )
@@ -156,7 +160,7 @@ function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; 
     <Card title={url} lead={facts.join(' · ')}>
       {pausedAt !== null && (
         <Notice kind='warning'>
-          It is paused since{' '}
+          Paused since{' '}
           <Time at={pausedAt} now={now} />. Events since then are not recorded and will not be sent. Those that were
           waiting before are sent, in order, when it is resumed.
         </Notice>

@@ -11,7 +11,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { isChannel, keyOf, keyOfId } from '../send/in-turn.ts'
 
 export function turnsNote(turns: number): string {
-  return `This conversation has had ${turns} turns within an hour without a message of a person: stop unless there is new work.`
+  return `This conversation has had ${turns} turns within an hour with no message from a person: stop unless there is new work.`
 }
 
 /** The turns of the conversations that messages belong to, if their reader is to be notified. `long` is the most by key. */

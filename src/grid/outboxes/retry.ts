@@ -59,7 +59,7 @@ function reasonOf(error: unknown): string {
     aborted: 'The request was ended.',
     redirected: 'It redirects.',
     too_large: 'Its answer is too large.',
-    invalid_response: 'It did not answer as A2A asks.',
+    invalid_response: 'Its answer was not valid A2A.',
   }
   return reasons[error.reason]
 }

@@ -176,7 +176,7 @@ async function pausedError(account: AccountStore, label: string, { key, agents }
     perHour,
     `Nothing was sent to ${label}. The conversation of ${who}${
       isChannel(key) ? ` in ${key}` : ''
-    } is paused, because it had ${perHour} turns within an hour without a message of a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.`,
+    } is paused, because it had ${perHour} turns within an hour with no message from a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.`,
   )
 }
 

@@ -46,7 +46,7 @@ export interface ReadBy {
   href: string
 }
 
-/** What became of a message, in one line. It opens the times of each recipient, or leads to them. */
+/** The delivery of a message, in one line. It opens the times of each recipient, or leads to them. */
 export function StateLine(
   { receipts, readBy, at, now }: { receipts: ShownReceipt[]; readBy?: ReadBy; at: number; now: number },
 ) {
@@ -97,7 +97,7 @@ function eventsInWords(events: ShownReceipt['events']): string {
     .join(', ')
 }
 
-/** What became of a message at one recipient, with all times. */
+/** The delivery of a message to one recipient, with all times. */
 export function ReceiptItem({ receipt, at, now }: { receipt: ShownReceipt; at: number; now: number }) {
   return (
     <li>

@@ -95,7 +95,7 @@ async function show(visit: Visit) {
           />
           <TextInput name='from' label='From' type='date' value={current('from')} />
           <TextInput name='to' label='To' type='date' value={current('to')} />
-          <Checkbox name='readings' label='Also what was only read' isChecked={current('readings') !== ''} />
+          <Checkbox name='readings' label='Include readings' isChecked={current('readings') !== ''} />
           <div class='row'>
             <SubmitButton kind='plain'>Filter</SubmitButton>
             {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}

@@ -73,7 +73,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
           <Card
             title='Erase all words'
             isDanger
-            lead='Every message, file and result of this alias is removed, also from the inboxes and tasks of others. What others wrote stays, also when it quotes.'
+            lead='Every message, file and result from this alias is removed, also from the inboxes and tasks of others. Messages from others stay, even where they quote it.'
           >
             <ConfirmDelete
               action={`${here}/erase-words`}

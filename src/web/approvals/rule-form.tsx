@@ -113,7 +113,7 @@ export function RuleForm(
       <Checkbox
         name='isRisky'
         label='Ask for a confirmation'
-        hint='Who decides must have proved within ten minutes who they are.'
+        hint='Deciding asks for a password or passkey unless it was given in the last ten minutes.'
         isChecked={rule?.isRisky}
       />
       <Checkbox name='enabled' label='On' isChecked={rule?.enabled ?? true} />

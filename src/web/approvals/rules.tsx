@@ -55,7 +55,7 @@ async function list(visit: Visit) {
     visit.frame('guardrails'),
     {
       title: 'Approval rules',
-      lead: 'Which messages wait until a person approves them. The first rule that fits holds a message.',
+      lead: 'They say which messages wait for a person. The first rule that fits holds a message.',
       back: { title: 'Guardrails', href: path('guardrails') },
       actions: (
         <>
@@ -116,7 +116,7 @@ async function showNew(visit: Visit) {
     visit.frame('guardrails'),
     {
       title: 'New approval rule',
-      lead: 'Messages that it holds are delivered when a person approves them.',
+      lead: 'Messages that it holds wait until a person approves them.',
       back: { title: 'Approval rules', href: visit.path(here) },
     },
     <Card>
@@ -149,12 +149,12 @@ async function show(visit: Visit) {
             </Card>
             <DeleteCard
               noun='rule'
-              lead='What it holds stays held until it is decided or refused.'
+              lead='Messages that it holds stay held until a person decides or they expire.'
               action={`${action}/delete`}
               question={
                 <>
                   Delete{' '}
-                  <strong dir='auto'>{rule.name}</strong>? Messages like these are delivered at once from then on.
+                  <strong dir='auto'>{rule.name}</strong>? From then on, messages like these are delivered at once.
                 </>
               }
             />

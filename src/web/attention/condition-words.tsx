@@ -374,7 +374,7 @@ function manyInWords(visit: Pick<Visit, 'features'>, condition: Condition, n: st
     case 'refused':
       return `Calls from ${n} callers were refused`
     case 'turns':
-      return `${n} conversations go on and on`
+      return `In ${n} conversations, agents keep answering each other`
     case 'quota':
       return `${n} quotas are nearly used up`
     case 'claim':

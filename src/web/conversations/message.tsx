@@ -131,10 +131,10 @@ function Fates(
   const { recipients = 0, read = 0 } = message.receipts ?? {}
   return (
     <Card
-      title='What became of it'
+      title='Delivery'
       lead={recipients > 1 ? `${read.toLocaleString('en')} of ${recipients.toLocaleString('en')} read it` : undefined}
     >
-      {receipts.length === 0 && <p class='soft'>It had no recipients.</p>}
+      {receipts.length === 0 && <p class='soft'>It has no recipients.</p>}
       <ul class='receipts'>
         {receipts.map((receipt) => (
           <ReceiptItem
@@ -155,7 +155,7 @@ function Fates(
   )
 }
 
-/** A remote agent does not read: what it did is told instead. */
+/** A remote agent does not read: its events are shown instead. */
 function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownReceipt {
   if (remote.length === 0) return receipt
   const told = remote.map(({ event, at, attempt, reason }) => ({

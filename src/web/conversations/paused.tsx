@@ -45,7 +45,7 @@ function PausedBanner({ visit, thread, pause, perHour }: { visit: Visit; thread:
         </strong>
         <div>
           The agents answered each other {turns.toLocaleString('en')} times in {durationInWords(pausedAt - since)}{' '}
-          without a message of a person{perHour > 0 && `; the limit is ${perHour.toLocaleString('en')} an hour`}. More
+          with no message from a person{perHour > 0 && `; the limit is ${perHour.toLocaleString('en')} an hour`}. More
           answers are refused. {!visit.may('manage') && 'An owner or admin of the account can resume it.'}
         </div>
       </div>

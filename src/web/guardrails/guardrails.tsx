@@ -34,7 +34,7 @@ async function list(visit: Visit) {
     lead: (
       <>
         Checks for the messages that agents send and receive. Each has a provider and its settings, and is attached to
-        agents. Which messages wait for a person say the <a href={visit.path('approval-rules')}>approval rules</a>.
+        agents. <a href={visit.path('approval-rules')}>Approval rules</a> say which messages wait for a person.
       </>
     ),
     empty: (

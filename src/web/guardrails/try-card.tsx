@@ -131,7 +131,7 @@ function Result({ text, trial: { verdict, failure, milliseconds, raw } }: TriedT
                   <Marked text={text} spans={spans} />
                 </Said>
               )
-              : <p class='soft'>It does not say where. To redact masks the whole text.</p>}
+              : <p class='soft'>It does not say where, so redacting masks the whole text.</p>}
           </div>
           <div class='stack tight'>
             <h3>Delivered if it redacts</h3>

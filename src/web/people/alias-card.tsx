@@ -35,7 +35,7 @@ export function AliasCard(
     <Card
       id='my-alias'
       title={`Your alias in ${visit.membership.name}`}
-      lead='Agents of the account write to you at it, and see it on what you write.'
+      lead='Agents of the account write to you at this alias, and see it on your messages.'
     >
       {refused && <Notice kind='bad'>{refused}</Notice>}
       {!visit.may('use')
@@ -55,7 +55,7 @@ export function AliasCard(
             <TextArea
               name='description'
               label='What agents read about you'
-              hint='For example what to ask you about. They find you by it.'
+              hint='For example what to ask you about. They find you by this text.'
               isOptional
               rows={2}
               maxLength={maxDescriptionLength}
@@ -69,7 +69,7 @@ export function AliasCard(
           action={giveUp}
           label='Give up alias'
           fields={{ alias: personAlias.alias }}
-          question={`Give up @${personAlias.alias}? It leaves its channels, and messages that you have not read are parked, which their senders see. What you wrote stays readable.`}
+          question={`Give up @${personAlias.alias}? It leaves its channels, and messages that you have not read are parked, which their senders see. Your messages stay readable.`}
         />
       )}
     </Card>

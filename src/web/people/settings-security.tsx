@@ -169,7 +169,7 @@ function newPasskeyPage(visit: Visit, options: string) {
         <TextInput
           name='name'
           label='Name'
-          hint='To tell your passkeys apart.'
+          hint='A name that you recognize, such as “laptop”.'
           value={visit.form.get('name') ?? describeBrowser(visit.request.headers.get('user-agent') ?? '')}
           error={errors.name}
           maxLength={80}

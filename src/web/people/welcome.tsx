@@ -41,7 +41,7 @@ export function welcome(config: Config): Promise<Response> {
         </p>
         <CopyBlock id='connect' label='Shell' text={connectCommand(config)} wraps />
         <p class='soft small'>
-          Or tell your agent: “Read <a href='/join.md'>{appUrl}/join.md</a> and join.”
+          Or say to your agent: “Read <a href='/join.md'>{appUrl}/join.md</a> and join.”
         </p>
       </section>
 

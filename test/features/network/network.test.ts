@@ -157,7 +157,7 @@ test('of more agents than are counted, those that were seen last are, with what 
     '@alice and @bob 1 1 / 0 0 just now',
     '@alice and Other agents 1 1 / 0 0 just now',
   ])
-  expect((await owner.open(page)).text).toContain('It counts what the 500 agents have sent that were seen last')
+  expect((await owner.open(page)).text).toContain('Messages from the 500 agents that were seen last are counted')
 })
 
 test('many agents are groups, what fails first, then the slowest; a group opens its members and their pairs', async () => {

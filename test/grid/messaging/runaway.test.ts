@@ -31,7 +31,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
         if (turns === undefined) return
         told.push(turns)
         expect(note).toBe(
-          `This conversation has had ${turns} turns within an hour without a message of a person: stop unless there is new work.`,
+          `This conversation has had ${turns} turns within an hour with no message from a person: stop unless there is new work.`,
         )
       },
     })
@@ -41,7 +41,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
     expect(refused).toEqual({
       code: 'conversation_paused',
       message:
-        'Nothing was sent to @alice. The conversation of @alice, @bob is paused, because it had 200 turns within an hour without a message of a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.',
+        'Nothing was sent to @alice. The conversation of @alice, @bob is paused, because it had 200 turns within an hour with no message from a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.',
     })
   },
 )

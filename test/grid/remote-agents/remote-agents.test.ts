@@ -524,9 +524,9 @@ test('its page shows the card and why messages wait, and sends them at once on r
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const path = `/accounts/${grid.acme.id}/agents/robot`
   const { text } = await ann.open(path)
-  expect(text).toContain('Messages to it have failed since')
+  expect(text).toContain('Messages to it have been failing since')
   expect(text).toContain('A2A 1.0, JSONRPC')
-  expect(text).toContain('Limit of an answer 10 min')
+  expect(text).toContain('Time limit for an answer 10 min')
 
   isDown = false
   await ann.submit(path, {}, `${path}/try-now`)
@@ -610,7 +610,7 @@ test('its timeline says how often a message was sent, and how far it is', async 
 
   await step()
   await step(5_000)
-  expect(await timeline(message_id)).toEqual([['stored'], ['sent', 2, 'It did not answer as A2A asks.']])
+  expect(await timeline(message_id)).toEqual([['stored'], ['sent', 2, 'Its answer was not valid A2A.']])
   expect(await timeline(next)).toEqual([['stored']])
 
   answer = taskResult('t1', 'WORKING')
@@ -619,7 +619,7 @@ test('its timeline says how often a message was sent, and how far it is', async 
 
   answer = { status: 500 }
   await step(1_000)
-  expect((await timeline(message_id)).at(-1)).toEqual(['working', 'It did not answer as A2A asks.'])
+  expect((await timeline(message_id)).at(-1)).toEqual(['working', 'Its answer was not valid A2A.'])
 
   answer = taskResult('t1', 'FAILED', { isLook: true, said: 'no fuel' })
   // A server that fails is asked one thing at a time.
@@ -653,7 +653,7 @@ test('while it is paused nothing is sent, what it has accepted is followed, and 
   expect(remote.calls.map(({ method }) => method)).toEqual(['SendMessage', 'GetTask'])
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['ok'])
   expect((await status(message_id)).delivery).toBe('pending')
-  expect((await ann.open(path)).text).toContain('It is paused since')
+  expect((await ann.open(path)).text).toContain('Paused since')
   expect((await ann.open(`/accounts/${grid.acme.id}/attention`)).text).toContain('@robot is paused')
 
   await ann.submit(path, { paused: 'no' }, `${path}/pause`)
@@ -698,7 +698,7 @@ test('an agent that fails three times in a row is in Attention, and what was par
   expect(await attention()).toContain('Messages to @robot have been failing for 1 min')
 
   await step(3_600_000)
-  expect(await attention()).toContain('It did not answer as A2A asks.')
+  expect(await attention()).toContain('Its answer was not valid A2A.')
   expect(await attention()).not.toContain('has not read')
   expect([(await send('more')).recipient_presence, await listed()])
     .toEqual(['remote, failing for 1 h', 'remote, failing for 1 h'])

@@ -86,12 +86,12 @@ test('it is edited, or refused with a reason that the sender reads; the log and 
 
   await send('Pay 999')
   expect((await resultOf(annsBrowser, 'refuse', { reason: ' ' })).text).toContain('Say why')
-  expect((await resultOf(annsBrowser, 'refuse', { reason: 'Too much' })).text).toContain('Refused. Its sender is told')
+  expect((await resultOf(annsBrowser, 'refuse', { reason: 'Too much' })).text).toContain('Refused. Its sender learns why')
   const { text } = await callTool(grid, grid.alice.key, 'read_messages')
   expect(text[0].message).toContain('Too much')
 
   const log = await annsBrowser.open(`${account}/activity`)
-  expect(log.text).toMatch(/Refused a message of @alice.*Edited and approved a message of @alice/)
+  expect(log.text).toMatch(/Refused a message from @alice.*Edited and approved a message from @alice/)
   expect(log.html).not.toContain('Pay')
   const ledger = await annsBrowser.open(`${account}/held/decisions?state=refused`)
   expect(ledger.text).toContain('Too much')

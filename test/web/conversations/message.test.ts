@@ -62,7 +62,7 @@ test('a post says how many have read it, and its page who', async () => {
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
 
   expect((await owner.open(`${base}/conversations/${threadId}`)).text).toContain('0 of 1 read')
-  expect((await owner.open(`${base}/messages/${seq}`)).text).toMatch(/What became of it @bob not read yet stored/)
+  expect((await owner.open(`${base}/messages/${seq}`)).text).toMatch(/Delivery @bob not read yet stored/)
 })
 
 test('parts are listed with their sizes and sent as files, inline ones and those stored apart', async () => {

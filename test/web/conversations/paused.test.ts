@@ -81,7 +81,7 @@ test('its page says why it is paused, shows what was said, and has the button fo
   const after = await admin.submit(page, {}, `${path}/conversations/${encodeURIComponent('@alice @bob')}/resume`)
 
   const why =
-    /Paused since .*answered each other 4 times in 4 min without a message of a person; the limit is 4 an hour/
+    /Paused since .*answered each other 4 times in 4 min with no message from a person; the limit is 4 an hour/
   for (const { text } of [viewer, before]) expect(text).toMatch(why)
   expect(viewer.text).toContain('An owner or admin of the account can resume it.')
   expect(viewer.html).not.toContain('/resume')
