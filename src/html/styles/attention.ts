@@ -25,9 +25,6 @@ export const attention = `
   .needs .menu.end > .list { right: auto; left: 0 }
 }
 
-.said.whole { max-height: none; margin-block: var(--s4); font: inherit }
-.decide { display: grid; gap: var(--s3); max-width: 40rem }
-@media (max-width: 48rem) { .decide .button { min-height: 3rem } .decide > form:first-of-type { position: sticky; bottom: calc(var(--bar) + env(safe-area-inset-bottom) + var(--s2)) } }
 .calm { padding: var(--s3) var(--card); border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel); color: var(--soft) }
 .news { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)) }
 .news > section { min-width: 0 } .news h3 { padding: var(--s2) var(--s4); color: var(--soft); font-size: var(--text-s); font-weight: 540 }
