@@ -41,9 +41,6 @@ export const attention = `
   .needs .menu.end > .list { right: auto; left: 0 }
 }
 
-.said.whole { max-height: none; margin-block: var(--s4); font: inherit }
-.decide { display: grid; gap: var(--s3); max-width: 40rem }
-@media (max-width: 48rem) { .decide .button { min-height: 3rem } .decide > form:first-of-type { position: sticky; bottom: calc(var(--bar) + env(safe-area-inset-bottom) + var(--s2)) } }
 .plot-of svg { grid-column: 1 / -1; display: block; margin-top: var(--s2) } .plot-of .axis { stroke: var(--line) }
 .scrolls-x { overflow-x: auto } .numbers :is(th, td) { padding: var(--s1) var(--s3); text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap }
 .numbers :is(th:first-child) { text-align: start }

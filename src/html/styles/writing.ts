@@ -44,5 +44,24 @@ export const writing = `
   .composer { padding-inline: var(--s3) } .composer > form { grid-column: 1 / -1 } .composer > .marks { grid-column: 1 / -1; order: 0; min-height: 0 }
   .notice.paused > form { grid-column: 2; justify-self: start }
 }
+
+p:has(> .line-of-facts) { max-width: none } .line-of-facts > span + span::before { content: ' \\b7\\20' } .line-of-facts .bad { color: var(--danger); font-weight: 560 }
+.around { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); font-size: var(--text-s) } .around > * { min-height: 1.5rem }
+.said.whole { max-width: 74ch; max-height: none; padding: 0; border: 0; background: none; font: inherit; font-size: 1.1875rem; line-height: 1.5 }
+.card > .part { display: grid; gap: var(--s2) } .part > .row { gap: var(--s1) var(--s3) }
+.delivered { font-size: var(--text-s) } .delivered dd > .said { max-height: 12rem }
+/* The decision stays in reach while a long message is read. */
+.decide { position: sticky; z-index: 5; bottom: 0; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2); margin-inline: calc(-1 * var(--s1)); padding: var(--s3) var(--s1) var(--s4); background: linear-gradient(transparent, var(--ground) var(--s3)) }
+.decide > .fold > summary { display: inline-flex; align-items: center; justify-content: center; min-height: var(--control); padding: .25rem var(--s4); border: 1px solid var(--edge); border-radius: var(--round); background: var(--panel); color: var(--ink); font-weight: 560 }
+.decide > .fold > summary:hover { background: var(--hover) } .decide > .fold > summary > svg { display: none }
+.decide > form > .button { padding-inline: var(--s5) } .decide > form + .fold > summary { color: var(--danger) }
+.decide > .fold[open] { order: 1; flex-basis: 100%; max-width: 40rem; max-height: 60dvh; overflow-y: auto; padding: var(--s3); border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel) }
+.decide > .fold[open] > summary { justify-content: flex-start; min-height: 1.75rem; padding: 0; border: 0 }
+.decide > .fold > div { padding: 0 }
+@media (max-width: 48rem) {
+  .decide { bottom: calc(var(--bar) + env(safe-area-inset-bottom)) } .decide > form:first-child, .decide > form + .fold:not([open]) { flex: 1 1 7rem }
+  .decide > form > .button, .decide > .fold:not([open]) > summary { width: 100%; min-height: 3rem }
+}
+@media (max-height: 30rem) { .decide { position: static } }
 @media (max-width: 48rem), (hover: none) { .sends { display: none } }
 `
