@@ -21,8 +21,9 @@ export const writing = `
 .entry > .button:has(:focus-visible) { outline: 2px solid var(--focus); outline-offset: -2px }
 .entry > .field.field { grid-area: text; max-width: none }
 .entry textarea.input { min-height: var(--control); max-height: min(12rem, 25dvh); padding: .45rem var(--s1); border: 0; background: none; resize: none; outline: 0 }
-/* The page Write has room for some lines. */
-.entry textarea.input:not([rows='1']) { min-height: 8rem; max-height: 24rem }
+/* The page Write has room for some lines, above the buttons. */
+.entry:has(textarea:not([rows='1'])) { grid-template-areas: 'files files files files' 'until until until until' 'text text text text' 'clip . expiry send' }
+.entry textarea.input:not([rows='1']) { min-height: 6rem; max-height: 24rem; padding-inline: var(--s3) }
 /* What is long is cut in the first line. */
 .entry textarea[rows='1']:placeholder-shown { white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
 .entry .field .error { padding: 0 var(--s1) var(--s1) }
@@ -59,8 +60,8 @@ p:has(> .line-of-facts) { max-width: none } .line-of-facts > span + span::before
 .decide > .fold[open] > summary { justify-content: flex-start; min-height: 1.75rem; padding: 0; border: 0 }
 .decide > .fold > div { padding: 0 }
 @media (max-width: 48rem) {
-  .decide { bottom: calc(var(--bar) + env(safe-area-inset-bottom)) } .decide > form:first-child, .decide > form + .fold:not([open]) { flex: 1 1 7rem }
-  .decide > form > .button, .decide > .fold:not([open]) > summary { width: 100%; min-height: 3rem }
+  .decide { bottom: calc(var(--bar) + env(safe-area-inset-bottom)) } .decide > form:first-child, .decide > form + .fold:not([open]) { flex: 1 1 5rem }
+  .decide > form > .button, .decide > .fold:not([open]) > summary { width: 100%; min-height: 3rem; padding-inline: var(--s3) }
 }
 @media (max-height: 30rem) { .decide { position: static } }
 @media (max-width: 48rem), (hover: none) { .sends { display: none } }
