@@ -43,12 +43,12 @@ export const turns: AccountSubject = {
 }
 
 function limitsInWords({ warn, perHour, hops }: TurnLimits): string {
-  const [first, ...others] = [
-    warn > 0 && `agents are asked to stop after ${warn.toLocaleString('en')} turns in an hour`,
-    perHour > 0 && `paused after ${perHour.toLocaleString('en')}`,
+  const limits = [
+    warn > 0 && `a warning at ${warn.toLocaleString('en')} turns in an hour`,
+    perHour > 0 && `a pause at ${perHour.toLocaleString('en')} turns in an hour`,
     hops > 0 && `${hops.toLocaleString('en')} answers in a chain`,
-  ].filter((part) => part !== false)
-  return first === undefined ? 'No limits' : [first[0].toUpperCase() + first.slice(1), ...others].join(', ')
+  ].filter((limit) => limit !== false).join(', ')
+  return limits === '' ? 'No limits' : limits[0].toUpperCase() + limits.slice(1)
 }
 
 /** The forms: resuming a conversation, and the limits. `show` is the page of the limits. */
