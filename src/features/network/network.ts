@@ -3,9 +3,9 @@ import { networkTables } from './store.ts'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { mayRead, placeOf, type Reader, readerOf } from '../../grid/conversations/may-read.ts'
-import { foldNodes, type networkGroupings, type NetworkNode } from './nodes.ts'
+import { type Counts, type NetworkGroup, type networkGroupings, type NetworkNode, nodesOf } from './nodes.ts'
 
-export { networkGroupings, type NetworkNode } from './nodes.ts'
+export { type Counts, type NetworkGroup, networkGroupings, type NetworkNode } from './nodes.ts'
 
 /** This hour and the last one; the last 24 hours; today and the six days before, in UTC. */
 export const networkWindows = ['hour', 'day', 'week'] as const
@@ -13,11 +13,11 @@ export const networkWindows = ['hour', 'day', 'week'] as const
 export interface NetworkQuery {
   window: typeof networkWindows[number]
   by: typeof networkGroupings[number]
-  /** The group whose agents are shown one by one, where the others are folded. */
+  /** The group whose members are shown, if there are more than `maxOnRing` agents and channels. */
   open?: string
 }
 
-/** What two nodes sent each other, or what was sent within a group. */
+/** What two nodes sent each other, or what was sent within a node that stands for many. */
 export interface NetworkEdge {
   a: NetworkNode
   b: NetworkNode
@@ -37,7 +37,10 @@ export interface NetworkEdge {
 
 export interface Network {
   nodes: NetworkNode[]
-  /** The strongest ones and all that fail, the strongest first. */
+  /** The groups of the nodes if there are many, and the one that is open. */
+  groups: NetworkGroup[]
+  open?: NetworkGroup
+  /** Those of the open group, if there is one. The strongest ones and all that fail, the strongest first. */
   edges: NetworkEdge[]
   hidden: number
   since: number
@@ -45,8 +48,11 @@ export interface Network {
   isCut: boolean
 }
 
-/** Of the strongest, and as many more that fail. */
+/** More agents and channels than this are shown as groups. */
+const maxOnRing = 40
+/** Of the strongest, and as many more that fail. Next to groups fewer, so that the page stays light. */
 const maxEdges = 200
+const maxEdgesOfGroups = 80
 /** Of more agents, those that were seen last are counted, with what they sent. */
 export const maxAgents = 500
 
@@ -66,42 +72,65 @@ export async function networkOf(account: AccountStore, query: NetworkQuery): Pro
   const isCut = agents.length > maxAgents
   const ends = isCut ? all.filter((end) => end !== agents[maxAgents]) : all
   const ids = agents.slice(0, maxAgents).map(({ id }) => id)
-  const [groups, sent] = await Promise.all([
+  const [found, sent] = await Promise.all([
     traffic.groups(query.by, ids),
     traffic.sent(ids, query.window === 'week' ? day : hour, since),
   ])
-  const { nodes, byKey } = foldNodes({ ends, groups, sent, since, isCut, ...query })
-  const found = new Map<string, NetworkEdge>()
-  const edgeOf = (source: string, target: string) => {
-    const [from, to] = [byKey.get(source), byKey.get(target)]
-    // Deleted agents are not shown; and of an open group, only what concerns it.
-    if (!from || !to || (query.open !== undefined && from.kind === 'group' && to.kind === 'group')) return undefined
+  const { nodes, groups, byKey } = nodesOf({ ends, groups: found, sent, since, isCut, by: query.by })
+  const isLarge = ends.length > maxOnRing
+  const open = isLarge ? groups.find(({ name, isOutside }) => name === query.open && !isOutside) : undefined
+  const edgesById = new Map<number, NetworkEdge>()
+  const edgeOf = (from: NetworkNode, to: NetworkNode, keys: NetworkEdge['keys']) => {
+    if (open && from.group !== open && to.group !== open) return undefined
     const [a, b] = from.n <= to.n ? [from, to] : [to, from]
-    const id = `${a.n} ${b.n}`
-    const edge: NetworkEdge = found.get(id) ??
-      { a, b, there: 0, back: 0, failed: 0, lastAt: null, isReadable: false, keys: [source, target] }
-    found.set(id, edge)
-    return { edge, from, to }
+    const id = a.n * nodes.length + b.n
+    const edge: NetworkEdge = edgesById.get(id) ??
+      { a, b, there: 0, back: 0, failed: 0, lastAt: null, isReadable: false, keys }
+    edgesById.set(id, edge)
+    return edge
   }
-  for (const { source, target, messages, lastAt } of sent) {
-    const at = edgeOf(source, target)
-    if (!at) continue
-    at.from.sent += messages
-    at.to.received += messages
-    at.edge[at.from === at.edge.a ? 'there' : 'back'] += messages
-    at.edge.lastAt = Math.max(at.edge.lastAt ?? 0, lastAt)
+  for (const { source, target, messages, lastAt, answers, answerMs } of sent) {
+    const [from, to] = [byKey.get(source), byKey.get(target)]
+    // Deleted agents are not shown.
+    if (!from || !to) continue
+    for (const one of [from, from.group]) {
+      one.sent += messages
+      one.answers += answers
+      one.answerMs += answerMs
+    }
+    for (const one of [to, to.group]) one.received += messages
+    const edge = edgeOf(from, to, [source, target])
+    if (!edge) continue
+    edge[from === edge.a ? 'there' : 'back'] += messages
+    edge.lastAt = Math.max(edge.lastAt ?? 0, lastAt)
   }
   const keys = new Map(ends.map(({ id, name }) => [name, id]))
   const keyOf = (end: string) => keys.get(end) ?? end
   for (const { source, target, messages } of [...parked, ...refused]) {
-    const at = edgeOf(keyOf(source), keyOf(target))
-    if (at) at.edge.failed += messages
+    const ends: NetworkEdge['keys'] = [keyOf(source), keyOf(target)]
+    const [from, to] = ends.map((end) => byKey.get(end))
+    if (!from || !to) continue
+    for (const one of new Set<Counts>([from, from.group, to, to.group])) one.failed += messages
+    const edge = edgeOf(from, to, ends)
+    if (edge) edge.failed += messages
   }
-  const edges = [...found.values()].sort((one, two) => volumeOf(two) - volumeOf(one))
-  const failing = edges.slice(maxEdges).filter(({ failed }) => failed > 0).slice(0, maxEdges)
-  const shown = [...edges.slice(0, maxEdges), ...failing]
+  const edges = [...edgesById.values()].sort((one, two) => volumeOf(two) - volumeOf(one))
+  const max = isLarge ? maxEdgesOfGroups : maxEdges
+  const failing = edges.slice(max).filter(({ failed }) => failed > 0).slice(0, max)
+  const shown = [...edges.slice(0, max), ...failing]
   await findConversations(account, reader, shown)
-  return { nodes, edges: shown, hidden: edges.length - shown.length, since, isCut }
+  return { nodes, groups: isLarge ? groups : [], open, edges: shown, hidden: edges.length - shown.length, since, isCut }
+}
+
+/** The order of groups and of their members: what fails first, then the slowest, then the busiest. */
+export function worstFirst(one: Counts, two: Counts): number {
+  return two.failed - one.failed || averageAnswerMs(two) - averageAnswerMs(one) ||
+    two.sent + two.received - one.sent - one.received
+}
+
+/** 0 without answers. */
+export function averageAnswerMs({ answers, answerMs }: Counts): number {
+  return answerMs / Math.max(1, answers)
 }
 
 export function volumeOf({ there, back }: Pick<NetworkEdge, 'there' | 'back'>): number {

@@ -1,23 +1,40 @@
-/** Which agents and channels the page Network shows one by one, and which as a group. */
+/** The agents and channels of the page Network, and their groups. */
 
 export const networkGroupings = ['channel', 'skill'] as const
 
-export interface NetworkNode {
+/** What agents sent and received, and how they answered, in the time of the picture. */
+export interface Counts {
+  sent: number
+  received: number
+  /** Refused or not checked by guardrails, or parked: sent or to be received. */
+  failed: number
+  answers: number
+  /** How long the answers took in all. */
+  answerMs: number
+}
+
+/** Each message counts once as sent and once as received, also within the group. */
+export interface NetworkGroup extends Counts {
+  name: string
+  /** Its agents and channels, without the channel that it is named after. */
+  members: number
+  isOutside: boolean
+}
+
+export interface NetworkNode extends Counts {
   /** Its place in the list of nodes. */
   n: number
-  /** `@alias`, `#name`, or the name of a group. */
+  /** `@alias`, `#name`, or a name for many of other accounts, or for the agents that are not counted. */
   name: string
   kind: 'agent' | 'channel' | 'foreign' | 'group'
   /** Of a channel; empty for a group. */
   id: string
-  group: string
+  group: NetworkGroup
   /** It belongs to other accounts, or to the agents that are not counted. */
   isOutside: boolean
   /** An agent was seen in the time of the picture; a channel was written to. */
   isSeen: boolean
-  sent: number
-  received: number
-  /** How many agents and channels it stands for. */
+  /** How many agents it stands for. */
   members: number
 }
 
@@ -30,11 +47,8 @@ interface Source {
   /** Not all agents are among the ends. */
   isCut: boolean
   by: typeof networkGroupings[number]
-  open?: string
 }
 
-/** More agents and channels than this are folded into groups. */
-const maxNodes = 200
 const maxGroups = 39
 const maxForeign = 16
 const otherGroups = 'Other groups'
@@ -42,49 +56,60 @@ const otherAccounts = 'Other accounts'
 const otherAgents = 'Other agents'
 
 /**
- * The nodes, and the node of each end by its key. Places depend on names and groups alone, so that they stay the same. Of
- * an open group the busiest are shown.
+ * The nodes, their groups, and the node of each end by its key, without counts. Places depend on names and groups alone, so
+ * that they stay the same. Of agents of other accounts the busiest have a node each.
  */
-export function foldNodes(source: Source): { nodes: NetworkNode[]; byKey: Map<string, NetworkNode> } {
+export function nodesOf(
+  source: Source,
+): { nodes: NetworkNode[]; groups: NetworkGroup[]; byKey: Map<string, NetworkNode> } {
   const traffic = new Map<string, number>()
   for (const { source: from, target, messages } of source.sent) {
     for (const key of [from, target]) traffic.set(key, (traffic.get(key) ?? 0) + messages)
   }
-  const busiest = (keys: string[], max: number) =>
-    new Set(keys.sort((one, two) => (traffic.get(two) ?? 0) - (traffic.get(one) ?? 0)).slice(0, max))
-  const own = grouped(source)
-  const isFolded = own.length > maxNodes
   const foreign = [...traffic.keys()].filter((key) => key.startsWith('@')).sort()
-  const single = new Set([
-    ...busiest(own.filter(({ group }) => !isFolded || group === source.open).map(({ id }) => id), maxNodes),
-    ...busiest(isFolded ? [] : [...foreign], maxForeign),
-  ])
+  const busiest = new Set(foreign.toSorted((a, b) => traffic.get(b)! - traffic.get(a)!).slice(0, maxForeign))
 
   const nodes: NetworkNode[] = []
   const byKey = new Map<string, NetworkNode>()
-  const folds = new Map<string, NetworkNode>()
-  const add = (id: string, name: string, group: string, isSeen: boolean, isOutside = false) => {
-    const isSingle = single.has(id)
-    const kind = !isSingle ? 'group' : isOutside ? 'foreign' : name.startsWith('#') ? 'channel' : 'agent'
-    let node = isSingle ? undefined : folds.get(group)
-    if (!node) {
-      const [shown, key] = isSingle ? [name, id] : [group, '']
-      node = { n: nodes.length, name: shown, kind, id: key, group, isOutside, isSeen, sent: 0, received: 0, members: 0 }
-      nodes.push(node)
-      if (!isSingle) folds.set(group, node)
-    }
-    node.members++
-    node.isSeen ||= isSeen
-    byKey.set(id, node)
+  const groups = new Map<string, NetworkGroup>()
+  const none = { sent: 0, received: 0, failed: 0, answers: 0, answerMs: 0 }
+  const groupOf = (name: string, isOutside: boolean) => {
+    const key = `${isOutside} ${name}`
+    const group = groups.get(key) ?? { ...none, name, members: 0, isOutside }
+    groups.set(key, group)
+    return group
   }
-  for (const { id, name, group, lastSeenAt } of own) {
-    add(id, name, group, name.startsWith('#') ? traffic.has(id) : (lastSeenAt ?? 0) >= source.since)
+  const add = (node: Omit<NetworkNode, 'n' | 'members' | keyof Counts>) => {
+    const added = { ...none, ...node, n: nodes.length, members: 0 }
+    nodes.push(added)
+    return added
+  }
+  const join = (key: string, node: NetworkNode) => {
+    byKey.set(key, node)
+    node.members++
+    if (node.name !== node.group.name || node.kind === 'group') node.group.members++
+  }
+  for (const { id, name, group, lastSeenAt } of grouped(source)) {
+    const isChannel = name.startsWith('#')
+    const isSeen = isChannel ? traffic.has(id) : (lastSeenAt ?? 0) >= source.since
+    const kind = isChannel ? 'channel' : 'agent'
+    join(id, add({ name, kind, id, group: groupOf(group, false), isOutside: false, isSeen }))
+  }
+  /** Many in one node. */
+  const fold = (keys: string[], name: string, isSeen: boolean) => {
+    if (keys.length === 0) return
+    const node = add({ name, kind: 'group', id: '', group: groupOf(name, true), isOutside: true, isSeen })
+    for (const key of keys) join(key, node)
   }
   // Also agents that are deleted.
   const others = source.isCut ? [...traffic.keys()].filter((key) => !key.startsWith('@') && !byKey.has(key)) : []
-  for (const id of others) add(id, id, otherAgents, false, true)
-  for (const name of foreign) add(name, name, otherAccounts, true, true)
-  return { nodes, byKey }
+  fold(others, otherAgents, false)
+  for (const name of foreign.filter((name) => busiest.has(name))) {
+    const group = groupOf(otherAccounts, true)
+    join(name, add({ name, kind: 'foreign', id: name, group, isOutside: true, isSeen: true }))
+  }
+  fold(foreign.filter((name) => !busiest.has(name)), otherAccounts, true)
+  return { nodes, groups: [...groups.values()], byKey }
 }
 
 /** The agents and channels in the order of their groups. An agent is in the smallest that it shares, which says most about it. */

@@ -1,21 +1,25 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Who sends messages to whom: a picture and the same as a table. Numbers only, so all roles see it. */
+/** Who sends messages to whom: a picture of few agents or the groups of many, and pairs. Numbers only, so all roles see it. */
 import {
+  averageAnswerMs,
+  type Counts,
   maxAgents,
   type Network,
   type NetworkEdge,
+  type NetworkGroup,
   networkGroupings,
   type NetworkNode,
   networkOf,
   type NetworkQuery,
   networkWindows,
   volumeOf,
+  worstFirst,
 } from './network.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Disclosure, EmptyState, LocalTime, Time, timeInWords } from '../../html/components.tsx'
+import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { Matrix } from './matrix.tsx'
 import { Ring } from './ring.tsx'
 import { searchPath } from '../../html/paths.ts'
 import { Table } from '../../html/table.tsx'
@@ -23,10 +27,10 @@ import { pluralize } from '../../web/listing.tsx'
 import { script, style } from './assets.ts'
 import type { Pages, Visit } from '../../web/visit.ts'
 
-/** More nodes than this are drawn as a matrix. */
-const maxOnRing = 40
 /** Pairs that are listed at once. */
 const maxRows = 30
+/** Of the members of a group, the first in their order. */
+const maxShown = 100
 
 const windowTitles = { hour: 'Hour', day: 'Day', week: 'Week' }
 const groupTitles = { channel: 'By channel', skill: 'By skill' }
@@ -35,60 +39,22 @@ export function networkPages({ get }: Pages<Visit>): void {
   get('/network', show)
 }
 
-interface Shown {
-  visit: Visit
-  query: NetworkQuery
-  network: Network
-}
-
 async function show(visit: Visit) {
   const query = networkQuery(visit.query)
   const network = await networkOf(visit.account, query)
-  const { nodes, edges, hidden, since, isCut } = network
+  const { nodes, groups, open, edges, hidden, since, isCut } = network
   const link = (change: Partial<NetworkQuery>) => networkHref(visit, { ...query, ...change })
   // What needs a look comes first.
   const rows = [...edges.filter(({ failed }) => failed > 0), ...edges.filter(({ failed }) => failed === 0)]
   const [first, more] = [rows.slice(0, maxRows), rows.slice(maxRows)]
-  return await appPage(
-    visit.frame('network'),
-    {
-      styles: [style.path],
-      scripts: [script.path],
-      title: 'Network',
-      lead: 'Who sends messages to whom. It counts, and shows no text.',
-    },
-    <Card isFlush>
-      <div class='bar'>
-        <nav class='filters' aria-label='Time'>
-          {networkWindows.map((window) => (
-            <a href={link({ window })} aria-current={window === query.window ? 'true' : undefined}>
-              {windowTitles[window]}
-            </a>
-          ))}
-        </nav>
-        <nav class='filters' aria-label='Groups'>
-          {networkGroupings.map((by) => (
-            <a href={link({ by, open: undefined })} aria-current={by === query.by ? 'true' : undefined}>
-              {groupTitles[by]}
-            </a>
-          ))}
-        </nav>
-        {query.open !== undefined && <a class='button small' href={link({ open: undefined })}>All groups</a>}
-        <span class='soft small'>
-          Since <LocalTime at={since} />
-        </span>
-      </div>
-      {nodes.length === 0
-        ? <EmptyState icon='network' title='No agents yet'>Agents and channels of the account appear here.</EmptyState>
-        : (
-          <Disclosure title='Picture' isNarrow>
-            <Picture visit={visit} query={query} network={network} />
-          </Disclosure>
-        )}
-      {first.length > 0 && <EdgeTable id='network' visit={visit} query={query} edges={first} />}
+  const pairs = (
+    <>
+      {first.length === 0
+        ? groups.length > 0 && <p class='pane-note'>Nothing was sent in this time.</p>
+        : <EdgeTable id='network' visit={visit} edges={first} />}
       {more.length > 0 && (
         <Disclosure title={pluralize(more.length, 'more pair')}>
-          <EdgeTable id='network-more' visit={visit} query={query} edges={more} />
+          <EdgeTable id='network-more' visit={visit} edges={more} />
         </Disclosure>
       )}
       {isCut && (
@@ -97,7 +63,64 @@ async function show(visit: Visit) {
         </p>
       )}
       {hidden > 0 && <p class='pane-note'>{pluralize(hidden, 'weaker pair')} without failures not shown.</p>}
-    </Card>,
+    </>
+  )
+  return await appPage(
+    visit.frame('network'),
+    {
+      styles: [style.path],
+      scripts: [script.path],
+      title: 'Network',
+      lead: 'Who sends messages to whom. It counts, and shows no text.',
+    },
+    <>
+      <Card isFlush>
+        <div class='bar'>
+          <nav class='filters' aria-label='Time'>
+            {networkWindows.map((window) => (
+              <a href={link({ window })} aria-current={window === query.window ? 'true' : undefined}>
+                {windowTitles[window]}
+              </a>
+            ))}
+          </nav>
+          <nav class='filters' aria-label='Groups'>
+            {networkGroupings.map((by) => (
+              <a href={link({ by, open: undefined })} aria-current={by === query.by ? 'true' : undefined}>
+                {groupTitles[by]}
+              </a>
+            ))}
+          </nav>
+          {open && (
+            <>
+              <a class='button small' href={link({ open: undefined })}>All groups</a>
+              <b>
+                <Name text={open.name} />
+              </b>
+            </>
+          )}
+          <span class='soft small'>
+            Since <LocalTime at={since} />
+          </span>
+        </div>
+        {nodes.length === 0
+          ? (
+            <EmptyState icon='network' title='No agents yet'>
+              Agents and channels of the account appear here.
+            </EmptyState>
+          )
+          : open
+          ? <Members visit={visit} group={open} nodes={nodes} />
+          : groups.length > 0
+          ? <Groups visit={visit} query={query} groups={groups} />
+          : (
+            <Disclosure title='Picture' isNarrow>
+              <Picture visit={visit} network={network} />
+            </Disclosure>
+          )}
+        {groups.length === 0 && pairs}
+      </Card>
+      {groups.length > 0 && <Card title='Pairs' isFlush>{pairs}</Card>}
+    </>,
   )
 }
 
@@ -114,32 +137,33 @@ function networkHref({ path }: Pick<Visit, 'path'>, { window, by, open }: Networ
   return `${path('network')}?${query}`
 }
 
-function Picture({ visit, query, network: { nodes, edges, since } }: Shown) {
+function Picture({ visit, network: { nodes, edges, since } }: { visit: Visit; network: Network }) {
   const now = visit.account.deps.now()
-  const isMatrix = nodes.filter(({ isOutside }) => !isOutside).length > maxOnRing
-  const Drawing = isMatrix ? Matrix : Ring
   return (
     <div class='picture' data-network>
       <p class='soft small' role='status' data-chosen>
         {edges.length === 0 ? 'Nothing was sent in this time.' : 'Every node and every line is a link.'}
       </p>
       <div class='scrolls-x' tabindex={0} role='region' aria-label='Picture of the network'>
-        <Drawing
+        <Ring
           label={`${pluralize(nodes.length, 'node')} and ${pluralize(edges.length, 'pair')}, as in the table below`}
-          nodes={nodes.map((node) => ({ ...node, title: nodeInWords(node), href: nodeHref(visit, query, node) }))}
+          nodes={nodes.map((node) => ({
+            ...node,
+            group: node.group.name,
+            title: nodeInWords(node),
+            href: nodeHref(visit, node),
+          }))}
           edges={edges.map((edge) => ({
             ...{ a: edge.a.n, b: edge.b.n, there: edge.there, back: edge.back, isFailing: edge.failed > 0 },
             freshness: edge.lastAt === null ? 0 : (edge.lastAt - since) / Math.max(1, now - since),
             title: edgeInWords(edge, now, visit.timeZone),
-            href: edgeHref(visit, query, edge),
+            href: edgeHref(visit, edge),
           }))}
         />
       </div>
       <p class='soft small'>
-        {isMatrix
-          ? 'A row sent, a column received. Stronger: more messages. Red and on its corner: some failed.'
-          : 'Thicker: more messages. Faded: older ones. Red and dashed: some failed.'}{' '}
-        Hollow: not seen in this time. Square: a channel.
+        Thicker: more messages. Faded: older ones. Red and dashed: some failed. Hollow: not seen in this time. Square: a
+        channel.
       </p>
     </div>
   )
@@ -164,14 +188,101 @@ function edgeInWords({ a, b, there, back, failed, lastAt }: NetworkEdge, now: nu
 }
 
 /** Agents of other accounts have no page here. */
-function nodeHref(visit: Visit, query: NetworkQuery, { kind, name, id, isOutside }: NetworkNode): string | undefined {
+function nodeHref(visit: Visit, { kind, name, id, isOutside }: NetworkNode): string | undefined {
   if (isOutside) return undefined
-  if (kind === 'channel') return visit.path('channels', id)
-  return kind === 'agent' ? visit.path('agents', name.slice(1)) : networkHref(visit, { ...query, open: name })
+  return kind === 'channel' ? visit.path('channels', id) : visit.path('agents', name.slice(1))
+}
+
+function Groups({ visit, query, groups }: { visit: Visit; query: NetworkQuery; groups: NetworkGroup[] }) {
+  return (
+    <CountsTable
+      id='network-groups'
+      caption='Groups: failures first, then the slowest, then the busiest'
+      title='Group'
+      rows={groups.map((group) => ({
+        ...group,
+        href: group.isOutside ? undefined : networkHref(visit, { ...query, open: group.name }),
+        note: pluralize(group.members, group.isOutside ? 'agent' : 'member'),
+      }))}
+    />
+  )
+}
+
+function Members({ visit, group, nodes }: { visit: Visit; group: NetworkGroup; nodes: NetworkNode[] }) {
+  return (
+    <CountsTable
+      id='network-members'
+      caption={`${group.name}: failures first, then the slowest, then the busiest`}
+      title='Member'
+      rows={nodes.filter((node) => node.group === group).map((node) => ({
+        ...node,
+        href: nodeHref(visit, node),
+        note: node.isSeen ? undefined : `not ${node.kind === 'channel' ? 'written to' : 'seen'} in this time`,
+      }))}
+    />
+  )
+}
+
+interface CountsRow extends Counts {
+  name: string
+  href?: string
+  note?: string
+}
+
+function CountsTable(
+  { id, caption, title, rows: given }: { id: string; caption: string; title: string; rows: CountsRow[] },
+) {
+  const volume = ({ sent, received }: Counts) => sent + received
+  const most = Math.max(1, ...given.map((row) => volume(row) + row.failed))
+  const share = (n: number) => `${(n / most * 100).toFixed(1)}%`
+  const rows = given.toSorted(worstFirst)
+  const hidden = rows.length - maxShown
+  return (
+    <>
+      <Table
+        id={id}
+        caption={caption}
+        rows={rows.slice(0, maxShown)}
+        columns={[
+          {
+            title,
+            cell: (row) => (
+              <>
+                {row.href === undefined ? <Name text={row.name} /> : (
+                  <a href={row.href}>
+                    <Name text={row.name} />
+                  </a>
+                )}
+                {row.note && <span class='soft small'>{` ${row.note}`}</span>}
+                <svg class='volume' width='100%' height='4' aria-hidden='true' direction='ltr'>
+                  <rect class='bar-of' width={share(volume(row))} height='4' />
+                  <rect class='bar-of danger' x={share(volume(row))} width={share(row.failed)} height='4' />
+                </svg>
+              </>
+            ),
+          },
+          { title: 'Sent', align: 'number', width: 'narrow', cell: ({ sent }) => shown(sent) },
+          { title: 'Received', align: 'number', width: 'short', cell: ({ received }) => shown(received) },
+          { title: 'Failed', align: 'number', width: 'narrow', cell: ({ failed }) => <Failed n={failed} /> },
+          {
+            title: 'Answers in',
+            align: 'number',
+            width: 'short',
+            cell: (row) => row.answers === 0 ? '–' : durationInWords(averageAnswerMs(row)),
+          },
+        ]}
+      />
+      {hidden > 0 && <p class='pane-note'>{shown(maxShown)} of {shown(rows.length)} are shown.</p>}
+    </>
+  )
+}
+
+function Failed({ n }: { n: number }) {
+  return n > 0 ? <Badge kind='bad'>{shown(n)}</Badge> : <>0</>
 }
 
 /** The conversation if the visitor may read it; otherwise a page about the ends. */
-function edgeHref(visit: Visit, query: NetworkQuery, edge: NetworkEdge): string {
+function edgeHref(visit: Visit, edge: NetworkEdge): string {
   const { a, b, there, back, threadId, isReadable } = edge
   if (threadId !== undefined) return visit.path('conversations', String(threadId))
   if (isReadable) {
@@ -179,11 +290,10 @@ function edgeHref(visit: Visit, query: NetworkQuery, edge: NetworkEdge): string 
     const [from, to] = there >= back ? [a, b] : [b, a]
     return `${searchPath(visit.membership.id)}?${new URLSearchParams({ q: `from:${from.name} to:${to.name}` })}`
   }
-  const folded = [a, b].find(({ kind, name }) => kind === 'group' && name !== query.open)
-  return [folded ?? a, a, b].map((node) => nodeHref(visit, query, node)).find(Boolean) ?? visit.path('network')
+  return nodeHref(visit, a) ?? nodeHref(visit, b) ?? visit.path('network')
 }
 
-function EdgeTable({ id, visit, query, edges }: { id: string; edges: NetworkEdge[] } & Omit<Shown, 'network'>) {
+function EdgeTable({ id, visit, edges }: { id: string; visit: Visit; edges: NetworkEdge[] }) {
   const now = visit.account.deps.now()
   return (
     <Table
@@ -192,9 +302,9 @@ function EdgeTable({ id, visit, query, edges }: { id: string; edges: NetworkEdge
       rows={edges}
       columns={[
         {
-          title: 'Who',
+          title: 'Pair',
           cell: (edge) => (
-            <a href={edgeHref(visit, query, edge)}>
+            <a href={edgeHref(visit, edge)}>
               {edge.a === edge.b ? 'Within ' : (
                 <>
                   <Name text={edge.a.name} /> and{' '}
@@ -215,7 +325,7 @@ function EdgeTable({ id, visit, query, edges }: { id: string; edges: NetworkEdge
           title: 'Failed',
           align: 'number',
           width: 'narrow',
-          cell: ({ failed }) => failed > 0 ? <Badge kind='bad'>{shown(failed)}</Badge> : '0',
+          cell: ({ failed }) => <Failed n={failed} />,
         },
         { title: 'Last', width: 'short', cell: ({ lastAt }) => lastAt === null ? '–' : <Time at={lastAt} now={now} /> },
       ]}

@@ -1,6 +1,38 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { type Drawn, type DrawnNode, EdgeLink, labelOf, NodeLink, rounded, runsOf } from './picture.tsx'
+import type { Child } from 'hono/jsx'
+import { visibleControls } from '../../html/bidi.tsx'
+
+interface DrawnNode {
+  name: string
+  /** The name and its numbers in words. */
+  title: string
+  href?: string
+  group: string
+  kind: 'agent' | 'channel' | 'foreign' | 'group'
+  isSeen: boolean
+  /** It belongs to other accounts. */
+  isOutside: boolean
+}
+
+/** A line between two nodes, which are named by their places in the list; with `a` equal to `b`, within one group. */
+interface DrawnEdge {
+  a: number
+  b: number
+  there: number
+  back: number
+  isFailing: boolean
+  /** From 0, long ago, to 1, now. */
+  freshness: number
+  title: string
+  href: string
+}
+
+interface Drawn {
+  label: string
+  nodes: DrawnNode[]
+  edges: DrawnEdge[]
+}
 
 const width = 1_000
 const centre = width / 2
@@ -8,6 +40,7 @@ const centre = width / 2
 const margin = 36
 const perRow = 8
 const rowHeight = 56
+const maxLabel = 28
 
 interface Point {
   x: number
@@ -80,6 +113,54 @@ export function Ring({ label, nodes, edges }: Drawn) {
       ))}
     </svg>
   )
+}
+
+/** A node as a link: a channel is square, the others are round. */
+function NodeLink(
+  { node, n, x, y, r, children }: { node: DrawnNode; n: number; x: number; y: number; r: number; children?: Child },
+) {
+  return (
+    <a
+      class={`node ${node.kind}${node.isSeen ? '' : ' hollow'}`}
+      href={node.href}
+      aria-label={node.title}
+      data-ends={String(n)}
+    >
+      {node.kind === 'channel'
+        ? <rect x={rounded(x - r)} y={rounded(y - r)} width={2 * r} height={2 * r} />
+        : <circle cx={rounded(x)} cy={rounded(y)} r={r} />}
+      {children}
+    </a>
+  )
+}
+
+/** An edge as a link. The keyboard reaches edges by the table. */
+function EdgeLink({ edge: { a, b, href, title }, children }: { edge: DrawnEdge; children: Child }) {
+  return (
+    <a class='edge' href={href} aria-label={title} data-ends={a === b ? String(a) : `${a} ${b}`} tabindex={-1}>
+      {children}
+    </a>
+  )
+}
+
+function labelOf(name: string): string {
+  const letters = [...visibleControls(name)]
+  return letters.length > maxLabel ? `${letters.slice(0, maxLabel - 1).join('')}…` : letters.join('')
+}
+
+function rounded(value: number): string {
+  return String(Math.round(value * 10) / 10)
+}
+
+/** Nodes of the same group that follow each other, as places from and to, both included. */
+function runsOf(nodes: DrawnNode[]): { group: string; from: number; to: number }[] {
+  const runs: ReturnType<typeof runsOf> = []
+  for (const [n, { group }] of nodes.entries()) {
+    const last = runs.at(-1)
+    if (last?.group === group) last.to = n
+    else runs.push({ group, from: n, to: n })
+  }
+  return runs
 }
 
 function Label(

@@ -16,19 +16,23 @@ interface Between {
 interface Sent extends Between {
   messages: number
   lastAt: number
+  /** How many of them answered another message, and how long these took in all. */
+  answers: number
+  answerMs: number
 }
 
+const sums = `sum(messages) AS messages, max(last_at) AS last_at, sum(answers) AS answers, sum(answer_ms) AS answer_ms`
 // One row for each source, because rows cost more than their sums. Those of other accounts are between '@' and 'A'.
 const sent = query<{ source: string; targets: string }>(`
   SELECT chosen.value AS source, (
-    SELECT json_group_array(json_array(target, messages, last_at)) FROM (
-      SELECT target, sum(messages) AS messages, max(last_at) AS last_at FROM traffic
+    SELECT json_group_array(json_array(target, messages, last_at, answers, answer_ms)) FROM (
+      SELECT target, ${sums} FROM traffic
       WHERE account_id = :account AND period_ms = :period AND source = chosen.value AND at >= :since
       GROUP BY target)) AS targets
   FROM json_each(:agents) AS chosen
   UNION ALL
-  SELECT source, json_group_array(json_array(target, messages, last_at)) FROM (
-    SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM traffic
+  SELECT source, json_group_array(json_array(target, messages, last_at, answers, answer_ms)) FROM (
+    SELECT source, target, ${sums} FROM traffic
     WHERE account_id = :account AND period_ms = :period AND source > '@' AND source < 'A' AND at >= :since
     GROUP BY source, target LIMIT ${maxForeign})
   GROUP BY source`)
@@ -81,8 +85,10 @@ export const networkTables = {
     /** What some agents, and those of other accounts, sent since an hour or day began, for each pair and direction. */
     sent: async (agents: string[], period: number, since: number): Promise<Sent[]> =>
       (await account.all(sent, { agents: JSON.stringify(agents), period, since })).flatMap(({ source, targets }) =>
-        (JSON.parse(targets) as [string, number, number][])
-          .map(([target, messages, lastAt]) => ({ source, target, messages, lastAt }))
+        (JSON.parse(targets) as [string, number, number, number, number][])
+          .map(([target, messages, lastAt, answers, answerMs]) => (
+            { source, target, messages, lastAt, answers, answerMs }
+          ))
       ),
     /** What was set aside at agents of the account since then. */
     parked: (since: number) => account.all(parked, { since }),

@@ -1,6 +1,7 @@
 /** The page Network: who sends to whom, in numbers. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { script, style } from '../../../src/features/network/assets.ts'
 import { maxAgents } from '../../../src/features/network/network.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour, minute } from '../../../src/lib/time.ts'
@@ -29,10 +30,11 @@ async function send(from: TestAgent, to: string, more: object = {}) {
   return id
 }
 
-/** The rows of the table: the cells as text, without the empty ones. */
-async function tableOf(path = page, one = owner): Promise<string[]> {
+/** The rows of the table of pairs, or of another: the cells as text, without the empty ones. */
+async function tableOf(path = page, one = owner, id = 'network'): Promise<string[]> {
   const { html } = await one.open(path)
-  return [...html.matchAll(/<tr role="row"><th scope="row".*?<\/tr>/g)]
+  const [, table = ''] = html.split(`<table id="${id}"`)
+  return [...table.split('</table>')[0].matchAll(/<tr role="row"><th scope="row".*?<\/tr>/g)]
     .map(([row]) => row.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ').trim())
 }
 
@@ -158,18 +160,51 @@ test('of more agents than are counted, those that were seen last are, with what 
   expect((await owner.open(page)).text).toContain('It counts what the 500 agents have sent that were seen last')
 })
 
-test('many agents are a matrix, and very many are groups that open', async () => {
-  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+test('many agents are groups, what fails first, then the slowest; a group opens its members and their pairs', async () => {
+  const carol = await grid.acme.agent('carol')
+  await grid.acme.agent('dave')
+  await createChannel(grid.acme.store, { name: 'busy', members: ['alice', 'bob'] })
+  await createChannel(grid.acme.store, { name: 'slow', members: ['carol', 'dave'] })
   await send(grid.alice, 'bob')
+  await send(grid.alice, '#busy')
   expect((await owner.open(page)).html).toContain('class="network ring"')
   await add(0, 40)
-  expect((await owner.open(page)).html).toContain('class="network matrix labelled"')
+  const groups = () => tableOf(page, owner, 'network-groups')
+  expect(await groups()).toEqual([
+    '#busy 2 members 2 2 0 –',
+    '#slow 2 members 0 0 0 –',
+    'In no channel 40 members 0 0 0 –',
+  ])
+  expect((await owner.open(page)).html).not.toContain('class="network ring"')
 
-  await add(40, 200)
-  expect(await tableOf()).toEqual(['Within #ops 1 0 just now'])
+  const asked = await send(grid.bob, 'carol')
+  grid.clock.now += 5 * minute
+  await send(carol, 'bob', { replyToMessageId: asked })
+  expect(await groups()).toEqual([
+    '#slow 2 members 1 1 0 5 min',
+    '#busy 2 members 3 3 0 –',
+    'In no channel 40 members 0 0 0 –',
+  ])
+  await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
+  expect((await groups())[0]).toBe('#busy 2 members 3 3 3 –')
+
+  const open = `${page}?window=day&group=channel&open=%23busy`
+  expect((await owner.open(page)).html).toContain(`href="${open.replaceAll('&', '&amp;')}"`)
+  expect(await tableOf(open, owner, 'network-members')).toEqual([
+    '@bob not seen in this time 1 2 2 –',
+    '@alice not seen in this time 2 0 2 –',
+    '#busy 0 1 1 –',
+  ])
+  expect(await tableOf(open)).toHaveLength(3)
+  expect(await tableOf(open.replace('busy', 'slow'))).toEqual(['@bob and @carol 2 1 / 1 1 just now'])
+})
+
+test('the section is behind Attention, current, has its key, and its page its own style and script', async () => {
   const { html } = await owner.open(page)
-  expect(html).toContain('In no channel, 200 in it: sent 0, received 0')
-  expect(await tableOf(`${page}?open=%23ops`)).toEqual(['@alice and @bob 1 1 / 0 0 just now'])
+  const [, side] = html.match(/<nav class="side".*?<\/nav>/)![0].split('/attention"')
+  expect(side.match(/<a [^>]*>/)![0]).toBe(`<a href="${page}" aria-current="page">`)
+  expect(html).toContain(`<a href="${page}" data-key="g n">Network</a>`)
+  for (const { path } of [style, script]) expect(html).toContain(`="${path}"`)
 })
 
 test('the page of an agent has its average answer times, in all and by whom it answers', async () => {
