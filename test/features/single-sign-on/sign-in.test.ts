@@ -289,6 +289,12 @@ test('a domain belongs to one account, and only while its record is there', asyn
   await checkDomains(grid.store)
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   expect((await attentionOf(account, undefined)).open).toMatchObject([{ kind: 'domain', level: 1 }])
+  for (const role of ['owner', 'admin'] as const) {
+    const one = await signedIn(grid, await person(grid, { role }))
+    const { html } = await one.open(`/accounts/${grid.acme.id}/attention`)
+    expect(html).toContain('The TXT record of corp.example is gone')
+    expect(html.includes(`href="${acmeSettings()}"`), role).toBe(role === 'owner')
+  }
   grid.clock.now += 6 * day
   await checkDomains(grid.store)
   expect(await beginAt(browser(grid), id)).toContain(server.issuer)
