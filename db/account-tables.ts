@@ -14,7 +14,7 @@ interface AccountTableFacts {
    */
   removal: 'drained' | 'follows' | 'expires' | 'emptied' | 'kept'
   /**
-   * Whether an archive has it, as `src/store/archive/tables.ts` says, or why not. `secret`: secrets, and what is signed in or
+   * Whether an archive has it, as `src/features/archives/store/tables.ts` says, or why not. `secret`: secrets, and what is signed in or
    * subscribed. `person`: people, who become invitations. `derived`: made again from the messages. `local`: it concerns the
    * grid where it happened.
    */

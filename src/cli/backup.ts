@@ -1,9 +1,7 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import process from 'node:process'
 import type { Config } from '../config.ts'
-import { minute } from '../lib/time.ts'
 import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
 import type { Manifest } from '../store/backup/local-copy.ts'
 import { restoreFile, restoreRemote, verifyBackup } from '../store/backup/restore.ts'
@@ -13,15 +11,9 @@ import { isFull } from '../store/driver/database-errors.ts'
 import { isNoSpace, localPath } from '../store/driver/local-file.ts'
 import { print } from './output.ts'
 import { askHolder, isInUse } from './database-holder.ts'
-import {
-  CommandError,
-  type CommandOption,
-  type CommandResult,
-  type ProcessCommand,
-  type StoreCommand,
-  usageError,
-} from './command.ts'
-import { copyDatabaseCommand, folderOf, noteBackupCommand } from './copy-database.ts'
+import { CommandError, type CommandOption, type ProcessCommand, type StoreCommand } from './command.ts'
+import { checkBackup, checkNewBackup, newFileKey, withCopyOnServer } from './backup-files.ts'
+import { noteBackupCommand } from './copy-database.ts'
 import { ownCommandLine } from './own-command.ts'
 import { table } from './tables.ts'
 import { readConfig } from './settings.ts'
@@ -102,10 +94,6 @@ function printBackup(
   return [table(rows), ...ring].join('\n')
 }
 
-const claimMs = minute
-
-type AskServer = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
-
 async function make(config: Config, path: string, key: FileKey): Promise<{ manifest: Manifest; bytes: number }> {
   const madeAt = Date.now()
   const minFreeBytes = config.minFreeMegabytes * 2 ** 20
@@ -122,31 +110,6 @@ async function make(config: Config, path: string, key: FileKey): Promise<{ manif
       await ask(noteBackupCommand, { at: String(madeAt), file: path, bytes: String(made.bytes) })
       return made
     })
-  }
-}
-
-/** Work on a copy that the server makes, which is removed afterwards. */
-export async function withCopyOnServer<Result>(
-  ask: AskServer,
-  work: (copy: string) => Promise<Result>,
-): Promise<Result> {
-  const { copy, job } = await copyOnServer(ask)
-  // The server removes a copy if no command has asked for it lately.
-  const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
-  try {
-    return await work(copy)
-  } finally {
-    clearInterval(claims)
-    await rm(folderOf(copy), { recursive: true, force: true })
-  }
-}
-
-/** A request waits for 10 s at most. Resolves to the path of the copy, and its job. */
-async function copyOnServer(ask: AskServer): Promise<{ copy: string; job: string }> {
-  for (let args = {};;) {
-    const { job, path } = await ask(copyDatabaseCommand, args)
-    if (path !== null) return { copy: String(path), job: String(job) }
-    args = { job: String(job) }
   }
 }
 
@@ -219,67 +182,6 @@ function explained(error: unknown): never {
   throw error instanceof SealedFileError ? new CommandError(error.code, error.message) : error
 }
 
-const minKeyLength = 12
-
-/** The key of a new backup. Fails with `usage` if none was given. */
-export function newFileKey({ key, plain }: { key?: string; plain?: string }): FileKey {
-  if (plain) return 'plain'
-  const passphrase = key?.trim() ?? ''
-  if (passphrase.length >= minKeyLength) return { passphrase }
-  throw usageError(
-    passphrase === ''
-      ? 'A backup contains all messages, so it is encrypted. Give a pass phrase in BACKUP_KEY or with --key-file PATH, or use --plain.'
-      : `The pass phrase of a backup has at least ${minKeyLength} characters.`,
-  )
-}
-
 function fileKey({ key }: { key?: string }): FileKey | undefined {
   return key?.trim() ? { passphrase: key.trim() } : undefined
-}
-
-/**
- * Check the place of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
- * `no_folder` and `not_writable`.
- */
-export function checkNewBackup(path: string): void {
-  if (isThere(path)) throw new BackupExistsError(path)
-  const folder = dirname(path)
-  if (!isThere(folder)) {
-    throw new CommandError('no_folder', `There is no folder ${folder}. Make it first, or write the backup elsewhere.`)
-  }
-  const code = refusalOf(() => accessSync(folder, constants.W_OK))
-  if (code === undefined) return
-  throw new CommandError(
-    'not_writable',
-    `This user may not write into ${folder} (${code}). Give the folder to the user, or write the backup elsewhere.`,
-  )
-}
-
-/** Fails with `no_file` or `not_readable` if there is no backup to read. */
-export function checkBackup(path: string): void {
-  if (!isThere(path)) {
-    throw new CommandError('no_file', `There is no file ${path}. Name the file of a backup.`)
-  }
-  if (statSync(path).isDirectory()) {
-    throw new CommandError('no_file', `${path} is a folder. Name the file of a backup.`)
-  }
-  const code = refusalOf(() => accessSync(path, constants.R_OK))
-  if (code === undefined) return
-  throw new CommandError(
-    'not_readable',
-    `This user may not read ${path} (${code}). Run the command as its owner, or give the file to this user.`,
-  )
-}
-
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined
-}
-
-/** The code of a refusal by the system. Deno may not ask who the user is, and then says so without a code. */
-function refusalOf(access: () => void): string | undefined {
-  try {
-    access()
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code
-  }
 }

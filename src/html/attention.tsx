@@ -133,14 +133,20 @@ export function Ago({ at }: { at: number }) {
   return <time datetime={new Date(at).toISOString()} data-ago>just now</time>
 }
 
-/** How much of a quota is used. Without a quota (0) only the number. */
-export function Meter({ label, used, quota, unit }: { label: string; used: number; quota: number; unit: string }) {
+/** `12 of 300 messages`. Without a quota (0) only the number. */
+export function usedInWords({ used, quota, unit }: { used: number; quota: number; unit: string }): string {
   const amount = used.toLocaleString('en')
+  return quota > 0 ? `${amount} of ${quota.toLocaleString('en')} ${unit}` : `${amount} ${unit}`
+}
+
+/** How much of a quota is used. */
+export function Meter({ label, ...use }: { label: string; used: number; quota: number; unit: string }) {
+  const { used, quota } = use
   return (
     <div class={quota > 0 && used >= 0.8 * quota ? 'meter warning' : 'meter'}>
       <div>
         <span>{label}</span>
-        <span>{quota > 0 ? `${amount} of ${quota.toLocaleString('en')} ${unit}` : `${amount} ${unit}`}</span>
+        <span>{usedInWords(use)}</span>
       </div>
       {quota > 0 && <progress value={Math.min(used, quota)} max={quota} aria-label={label}></progress>}
     </div>

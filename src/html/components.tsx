@@ -133,6 +133,16 @@ export function WithFacts({ summary, facts, children }: { summary: Child; facts:
   )
 }
 
+/** A link to the parent page. */
+export function BackLink({ title, href }: { title: string; href: string }) {
+  return (
+    <a class='back row' href={href}>
+      <Icon name='back' size={14} />
+      {title}
+    </a>
+  )
+}
+
 export function Tabs(
   { label, items }: { label: string; items: { title: string; href: string; isCurrent?: boolean }[] },
 ) {

@@ -2,16 +2,18 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import { isolated } from './bidi.tsx'
-import { Notice } from './components.tsx'
+import { BackLink, Notice } from './components.tsx'
 import { type AppFrame, BottomBar, Header, Jump, Shortcuts, SideNavigation } from './frame.tsx'
 import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
-import { Icon, Logo } from './icons.tsx'
+import { Logo } from './icons.tsx'
 
 /** News of an open page: see `scripts/live.ts`. */
 type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'
 
 export interface AppPage extends HtmlResponseOptions {
   title: string
+  /** The `h1`, if it is not the title. */
+  heading?: string
   /** One sentence below the title. */
   lead?: Child
   /** Buttons next to the title. */
@@ -37,7 +39,7 @@ export interface BarePage extends HtmlResponseOptions {
 /** A page of the web application: header, navigation, title and content. */
 export async function appPage(
   frame: AppFrame,
-  { title, lead, actions, back, isWhole, fresh, threads = [], ...options }: AppPage,
+  { title, heading = title, lead, actions, back, isWhole, fresh, threads = [], ...options }: AppPage,
   content: Child,
 ) {
   const needs = await frame.needs
@@ -59,13 +61,8 @@ export async function appPage(
         {!isWhole && (
           <div class='page-head'>
             <div>
-              {back && (
-                <a class='back row' href={back.href}>
-                  <Icon name='back' size={14} />
-                  {back.title}
-                </a>
-              )}
-              <h1>{title}</h1>
+              {back && <BackLink {...back} />}
+              <h1>{heading}</h1>
               {lead && <p>{lead}</p>}
             </div>
             {actions && <div class='row'>{actions}</div>}

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { Tabs } from '../html/components.tsx'
+import { BackLink, Tabs } from '../html/components.tsx'
 import { appPage } from '../html/layout.tsx'
 import type { Visit } from './visit.ts'
 
@@ -28,13 +28,15 @@ export function settingsTabs({ path, features }: Pick<Visit, 'path' | 'features'
   return [first, ...added, ...others].map((tab) => ({ ...tab, href: path('settings', tab.name) }))
 }
 
-export function settingsPage(visit: Visit, current: string, content: Child): Promise<Response> {
+/** `subject` is the title of a page below a tab of the core, which leads back to the tab. */
+export function settingsPage(visit: Visit, current: string, content: Child, subject?: string): Promise<Response> {
   const items = settingsTabs(visit).map(({ name, ...tab }) => ({ ...tab, isCurrent: name === current }))
   return appPage(
     visit.frame('settings'),
-    { title: 'Settings' },
+    { title: subject ?? 'Settings', heading: 'Settings' },
     <div class='stack'>
       <Tabs label='Settings' items={items} />
+      {subject && items.filter(({ isCurrent }) => isCurrent).map((tab) => <BackLink {...tab} />)}
       {content}
     </div>,
   )

@@ -55,6 +55,8 @@ export interface WebFeature {
   readonly publicPages?: (pages: PublicPages, deps: PageDeps) => void
   /** A tab of the settings, which its pages show: the last part of its path, and its title. */
   readonly settingsTab?: { name: string; title: string; words: string }
+  /** Subjects of the settings of the account, each behind the subject with the path `after`. */
+  readonly accountSubjects?: readonly (AccountSubject & { after: string })[]
   /** An entry of the navigation, behind the section `after`. */
   readonly section?: Section & { after: string }
   /** A script of all pages of accounts. */
@@ -63,11 +65,7 @@ export interface WebFeature {
   readonly cards?: {
     /** On the settings of a channel. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
-    /** On the settings of the account, before its deletion. */
-    readonly account?: (visit: Visit, deps: PageDeps) => Promise<Child>
-    /** On the settings of the account, below its second factor. */
-    readonly accountSignIn?: (visit: Visit) => Promise<Child>
-    /** In the card of admin access. */
+    /** On the page of admin access. */
     readonly adminAccess?: (visit: Visit) => Child
   }
   /** A card on the page of the second factor of the user, and its forms. `show` is the page that has it. */
@@ -83,6 +81,26 @@ export interface WebFeature {
   readonly phrases?: Phrases
   /** The words of its conditions in Attention, by kind. */
   readonly conditions?: Partial<Record<FeatureCondition['kind'], FeatureWords>>
+}
+
+/**
+ * A subject of the settings of the account: a row that says its state in one line, and a page below `/settings/account`,
+ * which its forms show again when they are refused. Visitors without `may` see neither.
+ */
+export interface AccountSubject {
+  path: string
+  title: string
+  /** The search box finds it by them too. */
+  words: string
+  may?: Permission
+  state(visit: Visit, deps: PageDeps): SubjectState | Promise<SubjectState>
+  page(visit: Visit, deps: PageDeps): Child | Promise<Child>
+}
+
+interface SubjectState {
+  text: string
+  /** What the visitor does on the page. */
+  link: 'Set up' | 'Change' | 'Open'
 }
 
 /** A place for the search box. `path` is below the account; `words` find it besides its name. */

@@ -1,4 +1,4 @@
-/** The shell blocks of documents, as their readers copy them. See docs/architecture.md, "Working on it". */
+/** The shell blocks of documents, as their readers copy them. See docs/contributing.md, "Documents are tested". */
 
 export interface ShellBlock {
   /** The line of the page on which its fence is. */

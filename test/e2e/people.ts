@@ -24,7 +24,7 @@ export async function peopleScenario(base: string, setUpPath: string | undefined
 
   const account = home.at.match(/^\/accounts\/[\w-]+/)![0]
   const name = `Renamed, ${'<b>'} & ${crypto.randomUUID()}`
-  const renamed = await olga.submit(`${account}/settings/account`, { name }, `${account}/settings/account/name`)
+  const renamed = await olga.submit(`${account}/settings/account/name`, { name })
   expect(renamed.text).toContain('The account has been renamed')
   expect((await olga.open(account)).text).toContain(name)
 

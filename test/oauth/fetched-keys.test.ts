@@ -150,7 +150,7 @@ test('a fetched key is listed with its program, also when the tokens have expire
   expect(await page(`/accounts/${grid.acme.id}/settings/sessions`)).toContain(`grid_agt_…${key.slice(-4)}`)
   await advanceClock(grid, 89 * day)
   expect(await page(`/accounts/${grid.acme.id}/settings/sessions`)).toContain(`grid_agt_…${key.slice(-4)}`)
-  expect(await page(`/accounts/${grid.acme.id}/settings/account`)).toContain(`grid_agt_…${key.slice(-4)}`)
+  expect(await page(`/accounts/${grid.acme.id}/settings/account/programs`)).toContain(`grid_agt_…${key.slice(-4)}`)
   expect(await page(`/accounts/${grid.acme.id}/agents/alice/connect`)).toMatch(/Fetched by.*Demo.*Authorized by/s)
   expect(await mcpAccess(grid, key)).toBe('agent tools')
 

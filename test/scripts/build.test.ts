@@ -108,8 +108,8 @@ test('the built grid loads nothing but native packages, which "npm ci --omit=dev
   // That includes ajv, which the MCP SDK brings: what it generates would be a text in the program.
   const packages = loaded.filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
 
-  // The last three are used if somebody installs them: faster WebSockets, and colours in a log of a package.
-  const loadable = ['libsql', '@node-rs/argon2', 'bufferutil', 'utf-8-validate', 'supports-color']
+  // The last two are used if somebody installs them: faster WebSockets.
+  const loadable = ['libsql', '@node-rs/argon2', 'bufferutil', 'utf-8-validate']
   expect([...new Set(packages)].sort()).toEqual(loadable.sort())
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
   for (const name of ['libsql', '@node-rs/argon2']) {

@@ -12,7 +12,7 @@ export type SsoGrid = Awaited<ReturnType<typeof ssoGrid>>
 
 /** The address at which a provider sends the browser back. */
 export const callback = (id: string) => `http://localhost:8787/sso/${id}/callback`
-export const settings = ({ id }: { id: string }) => `/accounts/${id}/settings/account`
+export const settings = ({ id }: { id: string }) => `/accounts/${id}/settings/account/sso`
 
 /** `OIDC_ISSUER` is the provider, `env` may say more. The clock is that of the provider and of its tokens. */
 export async function ssoGrid(env: Record<string, string> = {}) {
@@ -47,11 +47,11 @@ export async function ssoGrid(env: Record<string, string> = {}) {
     /** Set single sign-on of an account up, with its domain verified. Resolves to the id of the provider. */
     async setUp(more: Record<string, string> = {}, account: TestAccount = grid.acme, by = owner): Promise<string> {
       const one = await signedIn(grid, by)
-      const saved = await postWithToken(one, `${settings(account)}/sso`, { ...given(), ...more })
+      const saved = await postWithToken(one, `${settings(account)}`, { ...given(), ...more })
       expect(saved.text).toContain('Saved.')
       const provider = (await account.store.feature(ssoTables).read.get())!
       records[provider.domain] = ['v=spf1 -all', recordOf(provider)]
-      expect((await postWithToken(one, `${settings(account)}/sso/verify`)).text).toContain('the domain is verified')
+      expect((await postWithToken(one, `${settings(account)}/verify`)).text).toContain('the domain is verified')
       server.serve([callback('grid'), callback(provider.id)])
       return provider.id
     },

@@ -74,9 +74,9 @@ test('if the user has signed in again in another tab', async () => {
 })
 
 test('a confirmation that comes between', async () => {
-  const path = `/accounts/${grid.acme.id}/settings/account`
+  const path = `/accounts/${grid.acme.id}/settings/account/keys`
   grid.clock.now += 10 * minute
-  const asked = await one.submit(path, { name: 'nightly deployment' }, `${path}/keys`)
+  const asked = await one.submit(path, { name: 'nightly deployment' })
 
   const page = await one.send(asked, { password }, '/confirm')
 

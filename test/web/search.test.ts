@@ -273,6 +273,9 @@ describe('places', () => {
     ['invite', 'Invite'],
     ['webhook', 'Webhooks'],
     ['2fa', 'Settings, Security'],
+    ['sso', 'Single sign-on'],
+    ['loops', 'Conversation limits'],
+    ['admin keys', 'Admin access'],
     ['agent new', 'New agent'],
     ['rotate ali', 'Rotate key of @alice'],
     ['write bob', 'Write to @bob'],
@@ -285,7 +288,7 @@ describe('places', () => {
   test('a viewer finds no action and no member', async () => {
     const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
 
-    for (const text of ['invite', 'rotate ali', 'write bob', 'webhook', 'ann@acme.example']) {
+    for (const text of ['invite', 'rotate ali', 'write bob', 'webhook', 'sso', 'admin keys', 'ann@acme.example']) {
       expect(await places(text, viewer)).toEqual([])
     }
     expect(await places('alice', viewer)).toEqual(['@alice'])

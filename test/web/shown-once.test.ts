@@ -24,7 +24,7 @@ const agentKey = /grid_agt_\w{49}/
 const cases: [what: string, form: string, action: string, fields: Record<string, string>, secret: RegExp][] = [
   ['an agent', '/new-agent', '/new-agent', { alias: 'carol', type: 'mcp' }, agentKey],
   ['an agent key', '/agents/alice/connect', '/agents/alice/key', {}, agentKey],
-  ['an admin key', '/settings/account', '/settings/account/keys', { name: 'nightly' }, /grid_adm_\w{49}/],
+  ['an admin key', '/settings/account/keys', '/settings/account/keys', { name: 'nightly' }, /grid_adm_\w{49}/],
   ['recovery codes', '/settings/security', '/settings/security/recovery-codes', {}, /\b[a-z2-9]{4}(-[a-z2-9]{4}){3}\b/],
   [
     'the link of an invitation',
@@ -58,7 +58,7 @@ test.each(cases)('%s: the form redirects, and the page shows it once', async (wh
 })
 
 test('the secret waits in a sealed cookie of this session, which the page removes', async () => {
-  const csrf = (await one.open(`${home}/settings/account`)).html.match(/name="csrf" value="([^"]+)"/)![1]
+  const csrf = (await one.open(`${home}/settings/account/keys`)).html.match(/name="csrf" value="([^"]+)"/)![1]
   const made = await one.request(`${home}/settings/account/keys`, {
     method: 'POST',
     headers: { 'Origin': 'http://localhost:8787', 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -79,7 +79,7 @@ test('the secret waits in a sealed cookie of this session, which the page remove
 })
 
 test('two keys that are made at the same time are both shown', async () => {
-  const page = await one.open(`${home}/settings/account`)
+  const page = await one.open(`${home}/settings/account/keys`)
   const keys = await Promise.all(
     ['one', 'two'].map((name) => one.send(page, { name }, `${home}/settings/account/keys`)),
   )
@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     async (withScript) => {
       const user = await person(live, { role: 'owner' })
       const { page, faults, close } = await visit({ withScript })
-      const settings = `${live.url}/accounts/${live.acme.id}/settings/account`
+      const settings = `${live.url}/accounts/${live.acme.id}/settings/account/keys`
       await page.goto(`${live.url}/sign-in?next=${encodeURIComponent(new URL(settings).pathname)}`)
       await page.fill('[name=email]', user.email)
       await page.fill('[name=password]', password)

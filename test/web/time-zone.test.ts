@@ -45,7 +45,7 @@ test('a page without script shows days and times of the zone in the cookie', asy
 })
 
 test('dates, hours of charts and the days of filters are those of the zone in the cookie', async () => {
-  const settings = `${home}/settings/account`
+  const settings = `${home}/settings/account/reading`
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   for (const choice of ['off', 'on'] as const) await setPeopleRead(account, { choice })
   await one.submit(`${home}/skills/new`, { name: 'night work', description: '' })

@@ -2,11 +2,11 @@
 import type { Feature } from '../../feature.ts'
 import { archiveCommands } from './commands/asked.ts'
 import { exportAccount, importAccount } from './commands/commands.ts'
-import { exportCard, exportPages, phrases } from './pages.tsx'
+import { exportPages, exportSubject, phrases } from './pages.tsx'
 
 export const archives: Feature = {
   name: 'archives',
-  web: { pages: exportPages, cards: { account: exportCard }, phrases },
+  web: { pages: exportPages, accountSubjects: [exportSubject], phrases },
   commands: [exportAccount, importAccount],
   serverCommands: archiveCommands,
 }

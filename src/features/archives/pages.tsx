@@ -5,10 +5,10 @@ import { Card } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
 import { downloadHeaders } from '../../lib/http/download.ts'
-import { showAccountSettings } from '../../web/accounts/settings-account.tsx'
+import { showSubject } from '../../web/accounts/settings-account.tsx'
 import { formErrors, Refusal } from '../../web/forms.tsx'
 import { settingsPath } from '../../web/settings.tsx'
-import type { AccountPages, PageDeps, Visit, WebFeature } from '../../web/visit.ts'
+import type { AccountPages, AccountSubject, PageDeps, Visit, WebFeature } from '../../web/visit.ts'
 import { exportFingerprint, exportForOwner } from './archive.ts'
 import { archiveBody } from './download.ts'
 
@@ -16,6 +16,16 @@ export const phrases: WebFeature['phrases'] = {
   export_account: ['Export', 'Exported', 'the account'],
   'export-account': ['Export', 'Exported', 'the account'],
   'import-account': ['Import', 'Imported', 'the account'],
+}
+
+export const exportSubject: AccountSubject & { after: string } = {
+  after: 'programs',
+  path: 'export',
+  title: 'Export',
+  words: 'archive download backup move',
+  may: 'own',
+  state: () => ({ text: 'The account as a file, for another grid', link: 'Open' }),
+  page: (visit, deps) => exportCard(visit, deps),
 }
 
 export function exportPages({ may }: AccountPages, deps: PageDeps): void {
@@ -29,22 +39,20 @@ export function exportPages({ may }: AccountPages, deps: PageDeps): void {
     )
     const file = { mediaType: 'application/x-ndjson', filename: `${id}.archive`, isText: true }
     return new Response(body, { headers: downloadHeaders(file) })
-  }, (visit) => showAccountSettings(visit, deps))
+  }, (visit) => showSubject(visit, deps, exportSubject))
 }
 
-/** The card of an owner. */
-export async function exportCard(visit: Visit, { store }: PageDeps) {
-  if (!visit.may('own')) return undefined
+async function exportCard(visit: Visit, { store }: PageDeps) {
   const action = settingsPath(visit, 'account', 'export')
   const { rest } = formErrors(visit, action, [])
   // Undefined if the grid cannot sign.
   const fingerprint = await exportFingerprint(store)
   return (
-    <Card id='export' title='Export' lead='The account as a file, for another grid.'>
+    <Card title='Export' lead='The account as a file, for another grid.'>
       {rest && <Refusal visit={visit}>{rest}</Refusal>}
       <p class='soft small'>
         It has agents, channels, messages, tasks, rules and activity, with the texts that you may read, and no password,
-        key or token. It is not encrypted. Each export is in Activity. Whoever imports it needs this fingerprint:
+        key or token. It is not encrypted. Each export is in Activity. The import asks for this fingerprint:
       </p>
       {fingerprint === undefined ? <p>The grid has no key to sign with, so it cannot export.</p> : (
         <>

@@ -9,12 +9,12 @@ import { ButtonForm, SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete, CopyText } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import { type ListedSignIn, type MissingDomain, ssoTables } from './store.ts'
-import { showAccountSettings } from '../../web/accounts/settings-account.tsx'
+import { showSubject } from '../../web/accounts/settings-account.tsx'
 import { PageForm, SwitchForm } from '../../web/forms.tsx'
 import { reportFacts } from './pages.tsx'
 import { notices } from './words.ts'
 import { settingsPath } from '../../web/settings.tsx'
-import type { AccountPages, FeatureWords, PageDeps, Visit } from '../../web/visit.ts'
+import type { AccountPages, AccountSubject, FeatureWords, PageDeps, Visit } from '../../web/visit.ts'
 
 const texts = ['name', 'issuer', 'clientId', 'domain', 'roleClaim', 'roles', 'emailClaim', 'scopes'] as const
 const maxSignIns = 10
@@ -29,14 +29,14 @@ export const domainWords: FeatureWords<MissingDomain> = {
     at: missingSince,
   }),
   many: (n) => `The TXT records of ${n} domains are gone`,
-  href: (visit) => settingsPath(visit, 'account'),
+  href: (visit) => visit.may('own') ? settingsPath(visit, 'account', 'sso') : undefined,
 }
 
 /** The forms of the card. */
 export function ssoActions({ may }: AccountPages, deps: PageDeps): void {
   const { post } = may('own')
-  const show = (visit: Visit) => showAccountSettings(visit, deps)
-  const done = (visit: Visit) => visit.done('saved', 'settings', 'account')
+  const show = (visit: Visit) => showSubject(visit, deps, ssoSubject)
+  const done = (visit: Visit) => visit.done('saved', 'settings', 'account', 'sso')
   post('/settings/account/sso', async (visit) => {
     const given = Object.fromEntries(texts.map((name) => [name, visit.form.get(name) ?? '']))
     const isTrusted = visit.form.has('isTrusted')
@@ -48,11 +48,11 @@ export function ssoActions({ may }: AccountPages, deps: PageDeps): void {
   post('/settings/account/sso/let-in', async (visit) => {
     const userId = visit.form.get('member') ?? ''
     await visit.record('let_member_in', { userId }, (account) => letIn(account, userId))
-    return visit.done(notices.letIn, 'settings', 'account')
+    return visit.done(notices.letIn, 'settings', 'account', 'sso')
   }, show)
   post('/settings/account/sso/verify', async (visit) => {
     const isVerified = await visit.record('verify_domain', {}, verifyDomain)
-    return visit.done(isVerified ? notices.verified : notices.notVerified, 'settings', 'account')
+    return visit.done(isVerified ? notices.verified : notices.notVerified, 'settings', 'account', 'sso')
   }, show)
   post('/settings/account/sso/required', async (visit) => {
     const input = { isRequired: visit.form.get('required') === 'yes' }
@@ -65,16 +65,34 @@ export function ssoActions({ may }: AccountPages, deps: PageDeps): void {
   }, show)
 }
 
-export async function ssoCard(visit: Visit) {
-  if (!visit.may('own')) return undefined
+export const ssoSubject: AccountSubject & { after: string } = {
+  after: 'second-factor',
+  path: 'sso',
+  title: 'Single sign-on',
+  words: 'sso oidc openid provider domain',
+  may: 'own',
+  async state(visit) {
+    const provider = await visit.account.feature(ssoTables).read.get()
+    return provider ? { text: stateOf(provider), link: 'Change' } : { text: 'Not set up', link: 'Set up' }
+  },
+  page: (visit) => ssoCard(visit),
+}
+
+function stateOf({ name, domain, draft, verifiedAt, missingSince, isRequired }: SsoProvider): string {
+  if (draft !== '') return `A draft, which signs nobody in: ${draft}`
+  if (missingSince !== null) return `The TXT record of ${domain} is gone`
+  if (verifiedAt === null) return `${domain} is not verified`
+  return `${name}, ${isRequired ? 'required' : 'optional'} for members from ${domain}`
+}
+
+async function ssoCard(visit: Visit) {
   const { read } = visit.account.feature(ssoTables)
   const [provider, signIns] = await Promise.all([read.get(), read.signIns(maxSignIns)])
   const action = (...parts: string[]) => settingsPath(visit, 'account', 'sso', ...parts)
   return (
     <Card
-      id='sso'
       title='Single sign-on'
-      lead='People of a domain of yours sign in to this account with your provider.'
+      lead='People from your domain sign in to this account with your provider.'
     >
       {provider && <ProviderState visit={visit} provider={provider} action={action} />}
       <PageForm visit={visit} action={action()} fields={[...texts, 'clientSecret']}>
@@ -100,7 +118,7 @@ export async function ssoCard(visit: Visit) {
         <TextInput
           name='domain'
           label='Domain'
-          hint='Whoever joins with the provider has a verified address of it.'
+          hint='People who join with the provider need a verified address in it.'
           value={provider?.domain}
           maxLength={253}
           isRequired
@@ -175,7 +193,7 @@ function SignIns({ visit, signIns, action }: { visit: Visit; signIns: ListedSign
         { title: 'When', cell: ({ at }) => <Time at={at} now={visit.account.deps.now()} /> },
         { title: 'Outcome', cell: ({ outcome }) => outcomes[outcome] },
         {
-          title: 'What came',
+          title: 'Claims',
           cell: ({ report }) => (
             <Disclosure title={report.missing.length === 0 ? 'All claims' : `Without ${report.missing.join(', ')}`}>
               <Facts items={reportFacts(report)} />
@@ -213,7 +231,7 @@ function ProviderState(
               </Badge>
             </>,
           ],
-          ['TXT record of it', <CopyText id='sso-record' label='the record' text={recordOf(provider)} />],
+          ['TXT record', <CopyText id='sso-record' label='the record' text={recordOf(provider)} />],
           ['Redirect URI', <CopyText id='sso-redirect' label='the URI' text={`${appUrl}/sso/${id}/callback`} />],
         ]}
       />
@@ -239,7 +257,7 @@ function ProviderState(
         />
       )}
       <PageForm visit={visit} acts action={action('verify')}>
-        <SubmitRow kind='plain'>Look the record up</SubmitRow>
+        <SubmitRow kind='plain'>Check the record</SubmitRow>
       </PageForm>
       <ButtonForm action={`/sso/${id}/try`} fields={{ account: visit.membership.id }} kind='plain'>
         Try it

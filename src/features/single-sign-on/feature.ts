@@ -1,7 +1,7 @@
 /** Signing in with a provider of OpenID Connect: the grid's, or an account's. See docs/security.md, "Single sign-on". */
 import type { Feature } from '../../feature.ts'
 import { hour, minute } from '../../lib/time.ts'
-import { domainWords, ssoActions, ssoCard } from './card.tsx'
+import { domainWords, ssoActions, ssoSubject } from './card.tsx'
 import { identitiesCard, identityActions } from './identities-card.tsx'
 import { letInSignIns, vouchingIssuers } from './joining.ts'
 import { confirmingProvider, ssoChoices, ssoPages, ssoPathOfAccount, unlinkedPath } from './pages.tsx'
@@ -13,7 +13,7 @@ export const singleSignOn: Feature = {
   web: {
     pages: ssoActions,
     publicPages: ssoPages,
-    cards: { accountSignIn: ssoCard },
+    accountSubjects: [ssoSubject],
     security: { card: identitiesCard, forms: identityActions },
     signIn: { choices: ssoChoices, proof: confirmingProvider, pathOfAccount: ssoPathOfAccount, unlinkedPath },
     notices: Object.values(notices),

@@ -25,7 +25,7 @@ export async function proveMember(
     throw new SsoRefusal(
       'no_address',
       `${name} does not tell your email address, so you cannot join. Its administrators can add the claim email; an ` +
-        'owner of the account sees under Settings, Account, which claims came.',
+        'owner of the account sees under Settings, Account, Single sign-on, which claims came.',
     )
   }
   if (domainOf(email) !== domain) {

@@ -65,7 +65,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
   post('/sso/:provider/try', async (visit) => {
     const { address, form } = visit
     const trial = sessions.openAccount(signedIn(visit), form.get('account') ?? '')
-    const next = `/accounts/${form.get('account')}/settings/account`
+    const next = `/accounts/${form.get('account')}/settings/account/sso`
     const begun = await beginSso(store, visit.param('provider'), { next, address, trial })
     return withCookie(await tryPage(visit, begun), cookieFor(begun.kept))
   })

@@ -73,7 +73,7 @@ export const failingWords: FeatureWords<FailingWebhook> = {
 export function webhooksLink(visit: Visit) {
   return (
     <p>
-      <a href={visit.path('webhooks')}>Webhooks</a> tell servers of what happens in this account.
+      <a href={visit.path('webhooks')}>Webhooks</a> send the events of this account to servers.
     </p>
   )
 }

@@ -32,7 +32,7 @@ export interface Attention {
 
 /**
  * What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. Why a task
- * failed is a text: it is found with `isReading` alone, and to be recorded if `readsOthers`.
+ * failed is a text: it is left out without `isReading`, and the caller records the reading if `readsOthers`.
  */
 export async function attentionOf(
   account: AccountStore,
@@ -174,7 +174,7 @@ export { maxCounted, maxOfKind }
 
 /** An agent is waited for when its oldest unread message is older than this, a person when an answer is. */
 const unreadForLongMs = hour
-/** So many failures in a row of a server need a person, who is notified elsewhere than on the pages after an hour. */
+/** A server that failed so many times in a row needs a person. The pages show it at once, webhooks get it after an hour. */
 export const manyFailures = 3
 const notifiedAfterMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
@@ -252,7 +252,7 @@ export type Condition =
 export type ConditionKind = Condition['kind']
 type Of<Kind extends ConditionKind> = Extract<Condition, { kind: Kind }>['of']
 
-/** Whether others than those who look at the pages are notified: of a server that fails only when it lasts. */
+/** Whether webhooks are notified. A server that fails must have failed for an hour. */
 export function isNotified({ kind, of, since }: Condition, now: number): boolean {
   const isFailing = (kind === 'remote' || kind === 'webhook') && !('pausedAt' in of && of.pausedAt)
   return !isFailing || now - (since ?? now) >= notifiedAfterMs

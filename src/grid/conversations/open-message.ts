@@ -55,6 +55,16 @@ async function openFound(
   return opened
 }
 
+/**
+ * A message by its id, if the calling user may read it. Whoever shows its text records the reading. Fails with
+ * `message_not_found` or `not_allowed`.
+ */
+export async function readableMessage(account: AccountStore, id: string): Promise<OpenMessage> {
+  const [reader, found] = await Promise.all([readerOf(account), messageNamed(account, id)])
+  if (!found) throw unknownMessage()
+  return (await readFound(account, reader, found)).message
+}
+
 /** Fails with `not_allowed` if the reader may not read it. The reading is not recorded yet. */
 async function readFound(
   account: AccountStore,

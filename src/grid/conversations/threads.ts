@@ -84,14 +84,14 @@ export async function findThread(account: AccountStore, id: number, userId?: str
   return found && shown(found, unread)
 }
 
-/** The thread of a channel; undefined if nothing was posted to it. */
-export async function threadOfChannel(
+/** The thread with a key as stored; undefined if nothing was said in it. */
+export async function threadOf(
   account: AccountStore,
-  channelId: string,
-  userId: string,
+  of: Pick<StoredThread, 'kind' | 'key'>,
+  userId?: string,
 ): Promise<Thread | undefined> {
   const [found, unread] = await Promise.all([
-    account.read.threads.ofChannel(channelId, userId),
+    account.read.threads.byKey(of, userId ?? ''),
     unreadOf(account, userId),
   ])
   return found && shown(found, unread)

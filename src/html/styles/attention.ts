@@ -31,6 +31,7 @@ export const attention = `
 .needs .menu > summary { min-height: 1.75rem; color: var(--soft); font-size: var(--text-s) }
 .needs .menu > summary .icon { position: static }
 .needs .menu > .list { min-width: 11rem }
+.subjects .what > p { flex: 0 0 11rem } .subjects .at { color: var(--accent) }
 .card.flush > .inside.checked { max-width: none; padding: var(--s2) var(--card); border-top: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
 @media (max-width: 48rem) {
   .needs .line { gap: 0 var(--s2); padding-inline: var(--s4) } .needs .more { padding-inline-start: 0 }
@@ -39,11 +40,9 @@ export const attention = `
   .needs:not(.short) .what { flex-direction: column; align-items: stretch; gap: 0; padding-block: var(--s1) } .needs:not(.short) .what > p { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; text-wrap: wrap } .needs:not(.short) .open { overflow: visible } .needs:not(.short) .row > form:first-child > .quiet { margin-inline-start: calc(var(--s2) * -1) } .needs:not(.short) .what > div { flex: none }
   .needs .row:has(.offer, form + form), .needs:not(.short) .row:has(.button) { flex-basis: 100%; flex-wrap: wrap; order: 1; padding: 0 0 var(--s1) 2.25rem } .needs .more { order: 2 }
   .needs .menu.end > .list { right: auto; left: 0 }
+  .subjects .what > p { flex-basis: auto } .subjects .what > div { white-space: normal; text-wrap: wrap }
 }
 
-.said.whole { max-height: none; margin-block: var(--s4); font: inherit }
-.decide { display: grid; gap: var(--s3); max-width: 40rem }
-@media (max-width: 48rem) { .decide .button { min-height: 3rem } .decide > form:first-of-type { position: sticky; bottom: calc(var(--bar) + env(safe-area-inset-bottom) + var(--s2)) } }
 .plot-of svg { grid-column: 1 / -1; display: block; margin-top: var(--s2) } .plot-of .axis { stroke: var(--line) }
 .scrolls-x { overflow-x: auto } .numbers :is(th, td) { padding: var(--s1) var(--s3); text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap }
 .numbers :is(th:first-child) { text-align: start }

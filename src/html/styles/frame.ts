@@ -51,7 +51,7 @@ export const frame = `
 .page-head { display: flex; flex-wrap: wrap; align-items: flex-start; justify-content: space-between; gap: var(--s3) var(--s5) }
 .page-head > div:first-child { flex: 1 1 18rem; display: grid; gap: var(--s1) }
 .page-head p { color: var(--soft) }
-.page-head .back { gap: var(--s1); width: max-content; min-height: 1.5rem; font-size: var(--text-s) }
+.back.row { gap: var(--s1); width: max-content; min-height: 1.5rem; font-size: var(--text-s) }
 
 .bare { display: grid; grid-template-rows: auto 1fr; justify-items: center; padding: var(--s7) var(--s4); gap: var(--s5) }
 .bare main { display: grid; gap: var(--s4); align-self: start; width: 100%; max-width: 26rem; padding: var(--s6); background: var(--panel);

@@ -21,8 +21,9 @@ export const writing = `
 .entry > .button:has(:focus-visible) { outline: 2px solid var(--focus); outline-offset: -2px }
 .entry > .field.field { grid-area: text; max-width: none }
 .entry textarea.input { min-height: var(--control); max-height: min(12rem, 25dvh); padding: .45rem var(--s1); border: 0; background: none; resize: none; outline: 0 }
-/* The page Write has room for some lines. */
-.entry textarea.input:not([rows='1']) { min-height: 8rem; max-height: 24rem }
+/* The page Write has room for some lines, above the buttons. */
+.entry:has(textarea:not([rows='1'])) { grid-template-areas: 'files files files files' 'until until until until' 'text text text text' 'clip . expiry send' }
+.entry textarea.input:not([rows='1']) { min-height: 6rem; max-height: 24rem; padding-inline: var(--s3) }
 /* What is long is cut in the first line. */
 .entry textarea[rows='1']:placeholder-shown { white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
 .entry .field .error { padding: 0 var(--s1) var(--s1) }
@@ -44,5 +45,24 @@ export const writing = `
   .composer { padding-inline: var(--s3) } .composer > form { grid-column: 1 / -1 } .composer > .marks { grid-column: 1 / -1; order: 0; min-height: 0 }
   .notice.paused > form { grid-column: 2; justify-self: start }
 }
+
+p:has(> .line-of-facts) { max-width: none } .line-of-facts > span + span::before { content: ' \\b7\\20' } .line-of-facts time { white-space: nowrap } .line-of-facts .bad { color: var(--danger); font-weight: 560 }
+.around { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); font-size: var(--text-s) } .around > * { min-height: 1.5rem }
+.said.whole { max-width: 74ch; max-height: none; padding: 0; border: 0; background: none; font: inherit; font-size: 1.1875rem; line-height: 1.5 }
+.card > .part { display: grid; gap: var(--s2) } .part > .row { gap: var(--s1) var(--s3) }
+.delivered { font-size: var(--text-s) } .delivered dd > .said { max-height: 12rem }
+/* The decision stays in reach while a long message is read. */
+.decide { position: sticky; z-index: 5; bottom: 0; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2); margin-inline: calc(-1 * var(--s1)); padding: var(--s3) var(--s1) var(--s4); background: linear-gradient(transparent, var(--ground) var(--s3)) }
+.decide > .fold > summary { display: inline-flex; align-items: center; justify-content: center; min-height: var(--control); padding: .25rem var(--s4); border: 1px solid var(--edge); border-radius: var(--round); background: var(--panel); color: var(--ink); font-weight: 560 }
+.decide > .fold > summary:hover { background: var(--hover) } .decide > .fold > summary > svg { display: none }
+.decide > form > .button { padding-inline: var(--s5) } .decide > form + .fold > summary { color: var(--danger) }
+.decide > .fold[open] { order: 1; flex-basis: 100%; max-height: 60dvh; overflow-y: auto; padding: var(--s3); border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel) }
+.decide > .fold[open] > summary { justify-content: flex-start; min-height: 1.75rem; padding: 0; border: 0 }
+.decide > .fold > div { max-width: 38rem; padding: 0 }
+@media (max-width: 48rem) {
+  .decide { bottom: calc(var(--bar) + env(safe-area-inset-bottom)) } .decide > form:first-child, .decide > form + .fold:not([open]) { flex: 1 1 5rem }
+  .decide > form > .button, .decide > .fold:not([open]) > summary { width: 100%; min-height: 3rem; padding-inline: var(--s3) }
+}
+@media (max-height: 30rem) { .decide { position: static } }
 @media (max-width: 48rem), (hover: none) { .sends { display: none } }
 `

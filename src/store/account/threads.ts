@@ -119,9 +119,9 @@ const lists = {
 }
 const byId = query<StoredThread>(`
   SELECT ${columns} FROM threads ${joinChannel} WHERE threads.account_id = :account AND threads.id = :thread`)
-const ofChannel = query<StoredThread>(`
+const byKey = query<StoredThread>(`
   SELECT ${columns} FROM threads ${joinChannel}
-  WHERE threads.account_id = :account AND threads.kind = 'channel' AND threads.key = :channel`)
+  WHERE threads.account_id = :account AND threads.kind = :kind AND threads.key = :key`)
 const userIn = query<{ one: number }>(
   `SELECT 1 AS one FROM (${ofAgent(personOf)}) AS part WHERE part.thread_id = :thread LIMIT 1`,
 )
@@ -178,8 +178,8 @@ export const threads = {
       return account.all(isWaiting ? lists.waitingForAgent : lists.ofAgent, { ...values, agent: agentId })
     },
     byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
-    ofChannel: (channel: string, user: string): Promise<StoredThread | undefined> =>
-      account.one(ofChannel, { channel, user }),
+    byKey: (of: Pick<StoredThread, 'kind' | 'key'>, user: string): Promise<StoredThread | undefined> =>
+      account.one(byKey, { ...of, user }),
     /** Whether the person alias of a user takes part. */
     hasUser: async (thread: number, user: string) => (await account.one(userIn, { thread, user })) !== undefined,
     /** The threads with unread messages of the person alias of a user: how many, and the first. At most 1,000. */

@@ -10,66 +10,51 @@ import { mcpSnippets, serverName } from '../../clients/snippets.ts'
 import { Snippets } from '../agents/connect.tsx'
 import { PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
-import type { Visit } from '../visit.ts'
+import type { AccountSubject, Visit } from '../visit.ts'
 
 type AdminKey = Awaited<ReturnType<Visit['account']['read']['keys']['adminKeys']>>[number]
 type ListedMember = Awaited<ReturnType<Visit['account']['read']['team']['members']>>[number]
 
-/** A key that was just made, to be shown once. */
-export interface CreatedKey {
-  name: string
-  key: string
-}
-
-export interface AdminKeys {
-  keys: AdminKey[]
-  /** The members of the account, to name the creator of each key. */
-  members: ListedMember[]
-}
-
-/** The card of the admin keys. A new key is shown once, in a dialog. See docs/protocol/README.md, "Admin keys". */
-export function AdminAccess(
-  { visit, adminKeys, createdKey, baseUrl, now }: {
-    visit: Visit
-    adminKeys: AdminKeys
-    createdKey: CreatedKey | undefined
-    /** The URL of the grid. */
-    baseUrl: string
-    now: number
+export const adminAccess: AccountSubject = {
+  path: 'keys',
+  title: 'Admin access',
+  words: 'admin keys api programs mcp rest',
+  may: 'manage',
+  async state(visit) {
+    const { length } = await visit.account.read.keys.adminKeys()
+    return { text: length === 0 ? 'No admin keys' : `${length} admin ${length === 1 ? 'key' : 'keys'}`, link: 'Open' }
   },
-) {
-  const lead =
-    'With an admin key, a program can manage the agents, channels, skills and guardrails of this account over MCP and REST.'
-  if (!visit.may('manage')) {
-    return (
-      <Card title='Admin Access' lead={lead}>
-        <Notice>
-          Only owners and admins of the account can create or see admin keys. Your role is {visit.actor.role}.
-        </Notice>
-      </Card>
-    )
-  }
+  page: (visit) => showAdminAccess(visit),
+}
+
+/** The content of the page. A new key is shown once, in a dialog. See docs/protocol/README.md, "Admin keys". */
+export async function showAdminAccess(visit: Visit, createdKey?: CreatedKey) {
+  const { read, deps: { config, now } } = visit.account
+  const [keys, members] = await Promise.all([read.keys.adminKeys(), read.team.members()])
   return (
     <>
       {createdKey && (
         <SecretDialog title={`Admin key “${createdKey.name}”`} label='Admin key' secret={createdKey.key}>
-          <Usage id='created' baseUrl={baseUrl} adminKey={createdKey.key} />
+          <Usage id='created' baseUrl={config.appUrl} adminKey={createdKey.key} />
         </SecretDialog>
       )}
-      <Card title='Admin Access' lead={lead} id='admin-access'>
-        <OAuthHint url={`${baseUrl}/mcp/v1/grid`} accountName={visit.membership.name} />
+      <Card
+        title='Admin access'
+        lead='With an admin key, a program can manage the agents, channels, skills and guardrails of this account over MCP and REST.'
+      >
+        <OAuthHint url={`${config.appUrl}/mcp/v1/grid`} accountName={visit.membership.name} />
         {visit.features.map(({ cards }) => cards?.adminAccess?.(visit))}
         <GenerateForm visit={visit} />
-        {adminKeys.keys.length === 0
+        {keys.length === 0
           ? (
             <EmptyState icon='key' title='No admin keys'>
               No program can manage this account over MCP with a key.
             </EmptyState>
           )
-          : <KeyTable visit={visit} adminKeys={adminKeys} now={now} />}
+          : <KeyTable visit={visit} keys={keys} members={members} now={now()} />}
       </Card>
       <Card title='Use an admin key' lead='Replace ADMIN_API_KEY with the key.'>
-        <Usage id='usage' baseUrl={baseUrl} adminKey='ADMIN_API_KEY' />
+        <Usage id='usage' baseUrl={config.appUrl} adminKey='ADMIN_API_KEY' />
         <p class='small soft'>
           To rotate a key, generate a new one, switch the client to it, check that it works, and delete the old one. A
           key works as long as its creator is an owner or admin of this account.
@@ -77,6 +62,12 @@ export function AdminAccess(
       </Card>
     </>
   )
+}
+
+/** A key that was just made, to be shown once. */
+export interface CreatedKey {
+  name: string
+  key: string
 }
 
 /** Recommends OAuth instead of a key. See docs/protocol/oauth.md, "Account picker". */
@@ -108,7 +99,15 @@ function GenerateForm({ visit }: { visit: Visit }) {
   )
 }
 
-function KeyTable({ visit, adminKeys: { keys, members }, now }: { visit: Visit; adminKeys: AdminKeys; now: number }) {
+function KeyTable(
+  { visit, keys, members, now }: {
+    visit: Visit
+    keys: AdminKey[]
+    /** The members of the account, to name the creator of each key. */
+    members: ListedMember[]
+    now: number
+  },
+) {
   const creatorOf = ({ userId }: AdminKey) => {
     if (userId === null) return 'the command line'
     const creator = members.find((member) => member.userId === userId)

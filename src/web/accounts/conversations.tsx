@@ -8,29 +8,51 @@ import { SubmitRow } from '../../html/form.tsx'
 import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import { PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
-import type { Pages, Visit } from '../visit.ts'
+import type { AccountSubject, PageResult, Pages, Visit } from '../visit.ts'
 
 /** The fields of the form, which are also the names of the limits. */
 const fields: { name: keyof TurnLimits; label: string; hint: string }[] = [
   {
     name: 'warn',
-    label: 'Number of turns until agents are told',
-    hint: 'Within an hour without a message of a person.',
+    label: 'Turns in an hour until agents are asked to stop',
+    hint: 'With no message from a person.',
   },
   {
     name: 'perHour',
-    label: 'Number of turns an hour until a conversation is paused',
-    hint: 'Without such a message, too.',
+    label: 'Turns in an hour until a conversation is paused',
+    hint: 'With no message from a person.',
   },
   {
     name: 'hops',
-    label: 'Number of answers in a chain until the next is refused',
+    label: 'Answers in a chain until the next one is refused',
     hint: 'Also across accounts.',
   },
 ]
 
-/** The forms: resuming a conversation, and the limits. `show` is the page of the account settings. */
-export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<Response>): void {
+export const turns: AccountSubject = {
+  path: 'turns',
+  title: 'Conversation limits',
+  words: 'turns loops paused',
+  async state(visit) {
+    const limits = await visit.account.read.turns.limits()
+    return { text: limitsInWords(limits), link: visit.may('manage') ? 'Change' : 'Open' }
+  },
+  async page(visit) {
+    return <TurnLimitsCard visit={visit} limits={await visit.account.read.turns.limits()} />
+  },
+}
+
+function limitsInWords({ warn, perHour, hops }: TurnLimits): string {
+  const limits = [
+    warn > 0 && `a warning at ${warn.toLocaleString('en')} turns in an hour`,
+    perHour > 0 && `a pause at ${perHour.toLocaleString('en')} turns in an hour`,
+    hops > 0 && `${hops.toLocaleString('en')} answers in a chain`,
+  ].filter((limit) => limit !== false).join(', ')
+  return limits === '' ? 'No limits' : limits[0].toUpperCase() + limits.slice(1)
+}
+
+/** The forms: resuming a conversation, and the limits. `show` is the page of the limits. */
+export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<PageResult>): void {
   post('/conversations/:conversation/resume', async (visit) => {
     const id = visit.param('conversation')
     const agents = (await visit.account.read.turns.pausedByKey(id))?.agents
@@ -41,7 +63,7 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
   post('/settings/account/turns', async (visit) => {
     const limits = Object.fromEntries(fields.map(({ name }) => [name, numberOf(visit.form.get(name))]))
     await visit.record('set_turn_limits', limits, (account) => setTurnLimits(account, limits))
-    return visit.done('saved', 'settings', 'account')
+    return visit.done('saved', 'settings', 'account', 'turns')
   }, show)
 }
 
@@ -51,13 +73,11 @@ function numberOf(text: string | null): number | undefined {
   return /^\d+$/.test(text.trim()) ? Number(text) : NaN
 }
 
-/** The limits of the account's conversations. */
-export function TurnLimitsCard({ visit, limits }: { visit: Visit; limits: TurnLimits }) {
+function TurnLimitsCard({ visit, limits }: { visit: Visit; limits: TurnLimits }) {
   return (
     <Card
-      id='turns'
-      title='Conversations'
-      lead='Agents that answer each other without end are told to stop, and then paused. 0 switches a limit off.'
+      title='Conversation limits'
+      lead='Agents that keep answering each other are asked to stop; then their conversation is paused. 0 switches a limit off.'
     >
       {visit.may('manage')
         ? (

@@ -7,48 +7,82 @@ import { ButtonForm } from '../../html/form.tsx'
 import { formErrors, readChoice, Refusal, SwitchForm } from '../forms.tsx'
 import type { NoticeCode } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
-import type { PageResult, Pages, Visit } from '../visit.ts'
+import type { AccountSubject, PageResult, Pages, Visit } from '../visit.ts'
 
-/** How each choice is recorded in the activity log, and what its user is told. */
+export const reading: AccountSubject = {
+  path: 'reading',
+  title: 'Reading messages',
+  words: 'privacy who reads people',
+  async state(visit) {
+    const since = await visit.account.read.profile.peopleReadSince()
+    const whose = since === null ? 'Each person reads their own messages' : 'Owners and admins read all messages'
+    const from = since ? ` since ${dateInWords(since, visit.timeZone)}` : ''
+    return { text: whose + from, link: visit.may('own') ? 'Change' : 'Open' }
+  },
+  async page(visit) {
+    return <PeopleReadCard visit={visit} since={await visit.account.read.profile.peopleReadSince()} />
+  },
+}
+
+export const contents: AccountSubject = {
+  path: 'contents',
+  title: 'Blocked texts',
+  words: 'privacy contents guardrails',
+  async state(visit) {
+    const isVisible = await visit.account.read.profile.showsContents()
+    return {
+      text: isVisible ? 'Kept for 7 days and shown to all members' : 'Not kept, and shown to nobody',
+      link: visit.may('own') ? 'Change' : 'Open',
+    }
+  },
+  async page(visit) {
+    return <ContentsCard visit={visit} isVisible={await visit.account.read.profile.showsContents()} />
+  },
+}
+
+/** How each choice is recorded in the activity log, and its notice. */
 const choices: Record<PeopleRead, { tool: string; notice: NoticeCode }> = {
   on: { tool: 'show_conversations', notice: 'conversations-shown' },
   older: { tool: 'show_older_conversations', notice: 'older-conversations-shown' },
   off: { tool: 'hide_conversations', notice: 'conversations-hidden' },
 }
 
-/** The forms of the cards. `show` is the page that has them. */
-export function readingActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<PageResult>): void {
+/** The forms of the cards. `show` makes the page of a subject. */
+export function readingActions(
+  { post }: Pages<Visit>,
+  show: (subject: AccountSubject) => (visit: Visit) => Promise<PageResult>,
+): void {
   post('/settings/account/reading', async (visit) => {
     const choice = readChoice(visit.form, 'choice', ['on', 'older', 'off']) ?? 'off'
     const { tool, notice } = choices[choice]
     await visit.record(tool, {}, (account) => setPeopleRead(account, { choice }))
-    return visit.done(notice, 'settings', 'account')
-  }, show)
+    return visit.done(notice, 'settings', 'account', 'reading')
+  }, show(reading))
   post('/settings/account/contents', async (visit) => {
     const isVisible = visit.form.get('visible') === 'yes'
     const tool = isVisible ? 'show_contents' : 'hide_contents'
     await visit.record(tool, { isVisible }, (account) => setContentsVisible(account, { isVisible }))
-    return visit.done(isVisible ? 'contents-shown' : 'contents-hidden', 'settings', 'account')
-  }, show)
+    return visit.done(isVisible ? 'contents-shown' : 'contents-hidden', 'settings', 'account', 'contents')
+  }, show(contents))
 }
 
 /**
  * Whether owners and admins read what agents write to each other. `since` is as `setPeopleRead` resolves to. See
  * docs/security.md, "People who read".
  */
-export function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }) {
+function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }) {
   const action = settingsPath(visit, 'account', 'reading')
   const errors = formErrors(visit, action, ['choice'])
   const refused = errors.rest ?? errors.choice
   return (
-    <Card id='reading' title='Reading messages' lead='Whether people read messages that are not theirs.'>
+    <Card title='Reading messages' lead='Whether people read messages that are not theirs.'>
       {refused && <Refusal visit={visit}>{refused}</Refusal>}
       <p>{whoReads(since, visit.timeZone)}</p>
       <p class='soft small'>
         {since === null
           ? 'If you turn it on, they can read what is written from then on. '
           : 'Turning it off hides all of it again, and turning it on later begins anew. '}
-        Each change is in Activity too. Agents are told when they connect, and reading changes nothing for them. All
+        Each change is in Activity too. Agents learn it when they connect, and reading changes nothing for them. All
         members read what is written to their own alias and, from the day they joined, in their channels.
       </p>
       {visit.may('own')
@@ -80,9 +114,9 @@ function whoReads(since: number | null, zone: string): string {
 }
 
 /** Whether people see the texts that guardrails block. See docs/protocol/guardrails.md, "How a message is checked". */
-export function ContentsCard({ visit, isVisible }: { visit: Visit; isVisible: boolean }) {
+function ContentsCard({ visit, isVisible }: { visit: Visit; isVisible: boolean }) {
   return (
-    <Card id='contents' title='Contents of messages' lead='Whether people see the texts that guardrails block.'>
+    <Card title='Blocked texts' lead='Whether people see the texts that guardrails block.'>
       <p>
         {isVisible
           ? 'All members of this account, viewers too, see the texts of blocked messages on the pages of guardrails. A text is kept for 7 days.'

@@ -1,119 +1,152 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import { requirePermission } from '../../auth/actor.ts'
 import { createAdminKey, deleteAdminKey, renameAccount, requireSecondFactor } from '../../grid/accounts/accounts.ts'
 import { deleteAccount } from '../../grid/accounts/deletion.ts'
-import { listGrants, revokeGrant } from '../../grid/oauth/grants.ts'
+import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { Card, Facts } from '../../html/components.tsx'
 import { TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
 import { PageForm, SwitchForm } from '../forms.tsx'
 import { type NoticeCode, withNotice } from '../notices.ts'
-import { AccountPrograms } from '../oauth/programs.tsx'
-import type { AccountPages, PageDeps, Visit } from '../visit.ts'
+import { programs } from '../oauth/programs.tsx'
+import type { AccountPages, AccountSubject, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import { AdminAccess, type CreatedKey } from './admin-access.tsx'
-import { conversationActions, TurnLimitsCard } from './conversations.tsx'
-import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.tsx'
-import { UsageCard } from './usage-card.tsx'
+import { adminAccess, type CreatedKey, showAdminAccess } from './admin-access.tsx'
+import { conversationActions, turns } from './conversations.tsx'
+import { contents, reading, readingActions } from './reading-cards.tsx'
+import { usage } from './usage-card.tsx'
+
+const name: AccountSubject = {
+  path: 'name',
+  title: 'Account name',
+  words: 'rename id role',
+  state: ({ membership, may }) => ({ text: membership.name, link: may('own') ? 'Change' : 'Open' }),
+  page: (visit) => <NameCard visit={visit} />,
+}
+
+const secondFactor: AccountSubject = {
+  path: 'second-factor',
+  title: 'Second factor',
+  words: '2fa passkey authenticator require',
+  state: (visit) => ({ text: whoNeedsIt(visit), link: visit.may('own') ? 'Change' : 'Open' }),
+  page: (visit) => <SecondFactorCard visit={visit} />,
+}
+
+const deletion: AccountSubject = {
+  path: 'delete',
+  title: 'Delete this account',
+  words: 'remove close',
+  may: 'own',
+  state: () => ({ text: 'An owner can bring it back for 7 days', link: 'Open' }),
+  page: (visit) => <DeleteAccountCard visit={visit} />,
+}
+
+/** The subjects in their order, with those of features. */
+export function accountSubjects({ features }: Pick<Visit, 'features'>): AccountSubject[] {
+  const added = features.flatMap(({ accountSubjects }) => accountSubjects ?? [])
+  return [name, usage, secondFactor, turns, reading, contents, adminAccess, programs, deletion]
+    .flatMap((subject) => [subject, ...added.filter(({ after }) => after === subject.path)])
+}
 
 /**
  * The account itself, and the admin keys and programs with access to it. See docs/protocol/README.md, "Admin keys", and
  * docs/protocol/oauth.md, "Grants".
  */
 export function accountSettingsPages({ get, post, may }: AccountPages, deps: PageDeps): void {
-  const show = (visit: Visit, createdKey?: CreatedKey) => showAccountSettings(visit, deps, createdKey)
-  const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'account')
+  const show = (subject: AccountSubject) => (visit: Visit) => showSubject(visit, deps, subject)
+  const done = (visit: Visit, notice: NoticeCode, { path }: AccountSubject) =>
+    visit.done(notice, 'settings', 'account', path)
 
-  get('/settings/account', async (visit) => {
-    const created = await visit.takeShown<CreatedKey>()
-    if (created === 'shown') return done(visit, 'admin-key-shown')
-    return await show(visit, created)
-  })
+  get('/settings/account', (visit) => showList(visit, deps))
+  for (const subject of accountSubjects(deps)) {
+    if (subject !== adminAccess) get(`/settings/account/${subject.path}`, show(subject))
+  }
   may('own').post('/settings/account/name', async (visit) => {
-    const name = visit.form.get('name') ?? ''
-    await visit.record('rename_account', { name }, (account) => renameAccount(account, { name }))
-    return done(visit, 'account-renamed')
-  }, (visit) => show(visit))
+    const given = visit.form.get('name') ?? ''
+    await visit.record('rename_account', { name: given }, (account) => renameAccount(account, { name: given }))
+    return done(visit, 'account-renamed', name)
+  }, show(name))
 
   may('own').post('/settings/account/second-factor', async (visit) => {
     const input = { isRequired: visit.form.get('required') === 'yes' }
     await visit.record('require_second_factor', input, (account) => requireSecondFactor(account, input))
-    return done(visit, 'saved')
-  }, (visit) => show(visit))
+    return done(visit, 'saved', secondFactor)
+  }, show(secondFactor))
 
   may('own').post('/settings/account/delete', async (visit) => {
-    const name = visit.form.get('confirmation') ?? ''
-    await visit.record('delete_account', {}, (account) => deleteAccount(account, { name }))
+    const given = visit.form.get('confirmation') ?? ''
+    await visit.record('delete_account', {}, (account) => deleteAccount(account, { name: given }))
     return { redirectTo: withNotice('/new-account', 'account-deleted') }
-  }, (visit) => show(visit))
+  }, show(deletion))
 
-  conversationActions({ get, post }, show)
+  conversationActions({ get, post }, show(turns))
   readingActions(may('own'), show)
 
+  get('/settings/account/keys', async (visit) => {
+    const created = await visit.takeShown<CreatedKey>()
+    if (created === 'shown') return done(visit, 'admin-key-shown', adminAccess)
+    return await showSubject(visit, deps, { ...adminAccess, page: () => showAdminAccess(visit, created) })
+  })
   post('/settings/account/keys', async (visit) => {
-    const name = visit.form.get('name') ?? ''
-    const { adminKey } = await visit.record('create_admin_key', { name }, (account) => createAdminKey(account, name))
-    return await visit.showOnce(settingsPath(visit, 'account'), { name: name.trim(), key: adminKey })
-  }, (visit) => show(visit))
-  get('/settings/account/keys', (visit) => ({ redirectTo: settingsPath(visit, 'account') }))
+    const given = visit.form.get('name') ?? ''
+    const { adminKey } = await visit.record('create_admin_key', { name: given }, (account) => {
+      return createAdminKey(account, given)
+    })
+    return await visit.showOnce(settingsPath(visit, 'account', 'keys'), { name: given.trim(), key: adminKey })
+  }, show(adminAccess))
   post('/settings/account/keys/:key/delete', async (visit) => {
     const id = visit.param('key')
     await visit.record('delete_admin_key', { id }, (account) => deleteAdminKey(account, id))
-    return done(visit, 'key-deleted')
+    return done(visit, 'key-deleted', adminAccess)
   })
   post('/settings/account/programs/:grant/end', async (visit) => {
     const id = visit.param('grant')
     await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
-    return done(visit, 'grant-ended')
+    return done(visit, 'grant-ended', programs)
   })
 }
 
-/** The page. `createdKey` is shown on it once. */
-export async function showAccountSettings(visit: Visit, deps: PageDeps, createdKey?: CreatedKey): Promise<Response> {
-  const { config, now } = visit.account.deps
-  const { keys, profile, team, turns } = visit.account.read
-  const [manages, owns] = [visit.may('manage'), visit.may('own')]
-  const [adminKeys, members, grants, limits, since, isVisible, usage, signInCards, featureCards] = await Promise.all([
-    manages ? keys.adminKeys() : [],
-    manages ? team.members() : [],
-    manages ? listGrants(visit.account) : undefined,
-    turns.limits(),
-    profile.peopleReadSince(),
-    profile.showsContents(),
-    UsageCard({ visit }),
-    Promise.all(visit.features.map(({ cards }) => cards?.accountSignIn?.(visit))),
-    Promise.all(visit.features.map(({ cards }) => cards?.account?.(visit, deps))),
-  ])
+/** The page of a subject. Fails with `not_allowed`. */
+export async function showSubject(visit: Visit, deps: PageDeps, subject: AccountSubject): Promise<Response> {
+  requirePermission(visit.actor, subject.may ?? 'view')
+  return await settingsPage(visit, 'account', await subject.page(visit, deps), subject.title)
+}
+
+/** A row for each subject, which leads to its page. */
+async function showList(visit: Visit, deps: PageDeps): Promise<Response> {
+  const subjects = accountSubjects(visit).filter(({ may }) => visit.may(may ?? 'view'))
+  const states = await Promise.all(subjects.map((subject) => subject.state(visit, deps)))
   return await settingsPage(
     visit,
     'account',
-    <>
-      <NameCard visit={visit} />
-      {usage}
-      <SecondFactorCard visit={visit} />
-      {signInCards}
-      <TurnLimitsCard visit={visit} limits={limits} />
-      <PeopleReadCard visit={visit} since={since} />
-      <ContentsCard visit={visit} isVisible={isVisible} />
-      <AdminAccess
-        visit={visit}
-        adminKeys={{ keys: adminKeys, members }}
-        createdKey={createdKey}
-        baseUrl={config.appUrl}
-        now={now()}
-      />
-      {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
-      {featureCards}
-      {owns && <DeleteAccountCard visit={visit} />}
-    </>,
+    <Card isFlush>
+      <ul class='needs subjects' aria-label='Settings of the account'>
+        {subjects.map(({ path, title }, n) => (
+          <li id={path}>
+            <div class='line'>
+              <div class='what'>
+                <p>
+                  <a class='open' href={settingsPath(visit, 'account', path)}>{title}</a>
+                </p>
+                <div>
+                  <bdi>{states[n].text}</bdi>
+                </div>
+              </div>
+              <span class='at'>{states[n].link}</span>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>,
   )
 }
 
 function NameCard({ visit }: { visit: Visit }) {
   const { membership } = visit
   return (
-    <Card title='Account'>
+    <Card title='Account name'>
       {visit.may('own')
         ? (
           <PageForm visit={visit} action={settingsPath(visit, 'account', 'name')} fields={['name']}>
@@ -139,7 +172,7 @@ function DeleteAccountCard({ visit }: { visit: Visit }) {
     <Card
       title='Delete this account'
       isDanger
-      lead='At once no one reaches its agents, keys and pages, and tasks that wait for its agents fail. For 7 days an owner can bring it back under “New account”; then everything in it is removed.'
+      lead='Its agents, keys and pages stop working at once; their open tasks fail. For 7 days an owner can bring it back under “New account”; then everything in it is removed.'
     >
       <PageForm visit={visit} acts action={settingsPath(visit, 'account', 'delete')} fields={['confirmation']}>
         <TextInput
@@ -155,16 +188,16 @@ function DeleteAccountCard({ visit }: { visit: Visit }) {
   )
 }
 
+function whoNeedsIt({ membership }: Visit): string {
+  return membership.requiresSecondFactor ? 'Required for owners and admins' : 'Optional for owners and admins'
+}
+
 /** Whether owners and admins need a second factor. See docs/security.md, "Signing in". */
 function SecondFactorCard({ visit }: { visit: Visit }) {
   const { requiresSecondFactor } = visit.membership
   return (
     <Card title='Second factor' lead='A passkey, or the code of an authenticator app after the password or email link.'>
-      <p>
-        {requiresSecondFactor
-          ? 'Owners and admins of this account must have one.'
-          : 'Owners and admins of this account do not have to have one.'}
-      </p>
+      <p>{whoNeedsIt(visit)}.</p>
       {visit.may('own') && (
         <SwitchForm
           visit={visit}

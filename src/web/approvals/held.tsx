@@ -5,17 +5,19 @@ import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
 import { downloadBody } from '../../answers/downloads.ts'
-import { type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
+import { endsSoon, type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
+import { type HeldPlace, placeOfHeld } from '../../grid/approvals/held-place.ts'
 import { isShortened } from '../../grid/message/long-text.ts'
 import { maxMessageLength } from '../../grid/message/outgoing-message.ts'
 import { Name, visibleControls } from '../../html/bidi.tsx'
-import { Card, Disclosure, EmptyState, Facts, LocalTime, Notice } from '../../html/components.tsx'
+import { Card, Disclosure, EmptyState, LocalTime, Notice, Time } from '../../html/components.tsx'
 import { Via } from '../../html/conversation/message.tsx'
 import { TextArea } from '../../html/fields.tsx'
 import { ButtonLink, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { downloadHeaders } from '../../lib/http/download.ts'
 import type { AccountStore } from '../../store/account.ts'
+import { sizeInWords } from '../conversations/shown.ts'
 import { PageForm } from '../forms.tsx'
 import type { NoticeCode } from '../notices.ts'
 import type { AccountPages, PageResult, Visit } from '../visit.ts'
@@ -96,43 +98,72 @@ async function list(visit: Visit) {
 }
 
 async function show(visit: Visit) {
-  const held = await heldMessage(visit.account, visit.param('held'))
+  const id = visit.param('held')
+  const [held, place] = await Promise.all([heldMessage(visit.account, id), placeOfHeld(visit.account, id)])
   const { fromAlias, recipient, type, via, body, rule, findings, heldAt, expiresAt } = held
-  const isOpen = held.state === 'held' && expiresAt > visit.account.deps.now()
-  const facts: [string, Child][] = [
-    [
-      'From',
+  const now = visit.account.deps.now()
+  const isOpen = held.state === 'held' && expiresAt > now
+  const facts: Child[] = [
+    <>
+      From <Name text={`@${fromAlias}${type === 'human' ? ', a person' : ''}`} /> <Via via={via} /> to{' '}
+      <Name text={recipient} />
+    </>,
+    <>
+      held by <Name text={rule.name} /> <Time at={heldAt} now={now} />
+    </>,
+    findings.length > 0 && (
+      <span class='bad'>
+        found: <Name text={inWords(findings)} />
+      </span>
+    ),
+    isOpen && (
       <>
-        <Name text={`@${fromAlias}${type === 'human' ? ', a person' : ''}`} /> <Via via={via} />
-      </>,
-    ],
-    ['To', <Name text={recipient} />],
-    ['Held by', <Name text={rule.name} />],
-    ['Found', findings.length > 0 && <Name text={inWords(findings)} />],
-    ['Held', <LocalTime at={heldAt} />],
-    ['Can be decided by', isOpen && <Name text={await decidersInWords(visit.account, rule)} />],
-    ['Expires', isOpen && <LocalTime at={expiresAt} />],
+        can be decided by <Name text={await decidersInWords(visit.account, rule)} />
+      </>
+    ),
+    isOpen && (
+      <span class={endsSoon(expiresAt, now) ? 'bad' : undefined}>
+        expires <Time at={expiresAt} now={now} />
+      </span>
+    ),
   ]
   return await appPage(
     visit.frame('attention'),
     {
       title: isOpen ? 'Held message' : 'Decided message',
+      lead: <span class='line-of-facts'>{facts.filter(Boolean).map((fact) => <span>{fact}</span>)}</span>,
       back: { title: 'Held messages', href: visit.path('held') },
     },
     <>
       {!isOpen && <Outcome held={held} />}
       <Card>
-        <Facts items={facts} />
+        <Around visit={visit} place={place} />
         <pre class='said whole' dir='auto' aria-label='The whole text'>{visibleControls(body)}</pre>
         {held.parts.map((part) => <Part visit={visit} id={held.id} part={part} />)}
       </Card>
       {held.fields.length > 0 && (
         <Card title='Delivered with it'>
-          {held.fields.map(([name, value]) => <Field name={name} value={value} />)}
+          <dl class='facts delivered'>{held.fields.map(([name, value]) => <Field name={name} value={value} />)}</dl>
         </Card>
       )}
       {isOpen && held.mayDecide && <Decide visit={visit} held={held} />}
     </>,
+  )
+}
+
+/** The ways to the message that it answers and to its conversation. */
+function Around({ visit, place: { thread, answered } }: { visit: Visit; place: HeldPlace }) {
+  if (thread === undefined && answered === undefined) return null
+  return (
+    <p class='around'>
+      {answered && (
+        <a href={`${visit.path('conversations', String(answered.threadId))}?m=${answered.seq}#m${answered.seq}`}>
+          Answers a message from <Name text={`@${answered.fromAlias}`} />
+        </a>
+      )}
+      {answered === null && <span class='soft'>Answers a message that is hidden for your role</span>}
+      {thread !== undefined && <a href={visit.path('conversations', String(thread))}>Its conversation</a>}
+    </p>
   )
 }
 
@@ -176,16 +207,40 @@ function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held
   )
 }
 
+/** A file with its text, or data. What else a part says is below. */
 function Part({ visit, id, part }: { visit: Visit; id: string; part: Record<string, unknown> }) {
-  const { part_id: partId } = part
+  const { part_id: partId, filename, mediaType, bytes, text, ...others } = part
+  const name = typeof filename === 'string' ? filename : 'data' in part ? 'Data' : 'Part'
+  const facts = [typeof mediaType === 'string' && mediaType, typeof bytes === 'number' && sizeInWords(bytes)]
+  const more = 'data' in others && Object.keys(others).length === 1 ? others.data : others
+  const said = [
+    typeof text === 'string' ? text : undefined,
+    isEmpty(more) ? undefined : JSON.stringify(more, undefined, 2),
+  ]
   return (
     <div class='part'>
-      {typeof partId === 'string' && <a href={visit.path('held', id, 'parts', partId)}>Download</a>}
-      <pre class='said' dir='auto' tabindex={0} aria-label='A part'>
-        {visibleControls(JSON.stringify(part, undefined, 2))}
-      </pre>
+      <p class='row'>
+        <b>
+          <Name text={name} />
+        </b>
+        <span class='soft small'>
+          <Name text={facts.filter(Boolean).join(', ')} />
+        </span>
+        {typeof partId === 'string' && <a href={visit.path('held', id, 'parts', partId)}>Download</a>}
+      </p>
+      {said.map((text) =>
+        text !== undefined && (
+          <pre class='said' dir='auto' tabindex={0} aria-label={name}>
+            {visibleControls(text)}
+          </pre>
+        )
+      )}
     </div>
   )
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 const fieldNames: Record<string, string> = {
@@ -194,7 +249,7 @@ const fieldNames: Record<string, string> = {
   contextId: 'Context of A2A',
   taskId: 'Task',
   isInTaskAlone: 'Only in its task, not in the inbox',
-  expiresAt: 'Expires',
+  expiresAt: 'Expires for its recipient',
   hops: 'Answers before it',
   flagged: 'A guardrail objected',
   sanitized: 'Invisible characters were removed',
@@ -217,21 +272,31 @@ const maxUnfolded = 300
 /** What recipients get besides the text and the parts. A name that this page does not know is shown as it is. */
 function Field({ name, value }: { name: string; value: unknown }) {
   const title = fieldNames[name] ?? name
+  return (
+    <>
+      <dt>
+        <Name text={title} />
+      </dt>
+      <dd>
+        {name === 'expiresAt' && typeof value === 'number' ? <LocalTime at={value} /> : <Value {...{ title, value }} />}
+      </dd>
+    </>
+  )
+}
+
+function Value({ title, value }: { title: string; value: unknown }) {
+  if (value === true) return <>yes</>
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return <Name text={value.join(' · ')} />
+  if (typeof value !== 'object' && !`${value}`.includes('\n') && `${value}`.length <= maxUnfolded) {
+    return <Name text={visibleControls(`${value}`)} />
+  }
   const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
   const shown = (
     <pre class='said' dir='auto' tabindex={0} aria-label={title}>
       {visibleControls(text)}
     </pre>
   )
-  if (text.length > maxUnfolded) return <Disclosure title={title}>{shown}</Disclosure>
-  return (
-    <div class='part'>
-      <b>
-        <Name text={title} />
-      </b>
-      {name === 'expiresAt' && typeof value === 'number' ? <LocalTime at={value} /> : shown}
-    </div>
-  )
+  return text.length > maxUnfolded ? <Disclosure title='Show'>{shown}</Disclosure> : shown
 }
 
 /** Each form carries the hash of what is shown above it. */
@@ -239,37 +304,35 @@ function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held:
   const here = visit.path('held', id)
   const fields = { hash }
   return (
-    <>
-      {rule.isRisky && <p class='soft'>You are asked to confirm who you are, unless you have just done so.</p>}
-      <div class='decide'>
-        <PageForm visit={visit} acts action={`${here}/approve`}>
+    <section class='decide' aria-label='Decide'>
+      <PageForm visit={visit} acts action={`${here}/approve`}>
+        <HiddenFields fields={fields} />
+        <SubmitButton waits>Approve</SubmitButton>
+      </PageForm>
+      <Disclosure title='Refuse' group='decide' isOpen={visit.form.has('reason')}>
+        <PageForm visit={visit} acts action={`${here}/refuse`} fields={['reason']}>
           <HiddenFields fields={fields} />
-          <SubmitButton waits isWhole>Approve</SubmitButton>
+          <TextArea name='reason' label='Reason' hint='Its sender reads it.' rows={2} maxLength={1_000} isRequired />
+          <SubmitButton kind='danger' waits>Refuse</SubmitButton>
         </PageForm>
-        <Disclosure title='Refuse' group='decide' isOpen={visit.form.has('reason')}>
-          <PageForm visit={visit} acts action={`${here}/refuse`} fields={['reason']}>
-            <HiddenFields fields={fields} />
-            <TextArea name='reason' label='Reason' hint='Its sender reads it.' rows={2} maxLength={1_000} isRequired />
-            <SubmitButton kind='danger' waits isWhole>Refuse</SubmitButton>
-          </PageForm>
-        </Disclosure>
-        <Disclosure title='Edit and approve' group='decide' isOpen={visit.form.has('text')}>
-          <PageForm visit={visit} acts action={`${here}/edit`} fields={['text']}>
-            <HiddenFields fields={fields} />
-            <TextArea
-              name='text'
-              label='Text'
-              hint={`Sender and recipient are told that a person edited it.${
-                isShortened(body) ? ' It replaces the whole text, of which only the beginning is here.' : ''
-              }`}
-              value={body}
-              rows={8}
-              maxLength={maxMessageLength}
-            />
-            <SubmitButton kind='plain' waits isWhole>Approve as edited</SubmitButton>
-          </PageForm>
-        </Disclosure>
-      </div>
-    </>
+      </Disclosure>
+      <Disclosure title='Edit' group='decide' isOpen={visit.form.has('text')}>
+        <PageForm visit={visit} acts action={`${here}/edit`} fields={['text']}>
+          <HiddenFields fields={fields} />
+          <TextArea
+            name='text'
+            label='Text'
+            hint={`Sender and recipient are told that a person edited it.${
+              isShortened(body) ? ' It replaces the whole text, of which only the beginning is here.' : ''
+            }`}
+            value={body}
+            rows={8}
+            maxLength={maxMessageLength}
+          />
+          <SubmitButton kind='plain' waits>Approve as edited</SubmitButton>
+        </PageForm>
+      </Disclosure>
+      {rule.isRisky && <p class='soft small'>You confirm who you are, unless you did in the last ten minutes.</p>}
+    </section>
   )
 }

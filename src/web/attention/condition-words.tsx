@@ -431,11 +431,11 @@ export function hrefOf(visit: Visit, condition: Condition): string | undefined {
     case 'follower':
       return undefined
     case 'quota':
-      return `${settingsPath({ path }, 'account')}#usage`
+      return settingsPath({ path }, 'account', 'usage')
     case 'claim':
       return `/claims/${condition.of.provisionalId}`
     case 'key':
-      return condition.of.alias ? path('agents', condition.of.alias) : settingsPath({ path }, 'account')
+      return condition.of.alias ? path('agents', condition.of.alias) : settingsPath({ path }, 'account', 'keys')
   }
 }
 

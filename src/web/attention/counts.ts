@@ -26,7 +26,7 @@ export interface CountedVisit {
   questions(): Promise<Question[]>
 }
 
-/** What the number of a visitor is counted of. */
+/** Everything that the number of a visitor counts. */
 export function countedVisit(
   store: Store,
   { user }: Pick<Visitor, 'user'>,

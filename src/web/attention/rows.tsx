@@ -21,7 +21,7 @@ export interface ShownConditions {
   total: number
 }
 
-/** The counts of both are the count of all. */
+/** Both totals add up to the count of all. */
 export function byUrgency(visit: Visit, open: Condition[]): Record<'broken' | 'warnings', ShownConditions> {
   const shown = open.map((condition) => ({ condition, row: rowOf(visit, condition) }))
   const warnings = shown.filter(({ row }) => row.tone !== 'bad')
@@ -42,7 +42,7 @@ function rowOf(visit: Visit, condition: Condition): NeedRow {
   }
 }
 
-/** Many of one kind are one row, which `fold` opens or leads to its rows. */
+/** Three or more conditions of one kind become one row. `fold` says how that row leads to them. */
 export function foldedRows(
   visit: Visit,
   { shown }: ShownConditions,

@@ -3,7 +3,7 @@
 /** What was posted to a channel. See docs/security.md, "People who read". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { readerOf } from '../../grid/conversations/may-read.ts'
-import { threadOfChannel } from '../../grid/conversations/threads.ts'
+import { threadOf } from '../../grid/conversations/threads.ts'
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Badge, Card, EmptyState, WithFacts } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
@@ -77,7 +77,7 @@ async function channelAndPosts(visit: Visit) {
   const [channel, reader, thread] = await Promise.all([
     channelOf(visit),
     readerOf(account),
-    threadOfChannel(account, param('channel'), actor.userId),
+    threadOf(account, { kind: 'channel', key: param('channel') }, actor.userId),
   ])
   const place = thread && Promise.resolve({ reader, thread })
   return { channel, reader, pane: place && await openPane(visit, thread.id, positionIn(visit), { place }) }

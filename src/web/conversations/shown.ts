@@ -202,7 +202,7 @@ function stateOf({ state, storedAt, releaseCount, repliedAt }: Receipt, now: num
 }
 
 /** `48 kB`, from bytes. */
-function sizeInWords(bytes: number): string {
+export function sizeInWords(bytes: number): string {
   const steps: [size: number, name: string][] = [[1_000_000, 'MB'], [1_000, 'kB']]
   const [size, name] = steps.find(([size]) => bytes >= size) ?? [1, 'B']
   const amount = bytes / size

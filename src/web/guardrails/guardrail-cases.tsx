@@ -134,7 +134,7 @@ function HiddenContents({ visit }: { visit: Visit }) {
       The newest first. The texts are not kept and not shown. {visit.may('own')
         ? (
           <>
-            You can change this in the <a href={`${settingsPath(visit, 'account')}#contents`}>account settings</a>.
+            You can change this in the <a href={settingsPath(visit, 'account', 'contents')}>account settings</a>.
           </>
         )
         : 'Only owners of the account can change this, in its settings.'}

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import type { AccountGrant, ListedGrant, OwnGrant } from '../../grid/oauth/grants.ts'
+import { type AccountGrant, type ListedGrant, listGrants, type OwnGrant } from '../../grid/oauth/grants.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Time } from '../../html/components.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { type Column, Table } from '../../html/table.tsx'
 import { settingsPath } from '../settings.tsx'
-import type { Visit } from '../visit.ts'
+import type { AccountSubject, Visit } from '../visit.ts'
 
 interface ListProps<Grant> {
   visit: Visit
@@ -31,8 +31,24 @@ export function OwnPrograms({ visit, grants, now }: ListProps<OwnGrant>) {
   )
 }
 
+export const programs: AccountSubject = {
+  path: 'programs',
+  title: 'Programs',
+  words: 'oauth mcp clients connected disconnect',
+  may: 'manage',
+  async state(visit) {
+    const { length } = await listGrants(visit.account)
+    const text = length === 0 ? 'No programs are connected' : `${length} connected by signing in`
+    return { text, link: 'Open' }
+  },
+  async page(visit) {
+    const { now } = visit.account.deps
+    return <AccountPrograms visit={visit} grants={await listGrants(visit.account)} now={now()} />
+  },
+}
+
 /** The programs that members have authorized for the account; for its owners and admins. */
-export function AccountPrograms({ visit, grants, now }: ListProps<AccountGrant>) {
+function AccountPrograms({ visit, grants, now }: ListProps<AccountGrant>) {
   return (
     <Programs
       lead='Programs that members authorized for this account or its agents by signing in.'

@@ -2,6 +2,7 @@
 import type { Permission } from '../../auth/actor.ts'
 import { sectionsWith, writePath } from '../../html/paths.ts'
 import type { NamedThing } from '../../store/account/named-things.ts'
+import { accountSubjects } from '../accounts/settings-account.tsx'
 import { settingsTabs } from '../settings.tsx'
 import type { FixedPlace, Visit } from '../visit.ts'
 
@@ -22,12 +23,6 @@ const fixedPlaces: readonly FixedPlace[] = [
   { name: 'Approval rules', kind: 'page', path: 'approval-rules', words: 'hold decide people' },
   { name: 'Open tasks', kind: 'page', path: 'tasks?state=open' },
   { name: 'Failed tasks', kind: 'page', path: 'tasks?state=failed' },
-  { name: 'Limits of conversations', kind: 'setting', path: 'settings/account#turns', words: 'turns loops paused' },
-  { name: 'Who reads messages', kind: 'setting', path: 'settings/account#reading', words: 'privacy contents' },
-  {
-    ...{ name: 'Admin keys', kind: 'setting', path: 'settings/account#admin-access', may: 'manage' },
-    words: 'api access programs oauth mcp',
-  },
   { name: 'Write a message', kind: 'action', path: 'write', words: 'send new', may: 'use' },
   { name: 'New agent', kind: 'action', path: 'new-agent', words: 'create add connect register', may: 'manage' },
   { name: 'New channel', kind: 'action', path: 'channels/new', words: 'create add', may: 'manage' },
@@ -84,13 +79,16 @@ function rankOf(words: readonly string[], name: string, more = ''): number | und
   return sum
 }
 
-/** The sections of the navigation, and the tabs of the settings. */
+/** The sections of the navigation, the tabs of the settings, and the subjects of the account. */
 function sectionPlaces(visit: Visit): FixedPlace[] {
   const sections = sectionsWith(visit.features.flatMap(({ section }) => section ?? [])).flat()
   return [
     ...sections.map(({ name, title }): FixedPlace => ({ name: title, kind: 'page', path: name })),
     ...settingsTabs(visit).map(({ name, title, words }): FixedPlace => (
       { name: `Settings, ${title}`, kind: 'setting', path: `settings/${name}`, words }
+    )),
+    ...accountSubjects(visit).map(({ title, path, ...place }): FixedPlace => (
+      { name: title, kind: 'setting', path: `settings/account/${path}`, words: place.words, may: place.may }
     )),
   ]
 }

@@ -58,7 +58,7 @@ async function after(ms: number) {
 }
 const titlesAfter = async (ms: number) => (await after(ms)).map(({ title }) => title)
 const threadOf = async (account: AccountStore, channel: string) =>
-  (await account.read.threads.ofChannel(channel, ''))!.id
+  (await account.read.threads.byKey({ kind: 'channel', key: channel }, ''))!.id
 
 test('a person is told who named them and where, without the text, once an hour', async () => {
   await say(grid, alice, '#general', 'a secret for @Ann-Lee')

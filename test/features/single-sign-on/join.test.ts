@@ -119,7 +119,7 @@ test.each([
 ])('the owner cannot say so of %s, where strangers have users', async (issuer) => {
   const given = { ...world.given(), issuer, isTrusted: 'on' }
 
-  const refused = await postWithToken(await asOwner(), `${settings(grid.acme)}/sso`, given)
+  const refused = await postWithToken(await asOwner(), `${settings(grid.acme)}`, given)
 
   expect(refused.text).toContain('Strangers have users at this issuer')
   expect(await grid.acme.store.feature(ssoTables).read.get()).toBeUndefined()
@@ -137,7 +137,7 @@ test('a removed member stays out until an owner lets them in, where the refused 
   expect(await member('una@corp.example')).toBeUndefined()
 
   const admin = await signedIn(grid, await person(grid, { role: 'admin' }))
-  const letIn = `${settings(grid.acme)}/sso/let-in`
+  const letIn = `${settings(grid.acme)}/let-in`
   expect((await postWithToken(admin, letIn, { member: una.id })).status).toBe(403)
   expect((await come(id)).page.text).toContain('You were removed')
 

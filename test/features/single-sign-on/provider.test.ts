@@ -151,7 +151,7 @@ test('a claim with an address counts only where the owner trusts the issuer, and
   await come(id)
   expect(await latest()).toMatchObject({ outcome: 'ok', report: { email: 'una@corp.example' } })
 
-  await postWithToken(await asOwner(), `${settings(grid.acme)}/sso`, {
+  await postWithToken(await asOwner(), `${settings(grid.acme)}`, {
     ...world.given(),
     emailClaim: 'upn',
     isTrusted: 'on',
@@ -174,27 +174,27 @@ test('a sign-in that was cancelled at the provider is told as such', async () =>
 test('an issuer that does not answer is a draft, which signs no one in, until it is saved again', async () => {
   const one = await asOwner()
   const given = { ...world.given(), issuer: `${server.issuer}/other` }
-  await postWithToken(one, `${settings(grid.acme)}/sso`, given)
+  await postWithToken(one, `${settings(grid.acme)}`, given)
   const draft = (await grid.acme.store.feature(ssoTables).read.get())!
   world.records['corp.example'] = [`agent-grid-verification=${draft.proof}`]
-  await postWithToken(one, `${settings(grid.acme)}/sso/verify`)
+  await postWithToken(one, `${settings(grid.acme)}/verify`)
   expect((await one.open(settings(grid.acme))).text).toContain('This is a draft, which signs nobody in')
   expect(await beginAt(browser(grid), draft.id)).toMatch(/^404/)
   expect((await browser(grid).open('/sign-in')).text).not.toContain('with your company')
 
   // It answers as another issuer, which the page names.
   server.serve([callback(draft.id)], { said: 'https://login.bank.example' })
-  await postWithToken(one, `${settings(grid.acme)}/sso`, world.given())
+  await postWithToken(one, `${settings(grid.acme)}`, world.given())
   expect((await one.open(settings(grid.acme))).text).toContain('The provider calls itself https://login.bank.example')
   expect(JSON.stringify(grid.logs)).toContain('https://login.bank.example')
 
   server.serve([callback(draft.id)])
-  await postWithToken(one, `${settings(grid.acme)}/sso`, world.given())
+  await postWithToken(one, `${settings(grid.acme)}`, world.given())
   await come(draft.id)
   expect(await una()).toBeDefined()
   // A provider that has answered once may be down while something else is changed.
   server.stop()
-  await postWithToken(one, `${settings(grid.acme)}/sso`, { ...world.given(), name: 'Corp Ltd' })
+  await postWithToken(one, `${settings(grid.acme)}`, { ...world.given(), name: 'Corp Ltd' })
   expect(await grid.acme.store.feature(ssoTables).read.get()).toMatchObject({ name: 'Corp Ltd', draft: '' })
 })
 
@@ -202,7 +202,7 @@ test('the address of a document does not let it claim to be another issuer', asy
   const one = await asOwner()
   server.serve([], { said: 'https://accounts.google.com' })
   for (const end of ['/.well-known/openid-configuration?x', '/.well-known/openid-configuration']) {
-    await postWithToken(one, `${settings(grid.acme)}/sso`, { ...world.given(), issuer: `${server.issuer}${end}` })
+    await postWithToken(one, `${settings(grid.acme)}`, { ...world.given(), issuer: `${server.issuer}${end}` })
 
     const { draft } = (await grid.acme.store.feature(ssoTables).read.get())!
     expect(draft).toContain('https://accounts.google.com')

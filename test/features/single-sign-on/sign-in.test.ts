@@ -31,10 +31,11 @@ const setUp: SsoGrid['setUp'] = (...of) => world.setUp(...of)
 const beginLink: SsoGrid['beginLink'] = (...of) => world.beginLink(...of)
 const linked: SsoGrid['linked'] = (...of) => world.linked(...of)
 const acmeSettings = () => settings(grid.acme)
+const acmeKeys = () => `/accounts/${grid.acme.id}/settings/account/keys`
 
 async function requireIt(): Promise<void> {
   await addTotp(grid, owner)
-  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/required`, { required: 'yes' })
+  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/required`, { required: 'yes' })
   expect((await grid.acme.store.feature(ssoTables).read.get())!.isRequired).toBe(true)
 }
 
@@ -166,7 +167,7 @@ test('a sign-in that waits for the click ends with its identity, and with its pr
 
   await grid.store.write(grid.store.feature(allSso).addIdentity(una.id, identity, null, grid.clock.now))
   const again = await signInBy(server, one, id)
-  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/remove`)
+  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/remove`)
   expect((await one.send(again, {}, `/sso/${id}/replace`)).status).toBe(404)
   expect((await one.open('/new-account')).text).toContain(owner.email)
 })
@@ -273,14 +274,14 @@ test('people of other domains get no user, and users with an address of it are n
 test('a domain belongs to one account, and only while its record is there', async () => {
   const ed = await person(grid, { role: 'owner', account: grid.evil })
   const evil = await signedIn(grid, ed)
-  await postWithToken(evil, `${settings(grid.evil)}/sso`, given())
+  await postWithToken(evil, `${settings(grid.evil)}`, given())
   const theirs = (await grid.evil.store.feature(ssoTables).read.get())!
   // Without the record it signs in no one.
-  expect((await postWithToken(evil, `${settings(grid.evil)}/sso/verify`)).text).toContain('was not found')
+  expect((await postWithToken(evil, `${settings(grid.evil)}/verify`)).text).toContain('was not found')
   expect(await beginAt(browser(grid), theirs.id)).toMatch(/^404/)
   const id = await setUp()
   records['corp.example'].push(recordOf(theirs))
-  expect((await postWithToken(evil, `${settings(grid.evil)}/sso/verify`)).text).toContain('Another account')
+  expect((await postWithToken(evil, `${settings(grid.evil)}/verify`)).text).toContain('Another account')
 
   await signInBy(server, browser(grid), id)
   records['corp.example'] = [recordOf(theirs)]
@@ -288,6 +289,12 @@ test('a domain belongs to one account, and only while its record is there', asyn
   await checkDomains(grid.store)
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   expect((await attentionOf(account, undefined)).open).toMatchObject([{ kind: 'domain', level: 1 }])
+  for (const role of ['owner', 'admin'] as const) {
+    const one = await signedIn(grid, await person(grid, { role }))
+    const { html } = await one.open(`/accounts/${grid.acme.id}/attention`)
+    expect(html).toContain('The TXT record of corp.example is gone')
+    expect(html.includes(`href="${acmeSettings()}"`), role).toBe(role === 'owner')
+  }
   grid.clock.now += 6 * day
   await checkDomains(grid.store)
   expect(await beginAt(browser(grid), id)).toContain(server.issuer)
@@ -300,7 +307,7 @@ test('a domain belongs to one account, and only while its record is there', asyn
   expect(sessions).toMatchObject([{ ended_at: grid.clock.now }])
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('lose_domain')
   // And another account can verify it.
-  expect((await postWithToken(await signedIn(grid, ed), `${settings(grid.evil)}/sso/verify`)).text).toContain(
+  expect((await postWithToken(await signedIn(grid, ed), `${settings(grid.evil)}/verify`)).text).toContain(
     'is verified',
   )
 })
@@ -327,7 +334,7 @@ test.each([
   const one = browser(grid)
   await signInBy(server, one, id)
   const changed = { ...given(), ...change() }
-  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso`, changed)
+  await postWithToken(await signedIn(grid, owner), acmeSettings(), changed)
 
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(goesOn ? 200 : 303)
   // A new domain is to be verified, and the account is open to all until then.
@@ -360,15 +367,15 @@ test('where it is required, members sign in with it, and an owner with a second 
 test('to require it takes an owner with a second factor, and a verified domain', async () => {
   await setUp()
   const one = await signedIn(grid, owner)
-  const refused = await postWithToken(one, `${acmeSettings()}/sso/required`, { required: 'yes' })
+  const refused = await postWithToken(one, `${acmeSettings()}/required`, { required: 'yes' })
   expect(refused.text).toContain('second factor of your own')
   await addTotp(grid, owner)
   await rows(grid, 'UPDATE sso_providers SET verified_at = NULL WHERE account_id = ?', [grid.acme.id])
-  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/sso/required`, { required: 'yes' })
+  await postWithToken(await signedIn(grid, owner), `${acmeSettings()}/required`, { required: 'yes' })
   expect((await grid.acme.store.feature(ssoTables).read.get())!.isRequired).toBe(false)
   for (const role of ['admin', 'member'] as const) {
     const other = await signedIn(grid, await person(grid, { role }))
-    expect((await postWithToken(other, `${acmeSettings()}/sso`, given())).status).toBe(403)
+    expect((await postWithToken(other, acmeSettings(), given())).status).toBe(403)
   }
 })
 
@@ -385,7 +392,7 @@ test('to change, require or remove the provider takes a fresh confirmation', asy
   const one = await signedIn(grid, owner)
   grid.clock.now += 11 * minute
   const posts = [['', given('other.example')], ['/required', { required: 'yes' }], ['/remove', {}]] as const
-  for (const [path, fields] of posts) await postWithToken(one, `${acmeSettings()}/sso${path}`, { ...fields })
+  for (const [path, fields] of posts) await postWithToken(one, `${acmeSettings()}${path}`, { ...fields })
 
   expect(await grid.acme.store.feature(ssoTables).read.get()).toMatchObject({
     domain: 'corp.example',
@@ -418,10 +425,10 @@ test('the provider proves again who the user is, and what is confirmed opens no 
   await signInBy(server, one, id)
   const una = (await userOf('una@corp.example'))!
   await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
-  const keys = `${acmeSettings()}/keys`
+  const keys = acmeKeys()
   expect((await postWithToken(one, keys, { name: 'A key' })).text).toContain('Sign in again with Corp')
 
-  const again = `?next=${encodeURIComponent(acmeSettings())}&fresh=1`
+  const again = `?next=${encodeURIComponent(keys)}&fresh=1`
   const stale = (await beginAt(one, id, again)).replace(/&(prompt|max_age)=[^&]+/g, '')
   expect((await one.open(await server.wayBack(stale))).text).toContain('has not signed you in')
   await signInBy(server, one, id, again)
@@ -437,7 +444,7 @@ test('a proof of a clock that is ahead lasts no longer than one of now', async (
   await signInBy(server, one, id, '?fresh=1')
   grid.clock.now += 11 * minute
 
-  expect((await postWithToken(one, `${acmeSettings()}/keys`, { name: 'A key' })).text).toContain('Sign in again with')
+  expect((await postWithToken(one, acmeKeys(), { name: 'A key' })).text).toContain('Sign in again with')
 })
 
 test('who has a second factor is asked for it after the provider of the grid, and not after that of an account', async () => {
@@ -474,7 +481,7 @@ test('the secret is neither shown nor recorded, and without the provider its ses
   const shown = (await one.open(acmeSettings())).html
   expect(`${shown} ${JSON.stringify(await activityOf(grid))}`).not.toContain(clientSecret)
 
-  await postWithToken(one, `${acmeSettings()}/sso/remove`)
+  await postWithToken(one, `${acmeSettings()}/remove`)
   expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
 })
 

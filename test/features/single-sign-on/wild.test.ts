@@ -34,7 +34,7 @@ describe.each(wildProviders())('$provider', (wild) => {
     if (one.asksUserinfo !== undefined) expect(played.asked.includes('userinfo')).toBe(one.asksUserinfo)
     if (one.scope) expect(played.asked).toContain(`authorize ${one.scope}`)
     const { text } = await (await signedIn(grid, world.owner)).open(settings(grid.acme))
-    expect(text).toContain('What came')
+    expect(text).toContain('Claims')
     for (const name of report.missing) expect(text).toContain(name)
     await played.close()
   })

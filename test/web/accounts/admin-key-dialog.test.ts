@@ -17,7 +17,9 @@ describe.skipIf(!hasBrowser)('in a real browser', () => {
     'a user creates a key, sees it once, and deletes it; it works until then; with script: %s',
     async (withScript) => {
       const { page, faults, close } = await visit({ withScript })
-      await page.goto(`${grid.url}/sign-in?next=${encodeURIComponent(`/accounts/${grid.acme.id}/settings/account`)}`)
+      await page.goto(
+        `${grid.url}/sign-in?next=${encodeURIComponent(`/accounts/${grid.acme.id}/settings/account/keys`)}`,
+      )
       await page.fill('[name=email]', owner.email)
       await page.fill('[name=password]', password)
       await page.click('main button[type=submit]')
@@ -38,7 +40,7 @@ describe.skipIf(!hasBrowser)('in a real browser', () => {
 
       expect(key).toMatch(/^grid_adm_\w{49}$/)
       expect(page.url()).not.toContain('grid_adm')
-      await page.goto(`${grid.url}/accounts/${grid.acme.id}/settings/account`)
+      await page.goto(`${grid.url}/accounts/${grid.acme.id}/settings/account/keys`)
       expect(await page.content()).not.toContain(key)
       expect(await page.locator('#admin-keys').textContent()).toContain(`…${key!.slice(-4)}`)
 

@@ -88,8 +88,8 @@ test.each<[string, string, () => Promise<Awaited<ReturnType<typeof rowOf>>>]>([
 
 test('a page shows the change, and only the values that differ', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
-  const settings = `${path}/settings/account`
-  await ann.submit(settings, { warn: '10', perHour: '200', hops: '64' }, `${settings}/turns`)
+  const settings = `${path}/settings/account/turns`
+  await ann.submit(settings, { warn: '10', perHour: '200', hops: '64' })
   const { text } = await ann.open(`${path}/activity`)
 
   expect(text).toMatch(/warn ?: from 30 to 10/)

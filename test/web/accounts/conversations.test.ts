@@ -47,11 +47,11 @@ test('an admin resumes a paused conversation, others see it', async () => {
 
 test('admins set the limits of the account, and mark an agent as automated', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
-  const settings = `${path}/settings/account`
+  const settings = `${path}/settings/account/turns`
 
-  const refused = await ann.submit(settings, { warn: 'ten', perHour: '20', hops: '0' }, `${settings}/turns`)
+  const refused = await ann.submit(settings, { warn: 'ten', perHour: '20', hops: '0' })
   expect(refused.text).toContain('A limit is a whole number from 0 (no limit) to 1,000,000.')
-  await ann.submit(settings, { warn: '10', perHour: '20', hops: '0' }, `${settings}/turns`)
+  await ann.submit(settings, { warn: '10', perHour: '20', hops: '0' })
   expect(await grid.acme.store.read.turns.limits()).toEqual({ warn: 10, perHour: 20, hops: 0 })
   const { turns, refused: paused } = await echo(grid, [grid.bob, grid.alice], {})
   expect([turns, paused.code]).toEqual([20, 'conversation_paused'])

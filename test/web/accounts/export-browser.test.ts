@@ -15,7 +15,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     const visitor = await visit()
     await signIn(visitor, await signedIn(grid, await person(grid, { role: 'owner' })), grid.url)
     const { page } = visitor
-    await page.goto(`${grid.url}/accounts/${grid.acme.id}/settings/account`)
+    await page.goto(`${grid.url}/accounts/${grid.acme.id}/settings/account/export`)
     const done = page.getByText('Your browser downloads the archive.')
 
     for (let n = 0; n < 2; n++) {

@@ -8,7 +8,7 @@ let grid: TestGrid
 let settings: string
 beforeEach(async () => {
   grid = await testGrid()
-  settings = `/accounts/${grid.acme.id}/settings/account`
+  settings = `/accounts/${grid.acme.id}/settings/account/reading`
   await grid.store.write([grid.acme.store.change.profile.setPeopleRead(null)])
 })
 
@@ -31,7 +31,7 @@ test('an owner lets them read from now on, then older messages too, and stops it
   )
   expect(await instructions()).not.toContain(told)
 
-  const on = await owner.submit(settings, { choice: 'on' }, `${settings}/reading`)
+  const on = await owner.submit(settings, { choice: 'on' })
   expect(on.at).toBe(`${settings}?done=conversations-shown`)
   expect(on.text).toContain(
     'Owners and admins can read what agents and other people write to each other since 21 Nov 2026. Each reading is in Activity.',
@@ -39,14 +39,14 @@ test('an owner lets them read from now on, then older messages too, and stops it
   expect(await since()).toBe(grid.clock.now)
   expect(await instructions()).toContain(told)
 
-  const older = await owner.submit(settings, { choice: 'older' }, `${settings}/reading`)
+  const older = await owner.submit(settings, { choice: 'older' })
   expect(older.at).toBe(`${settings}?done=older-conversations-shown`)
   expect(older.text).toContain(
     'Owners and admins can read what agents and other people write to each other. Each reading is in Activity.',
   )
   expect(await since()).toBe(0)
 
-  const off = await owner.submit(settings, { choice: 'off' }, `${settings}/reading`)
+  const off = await owner.submit(settings, { choice: 'off' })
   expect(off.at).toBe(`${settings}?done=conversations-hidden`)
   expect(await since()).toBeNull()
   expect(await instructions()).not.toContain(told)
@@ -58,7 +58,7 @@ test('an owner lets them read from now on, then older messages too, and stops it
 
 test('older messages cannot be had before the newer ones', async () => {
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
-  const refused = await owner.submit(settings, { choice: 'older' }, `${settings}/reading`)
+  const refused = await owner.submit(settings, { choice: 'older' })
 
   expect(refused.text).toContain('Let owners and admins read messages first, then older ones too.')
   expect(await since()).toBeNull()

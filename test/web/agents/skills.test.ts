@@ -58,6 +58,12 @@ test.each([
   expect((await activityOf(grid)).map(({ outcome }) => outcome)).not.toContain('ok')
 })
 
+test('the list of skills ignores case', async () => {
+  for (const name of ['writing', 'SQL', 'analysis']) await make(name)
+
+  expect((await (await signedInWithRole(grid, 'owner')).open(skills)).text).toMatch(/analysis .*SQL .*writing/)
+})
+
 test('a skill is renamed for every agent that has it', async () => {
   const id = await make('proof reading')
   await give('alice', 'proof reading')

@@ -111,7 +111,18 @@ function leaves(place: string, value: unknown): [string, string][] {
 }
 
 /** Names of the stored form, which is not the form that recipients read. */
-const storedNames = new Set(['parts', 'part_id', 'kind', 'bytes', 'more', 'mediaType', 'raw', 'text'])
+const storedNames = new Set([
+  'parts',
+  'part_id',
+  'kind',
+  'bytes',
+  'more',
+  'mediaType',
+  'raw',
+  'text',
+  'data',
+  'filename',
+])
 
 async function expectShown(message: string, more: string[] = []): Promise<void> {
   const text = await shown()

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -45,7 +46,7 @@ test('a held message is told on Home, in Attention and in the navigation, and ap
     expect(html, page).toMatch(/data-count[^>]*>1</)
   }
   const { text } = await annsBrowser.open(await oldest(annsBrowser))
-  expect(text).toContain('Held by Payments')
+  expect(text).toContain('held by Payments')
   expect(text).toContain('<b>Pay 100</b>')
   expect(await inbox()).toEqual([])
 
@@ -54,6 +55,25 @@ test('a held message is told on Home, in Attention and in the navigation, and ap
   expect(done.text).toContain('Approved. The message is delivered.')
   expect(done.text).toContain('Nothing waits for your decision')
   expect(await inbox()).toEqual(['<b>Pay 100</b>'])
+})
+
+test('it leads to the message that it answers and to its conversation, where the person who decides may read them', async () => {
+  await rule({ deciders: [ann.id, ben.id] })
+  const { text: asked } = await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'How much?' })
+  await followLog(grid.store)
+  const answer = { to: '@bob', message: 'Pay 100', reply_to_message_id: asked.message_id }
+  await callTool(grid, grid.alice.key, 'send_message', answer)
+  const links = (html: string) => [...html.matchAll(/href="[^"]*(\/conversations\/\d+)[^"]*"/g)].map(([, path]) => path)
+
+  const page = await oldest(annsBrowser)
+  const { html, text } = await annsBrowser.open(page)
+  expect(text).toContain('Answers a message from @bob Its conversation')
+  const [answered, conversation] = links(html)
+  expect(answered).toBe(conversation)
+  expect((await annsBrowser.open(account + conversation)).text).toContain('How much?')
+  const member = await (await signedIn(grid, ben)).open(page)
+  expect(member.text).toContain('hidden for your role')
+  expect(links(member.html)).toEqual([])
 })
 
 test('what expires first comes first everywhere, and red within its last hour', async () => {
@@ -171,7 +191,7 @@ test('a risky rule asks first who the person is, and then shows the message agai
   await rule({ isRisky: true })
   await send('Pay 100')
   const page = await oldest(annsBrowser)
-  expect((await annsBrowser.open(page)).text).toContain('You are asked to confirm who you are')
+  expect((await annsBrowser.open(page)).text).toContain('You confirm who you are')
   grid.clock.now += 11 * minute
 
   const asked = await annsBrowser.submit(page, {}, `${page}/approve`)

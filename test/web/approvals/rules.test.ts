@@ -55,6 +55,8 @@ test('each condition is made by the form', async () => {
 })
 
 test.each([
+  ['from', { fromKind: 'one', from: '' }, 'Choose an agent.'],
+  ['to', { toKind: 'one', to: '' }, 'Choose an agent or a channel.'],
   ['from', { fromKind: 'one', from: 'nobody-here' }, 'Agent &#39;@nobody-here&#39; not found'],
   ['to', { toKind: 'one', to: '#none' }, 'Channel &#39;#none&#39; not found'],
   ['minBytes', { condition: 'parts', minBytes: 'many' }, 'Enter a whole number.'],

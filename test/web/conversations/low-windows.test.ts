@@ -1,8 +1,11 @@
 /** A conversation can be read in low windows, and links to a message lead to it without moving the page. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { heldMessages } from '../../../src/grid/approvals/held.ts'
+import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
 import { storeOf } from '../../support/grid.ts'
 import { layoutFaults } from '../../support/layout.ts'
+import { sendMessage } from '../../support/messaging.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { signedInByEmail } from '../../support/people.ts'
 import { askFor } from '../../support/tasks.ts'
@@ -108,5 +111,26 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.getByRole('link', { name: '@alice + @bob' }).first().click()
     await page.waitForURL(/#m\d+$/)
     expect(await moved()).toEqual([0, 0])
+  })
+
+  test('of a held message that is longer than the window, both decisions stay side by side in it', async () => {
+    const { acme, store } = site.grid
+    const rule = { name: 'All', from: '@agent-1', to: '@alice', deciders: [site.ann.person.id] }
+    await createApprovalRule(acme.store, rule)
+    const { id, alias } = (await acme.store.read.agents.byAlias('agent-1'))!
+    await sendMessage(storeOf(site.grid, { id, alias }), { to: 'alice', text: 'Pay this.\n'.repeat(80) })
+    const [held] = await heldMessages(store.account(acme.id, site.ann.person.actor('member')))
+    await signIn(visitor, site.browser, site.grid.url)
+    for (const [width, height] of usual) {
+      await open(site.path('held', held.id), [width, height])
+      const [approve, refuse] = await Promise.all(
+        ['.decide button', '.decide summary'].map((part) =>
+          visitor.page.locator(part).first().evaluate((part) => part.getBoundingClientRect())
+        ),
+      )
+      expect(approve.top).toBe(refuse.top)
+      expect(approve.bottom).toBeLessThan(height)
+      expect(await layoutFaults(visitor.page)).toEqual([])
+    }
   })
 })

@@ -18,7 +18,7 @@ beforeEach(async () => {
   grid = await testGrid({ guardrailChecks })
   id = await guard(grid.acme, 'alice', { name: 'names', direction: 'outbound' })
   path = `/accounts/${grid.acme.id}/guardrails/${id}`
-  settings = `/accounts/${grid.acme.id}/settings/account`
+  settings = `/accounts/${grid.acme.id}/settings/account/contents`
 })
 
 const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
@@ -62,7 +62,7 @@ test('cases say who, what and when; texts only where people may see contents', a
     new RegExp(`@alice to @bob .*${hashForLookup(`before ${secret}`).slice(0, 8)} ${kind} blocked`),
   )
   expect(hidden.text).not.toContain('before')
-  expect(hidden.html).toContain(`<a href="${settings}#contents">account settings</a>`)
+  expect(hidden.html).toContain(`<a href="${settings}">account settings</a>`)
   expect((await viewer.open(path)).text).toContain('Only owners of the account can change this, in its settings.')
 
   await shows()
@@ -127,17 +127,17 @@ test('owners let people see contents, after a confirmation, and the log says so'
     'The texts of blocked messages are not kept, and no one sees them.',
   )
 
-  const on = await owner.submit(settings, {}, `${settings}/contents`)
+  const on = await owner.submit(settings, {})
   expect(on.at).toBe(`${settings}?done=contents-shown`)
   expect(on.text).toContain('A text is kept for 7 days.')
   expect(await grid.acme.store.read.profile.showsContents()).toBe(true)
 
   grid.clock.now += hour
-  const asked = await owner.submit(settings, {}, `${settings}/contents`)
+  const asked = await owner.submit(settings, {})
   expect(asked.at).toContain('/confirm')
   expect(await grid.acme.store.read.profile.showsContents()).toBe(true)
 
-  const off = await (await signedIn(grid, user)).submit(settings, {}, `${settings}/contents`)
+  const off = await (await signedIn(grid, user)).submit(settings, {})
   expect(off.at).toBe(`${settings}?done=contents-hidden`)
   const log = await (await signedIn(grid, user)).open(`/accounts/${grid.acme.id}/activity`)
   expect(log.text).toMatch(/Stopped showing people the texts .* Let people see the texts that guardrails block/)

@@ -132,7 +132,7 @@ test('the path of the former overview leads here, and Settings has what was sent
   await tell(grid.alice, 'bob', 'one')
 
   expect((await browser.open(path('overview'))).at).toBe(home)
-  expect((await browser.open(path('settings', 'account'))).text).toMatch(
+  expect((await browser.open(path('settings', 'account', 'usage'))).text).toMatch(
     /Usage today .*Messages 1 of 200,000 messages Size 1 of 1,000 MB/,
   )
 })

@@ -58,7 +58,7 @@ describe('ten minutes after the last proof', () => {
     const one = await signedIn(grid, ann)
     grid.clock.now += 10 * minute
 
-    const page = await one.submit(settings('account'), {}, settings(`account/keys/${id}/delete`))
+    const page = await one.submit(settings('account/keys'), {}, settings(`account/keys/${id}/delete`))
 
     expect(page.text).toContain('The admin key has been deleted')
   })
@@ -142,14 +142,14 @@ describe('the proof', () => {
 
 describe('an account that requires a second factor', () => {
   const require = async (owner: Browser, required = 'yes') =>
-    await owner.submit(settings('account'), { required }, settings('account/second-factor'))
+    await owner.submit(settings('account/second-factor'), { required })
 
   test('shows its owners and admins only the page where they add one; members go on', async () => {
     const [ann, admin, member] = await Promise.all(
       (['owner', 'admin', 'member'] as const).map((role) => person(grid, { role })),
     )
     const { one: owner } = await addTotp(grid, ann)
-    expect((await require(owner)).text).toContain('Owners and admins of this account must have one.')
+    expect((await require(owner)).text).toContain('Required for owners and admins.')
     const two = await signedIn(grid, admin)
 
     for (const path of ['', '/agents', '/settings/profile', '/settings/team']) {
@@ -180,7 +180,7 @@ describe('an account that requires a second factor', () => {
     expect((await owner.open(`${home()}/activity`)).text).toContain(
       'Changed whether owners and admins need a second factor',
     )
-    expect((await require(owner, 'no')).text).toContain('Owners and admins of this account do not have to have one.')
+    expect((await require(owner, 'no')).text).toContain('Optional for owners and admins.')
   })
 })
 

@@ -92,7 +92,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     const { page } = visitor
     await annWithPasskey()
     grid.clock.now += 11 * minute
-    await page.goto(`${home()}/settings/account`)
+    await page.goto(`${home()}/settings/account/keys`)
     await page.fill('#key-name', 'deployment')
     await Promise.all([page.waitForURL(/confirm/), page.click('text=Generate admin key')])
     await Promise.all([page.waitForURL(/settings\/account\/keys$/), page.click('text=Use a passkey')])

@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 
 const keyPattern = /grid_adm_[0-9A-Za-z]{49}/g
-const generate = (name: string) => olga.submit(`${settings}/account`, { name }, `${settings}/account/keys`)
+const generate = (name: string) => olga.submit(`${settings}/account/keys`, { name })
 
 test('a key is only in its response: not in the log, the activity log or another page', async () => {
   const [key] = (await generate('secret')).html.match(keyPattern)!
@@ -24,7 +24,7 @@ test('a key is only in its response: not in the log, the activity log or another
 
   const log = await grid.acme.store.read.activity.list()
   const pages = await Promise.all(
-    ['profile', 'account', 'team', 'sessions'].map((tab) => olga.open(`${settings}/${tab}`)),
+    ['profile', 'account', 'account/keys', 'team', 'sessions'].map((tab) => olga.open(`${settings}/${tab}`)),
   )
 
   expect(log[0]).toMatchObject({ tool: 'create_admin_key', outcome: 'ok', userId: owner.id, credentialKind: 'session' })
@@ -48,7 +48,7 @@ test('a refused attempt is recorded in the activity log', async () => {
 test.each(['\u202eEvil', 'Ac\u200bme', 'Acme\nAdmin', 'Acme\u{e0041}'])(
   'the deceptive name %j is refused',
   async (name) => {
-    const page = await olga.submit(`${settings}/account`, { name }, `${settings}/account/name`)
+    const page = await olga.submit(`${settings}/account/name`, { name })
 
     expect(page.status).toBe(400)
     expect(page.html).toMatch(/id="name-error".*no control characters or invisible/)

@@ -17,7 +17,7 @@ import { localPath } from '../../../store/driver/local-file.ts'
 import { noDatabase } from '../../../store/start-error.ts'
 import { openStore, type Store } from '../../../store/store.ts'
 import { noteExportCommand, signArchiveCommand } from './asked.ts'
-import { checkBackup, checkNewBackup, newFileKey, withCopyOnServer } from '../../../cli/backup.ts'
+import { checkBackup, checkNewBackup, newFileKey, withCopyOnServer } from '../../../cli/backup-files.ts'
 import {
   accountOption,
   CommandError,

@@ -1,0 +1,98 @@
+/** Files of backups and archives: their places, their keys, and the copy that a running server makes for them. */
+import { accessSync, constants, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { minute } from '../lib/time.ts'
+import { BackupExistsError } from '../store/backup/backup-file.ts'
+import type { FileKey } from '../store/backup/sealed-file.ts'
+import { CommandError, type CommandResult, type StoreCommand, usageError } from './command.ts'
+import { copyDatabaseCommand, folderOf } from './copy-database.ts'
+
+const claimMs = minute
+type AskServer = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
+
+/** Work on a copy that the server makes, which is removed afterwards. */
+export async function withCopyOnServer<Result>(
+  ask: AskServer,
+  work: (copy: string) => Promise<Result>,
+): Promise<Result> {
+  const { copy, job } = await copyOnServer(ask)
+  // The server removes a copy if no command has asked for it lately.
+  const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
+  try {
+    return await work(copy)
+  } finally {
+    clearInterval(claims)
+    await rm(folderOf(copy), { recursive: true, force: true })
+  }
+}
+
+/** A request waits for 10 s at most. Resolves to the path of the copy, and its job. */
+async function copyOnServer(ask: AskServer): Promise<{ copy: string; job: string }> {
+  for (let args = {};;) {
+    const { job, path } = await ask(copyDatabaseCommand, args)
+    if (path !== null) return { copy: String(path), job: String(job) }
+    args = { job: String(job) }
+  }
+}
+
+const minKeyLength = 12
+
+/** The key of a new backup. Fails with `usage` if none was given. */
+export function newFileKey({ key, plain }: { key?: string; plain?: string }): FileKey {
+  if (plain) return 'plain'
+  const passphrase = key?.trim() ?? ''
+  if (passphrase.length >= minKeyLength) return { passphrase }
+  throw usageError(
+    passphrase === ''
+      ? 'A backup contains all messages, so it is encrypted. Give a pass phrase in BACKUP_KEY or with --key-file PATH, or use --plain.'
+      : `The pass phrase of a backup has at least ${minKeyLength} characters.`,
+  )
+}
+
+/**
+ * Check the place of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
+ * `no_folder` and `not_writable`.
+ */
+export function checkNewBackup(path: string): void {
+  if (isThere(path)) throw new BackupExistsError(path)
+  const folder = dirname(path)
+  if (!isThere(folder)) {
+    throw new CommandError('no_folder', `There is no folder ${folder}. Make it first, or write the backup elsewhere.`)
+  }
+  const code = refusalOf(() => accessSync(folder, constants.W_OK))
+  if (code === undefined) return
+  throw new CommandError(
+    'not_writable',
+    `This user may not write into ${folder} (${code}). Give the folder to the user, or write the backup elsewhere.`,
+  )
+}
+
+/** Fails with `no_file` or `not_readable` if there is no backup to read. */
+export function checkBackup(path: string): void {
+  if (!isThere(path)) {
+    throw new CommandError('no_file', `There is no file ${path}. Name the file of a backup.`)
+  }
+  if (statSync(path).isDirectory()) {
+    throw new CommandError('no_file', `${path} is a folder. Name the file of a backup.`)
+  }
+  const code = refusalOf(() => accessSync(path, constants.R_OK))
+  if (code === undefined) return
+  throw new CommandError(
+    'not_readable',
+    `This user may not read ${path} (${code}). Run the command as its owner, or give the file to this user.`,
+  )
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** The code of a refusal by the system. Deno may not ask who the user is, and then says so without a code. */
+function refusalOf(access: () => void): string | undefined {
+  try {
+    access()
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code
+  }
+}

@@ -1,0 +1,95 @@
+/** The settings of the account: a row for each subject, and its page. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Role } from '../../../src/auth/actor.ts'
+import type { Browser } from '../../support/browse.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { person, signedIn } from '../../support/people.ts'
+import { postWithToken } from '../../support/roles.ts'
+
+let grid: TestGrid
+let settings: string
+const users = {} as Record<Role, Browser>
+beforeAll(async () => {
+  grid = await testGrid()
+  settings = `/accounts/${grid.acme.id}/settings/account`
+  for (const role of ['owner', 'admin', 'member', 'viewer'] as const) {
+    users[role] = await signedIn(grid, await person(grid, { role }))
+  }
+})
+
+const all = [
+  ...['name', 'usage', 'second-factor', 'sso', 'turns', 'reading', 'contents', 'keys', 'programs', 'export', 'delete'],
+]
+const ofEveryRole = ['name', 'usage', 'second-factor', 'turns', 'reading', 'contents']
+const ofManagers = [...ofEveryRole, 'keys', 'programs']
+
+/** The subject of each row, its state and what the visitor does there. */
+async function rowsOf(one: Browser) {
+  const { html } = await one.open(settings)
+  const row = /<li id="([\w-]+)">.*?<a class="open" href="([^"]*)">.*?<bdi>(.*?)<\/bdi>.*?class="at">(.*?)<\/span>/gs
+  return [...html.matchAll(row)].map(([, path, href, state, link]) => ({ path, href, state, link }))
+}
+
+test('an owner sees every subject in one line with its state, and no form', async () => {
+  const rows = await rowsOf(users.owner)
+
+  expect(rows.map(({ path }) => path)).toEqual(all)
+  expect(rows.map(({ href }) => href)).toEqual(all.map((path) => `${settings}/${path}`))
+  expect(Object.fromEntries(rows.map(({ path, state, link }) => [path, `${state} | ${link}`]))).toEqual({
+    name: 'Acme | Change',
+    usage: '0 of 200,000 messages, 0 of 1,000 MB | Open',
+    'second-factor': 'Optional for owners and admins | Change',
+    sso: 'Not set up | Set up',
+    turns: 'A warning at 30 turns in an hour, a pause at 200 turns in an hour, 64 answers in a chain | Change',
+    reading: 'Owners and admins read all messages | Change',
+    contents: 'Not kept, and shown to nobody | Change',
+    keys: '1 admin key | Open',
+    programs: 'No programs are connected | Open',
+    export: 'The account as a file, for another grid | Open',
+    delete: 'An owner can bring it back for 7 days | Open',
+  })
+  const { html } = await users.owner.open(settings)
+  expect(html).not.toContain(`action="${settings}/`)
+})
+
+test.each<[Role, string[]]>([
+  ['admin', ofManagers],
+  ['member', ofEveryRole],
+  ['viewer', ofEveryRole],
+])('a person with the role %s sees the subjects that the role may, and no page of the others', async (role, paths) => {
+  const rows = await rowsOf(users[role])
+  const opened = await Promise.all(all.map(async (path) => (await users[role].open(`${settings}/${path}`)).status))
+
+  expect(rows.map(({ path }) => path).sort()).toEqual([...paths].sort())
+  expect(opened).toEqual(all.map((path) => paths.includes(path) ? 200 : 403))
+  expect(rows.filter(({ link }) => link === 'Change').map(({ path }) => path)).toEqual(
+    role === 'admin' ? ['turns'] : [],
+  )
+})
+
+describe('the page of a subject', () => {
+  test('leads back to the list, below the tab, under a title of its own', async () => {
+    const titles: string[] = []
+    for (const path of all) {
+      const { html } = await users.owner.open(`${settings}/${path}`)
+      expect(html, path).toContain(`<a class="back row" href="${settings}">`)
+      expect(html, path).toContain(`<a href="${settings}" aria-current="page">Account</a>`)
+      titles.push(html.match(/<title>(.*?) ·/)![1])
+    }
+    expect(new Set(titles).size).toBe(all.length)
+  })
+
+  test.each([
+    ['name', { name: 'a\u0007b' }, 'account-renamed', { name: 'Acme' }],
+    ['turns', { warn: 'ten' }, 'saved', { warn: '20', perHour: '200', hops: '64' }],
+  ])('is shown again by its form %s, refused or not', async (path, wrong, notice, right) => {
+    const at = `${settings}/${path}`
+    const refused = await postWithToken(users.owner, at, wrong as Record<string, string>)
+    expect([refused.status, refused.at]).toEqual([400, at])
+    expect(refused.html).toContain(`action="${at}"`)
+    expect(refused.html).toContain(`<a class="back row" href="${settings}">`)
+
+    const { at: then } = await postWithToken(users.owner, at, right as Record<string, string>)
+    expect(then).toBe(`${at}?done=${notice}`)
+  })
+})
