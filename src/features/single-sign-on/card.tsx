@@ -79,7 +79,7 @@ export const ssoSubject: AccountSubject & { after: string } = {
 }
 
 function stateOf({ name, domain, draft, verifiedAt, missingSince, isRequired }: SsoProvider): string {
-  if (draft !== '') return `A draft, which signs nobody in: ${draft}`
+  if (draft !== '') return 'A draft, which signs nobody in'
   if (missingSince !== null) return `The TXT record of ${domain} is gone`
   if (verifiedAt === null) return `${domain} is not verified`
   return `${name}, ${isRequired ? 'required' : 'optional'} for members from ${domain}`
@@ -95,80 +95,92 @@ async function ssoCard(visit: Visit) {
       lead='People from your domain sign in to this account with your provider.'
     >
       {provider && <ProviderState visit={visit} provider={provider} action={action} />}
-      <PageForm visit={visit} action={action()} fields={[...texts, 'clientSecret']}>
-        <TextInput
-          name='name'
-          id='sso-name'
-          label='Name of the provider'
-          value={provider?.name}
-          maxLength={80}
-          isRequired
-        />
-        <TextInput
-          name='issuer'
-          label='Issuer'
-          hint='As its OpenID configuration says, for example https://login.company.example.'
-          value={provider?.issuer}
-          maxLength={2_000}
-          isRequired
-          isMono
-        />
-        <TextInput name='clientId' label='Client ID' value={provider?.clientId} maxLength={500} isRequired isMono />
-        <PasswordInput name='clientSecret' label='Client secret' autocomplete='new-password' isRequired />
-        <TextInput
-          name='domain'
-          label='Domain'
-          hint='People who join with the provider need a verified address in it.'
-          value={provider?.domain}
-          maxLength={253}
-          isRequired
-          isMono
-        />
-        <TextInput
-          name='roleClaim'
-          label='Claim with roles'
-          hint='Without one, new users are members, and roles are changed here.'
-          value={provider?.roleClaim}
-          maxLength={100}
-          isOptional
-          isMono
-        />
-        <TextArea
-          name='roles'
-          label='Roles'
-          hint='A line for each value of the claim, such as admin: platform-team. Owners stay owners.'
-          value={Object.entries(provider?.roles ?? {}).map(([value, role]) => `${role}: ${value}`).join('\n')}
-          isMono
-          isOptional
-        />
-        <Checkbox
-          name='isTrusted'
-          label='Addresses of the domain count as verified'
-          hint='For a provider that does not say so itself, such as Entra. Only if users cannot choose their own address there.'
-          isChecked={provider?.isTrusted}
-        />
-        <TextInput
-          name='emailClaim'
-          label='Claim with the address'
-          hint='Such as preferred_username or upn, if addresses count as verified. Empty: email.'
-          value={provider?.emailClaim}
-          maxLength={100}
-          isOptional
-          isMono
-        />
-        <TextInput
-          name='scopes'
-          label='More scopes'
-          hint='Besides openid, email and profile, with spaces between them.'
-          value={provider?.scopes}
-          maxLength={200}
-          isOptional
-          isMono
-        />
-        <SubmitRow kind='plain'>{provider ? 'Change single sign-on' : 'Set up single sign-on'}</SubmitRow>
-      </PageForm>
+      {provider
+        ? (
+          <Disclosure title='Change the provider' isOpen={visit.inputError !== undefined}>
+            <ProviderForm visit={visit} provider={provider} action={action()} />
+          </Disclosure>
+        )
+        : <ProviderForm visit={visit} action={action()} />}
       {signIns.length > 0 && <SignIns visit={visit} signIns={signIns} action={action('let-in')} />}
     </Card>
+  )
+}
+
+function ProviderForm({ visit, provider, action }: { visit: Visit; provider?: SsoProvider; action: string }) {
+  return (
+    <PageForm visit={visit} action={action} fields={[...texts, 'clientSecret']}>
+      <TextInput
+        name='name'
+        id='sso-name'
+        label='Name of the provider'
+        value={provider?.name}
+        maxLength={80}
+        isRequired
+      />
+      <TextInput
+        name='issuer'
+        label='Issuer'
+        hint='As its OpenID configuration says, for example https://login.company.example.'
+        value={provider?.issuer}
+        maxLength={2_000}
+        isRequired
+        isMono
+      />
+      <TextInput name='clientId' label='Client ID' value={provider?.clientId} maxLength={500} isRequired isMono />
+      <PasswordInput name='clientSecret' label='Client secret' autocomplete='new-password' isRequired />
+      <TextInput
+        name='domain'
+        label='Domain'
+        hint='People who join with the provider need a verified address in it.'
+        value={provider?.domain}
+        maxLength={253}
+        isRequired
+        isMono
+      />
+      <TextInput
+        name='roleClaim'
+        label='Claim with roles'
+        hint='Without one, new users are members, and roles are changed here.'
+        value={provider?.roleClaim}
+        maxLength={100}
+        isOptional
+        isMono
+      />
+      <TextArea
+        name='roles'
+        label='Roles'
+        hint='A line for each value of the claim, such as admin: platform-team. Owners stay owners.'
+        value={Object.entries(provider?.roles ?? {}).map(([value, role]) => `${role}: ${value}`).join('\n')}
+        isMono
+        isOptional
+      />
+      <Checkbox
+        name='isTrusted'
+        label='Addresses of the domain count as verified'
+        hint='For a provider that does not say so itself, such as Entra. Only if users cannot choose their own address there.'
+        isChecked={provider?.isTrusted}
+      />
+      <TextInput
+        name='emailClaim'
+        label='Claim with the address'
+        hint='Such as preferred_username or upn, if addresses count as verified. Empty: email.'
+        value={provider?.emailClaim}
+        maxLength={100}
+        isOptional
+        isMono
+      />
+      <TextInput
+        name='scopes'
+        label='More scopes'
+        hint='Besides openid, email and profile, with spaces between them.'
+        value={provider?.scopes}
+        maxLength={200}
+        isOptional
+        isMono
+      />
+      <SubmitRow kind='plain'>{provider ? 'Change single sign-on' : 'Set up single sign-on'}</SubmitRow>
+    </PageForm>
   )
 }
 
@@ -259,10 +271,10 @@ function ProviderState(
       <PageForm visit={visit} acts action={action('verify')}>
         <SubmitRow kind='plain'>Check the record</SubmitRow>
       </PageForm>
-      <ButtonForm action={`/sso/${id}/try`} fields={{ account: visit.membership.id }} kind='plain'>
-        Try it
-      </ButtonForm>
       <div class='row'>
+        <ButtonForm action={`/sso/${id}/try`} fields={{ account: visit.membership.id }} kind='plain'>
+          Try it
+        </ButtonForm>
         <ConfirmDelete
           action={action('remove')}
           label='Remove'
