@@ -24,7 +24,7 @@ export async function proveMember(
   if (email === undefined) {
     throw new SsoRefusal(
       'no_address',
-      `${name} does not tell your email address, so you cannot join. Its administrators can add the claim email; an ` +
+      `${name} did not send your email address, so you cannot join. Its administrators can add the claim email; an ` +
         'owner of the account sees under Settings, Account, Single sign-on, which claims came.',
     )
   }

@@ -82,7 +82,7 @@ function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }
         {since === null
           ? 'If you turn it on, they can read what is written from then on. '
           : 'Turning it off hides all of it again, and turning it on later begins anew. '}
-        Each change is in Activity too. Agents learn it when they connect, and reading changes nothing for them. All
+        Each change is in Activity too. Agents learn this when they connect, and reading changes nothing for them. All
         members read what is written to their own alias and, from the day they joined, in their channels.
       </p>
       {visit.may('own')

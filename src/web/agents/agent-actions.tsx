@@ -130,8 +130,8 @@ export function agentActions({ get, post, may }: AccountPages): void {
     const alias = visit.param('alias')
     // In many units, so the row of Activity comes with none of them.
     const { rows } = await visit.record('erase_words', { alias }, () => eraseWords(visit.account, alias))
-    const told: ErasedWords = { rows, kept: keptElsewhere(visit.account) }
-    return await visit.showOnce(visit.path('agents', alias, 'settings'), told)
+    const erased: ErasedWords = { rows, kept: keptElsewhere(visit.account) }
+    return await visit.showOnce(visit.path('agents', alias, 'settings'), erased)
   }, showSettings)
 }
 

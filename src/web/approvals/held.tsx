@@ -322,7 +322,7 @@ function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held:
           <TextArea
             name='text'
             label='Text'
-            hint={`Sender and recipient are told that a person edited it.${
+            hint={`Sender and recipient see that a person edited it.${
               isShortened(body) ? ' It replaces the whole text, of which only the beginning is here.' : ''
             }`}
             value={body}

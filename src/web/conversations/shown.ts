@@ -173,12 +173,12 @@ function hasFailed({ task }: OpenMessage): boolean {
   return task !== undefined && task.isFirst && ['failed', 'rejected', 'canceled'].includes(task.state)
 }
 
-/** What became of a message at a recipient. If its task failed, it was not answered. */
+/** The delivery of a message to a recipient. If its task failed, it was not answered. */
 export function shownReceiptOf(message: OpenMessage, receipt: Receipt, now: number): ShownReceipt {
   return shownReceipt(hasFailed(message) ? { ...receipt, repliedAt: null } : receipt, message.recipient, now)
 }
 
-/** What became of a message at a recipient. `recipient` is how it was addressed. */
+/** The delivery of a message to a recipient. `recipient` is how it was addressed. */
 export function shownReceipt(receipt: Receipt, recipient: string, now: number): ShownReceipt {
   const { alias, state, storedAt, wokenAt, readAt, repliedAt } = receipt
   const events: [event: string, at: number | null][] = [
