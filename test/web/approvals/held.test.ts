@@ -106,7 +106,9 @@ test('it is edited, or refused with a reason that the sender reads; the log and 
 
   await send('Pay 999')
   expect((await resultOf(annsBrowser, 'refuse', { reason: ' ' })).text).toContain('Say why')
-  expect((await resultOf(annsBrowser, 'refuse', { reason: 'Too much' })).text).toContain('Refused. Its sender learns why')
+  expect((await resultOf(annsBrowser, 'refuse', { reason: 'Too much' })).text).toContain(
+    'Refused. Its sender learns why',
+  )
   const { text } = await callTool(grid, grid.alice.key, 'read_messages')
   expect(text[0].message).toContain('Too much')
 
