@@ -44,7 +44,10 @@ await writeStart()
 await writeClientPackages(join(root, folder, 'clients'))
 writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest(), null, 2))
 for (const [from, to] of [['PACKAGE.md', 'README.md'], ['LICENSE'], ['CHANGELOG.md'], ['docs']]) {
-  if (existsSync(join(root, from))) cpSync(join(root, from), join(root, folder, to ?? from), { recursive: true })
+  if (!existsSync(join(root, from))) continue
+  // In a terminal, documents need no pictures.
+  const filter = (path: string) => !path.endsWith('.webp')
+  cpSync(join(root, from), join(root, folder, to ?? from), { recursive: true, filter })
 }
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 execFileSync(npm, ['pack', '--silent', '--pack-destination', destination], {
