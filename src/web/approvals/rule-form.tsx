@@ -98,7 +98,7 @@ export function RuleForm(
       </div>
       <ChoiceList
         name='deciders'
-        label='Decided by'
+        label='Can be decided by'
         hint='They read the messages that it holds. If you choose none, or none of them is left, the owners decide.'
         options={members.map(({ userId, name, email, role }) => ({ value: userId, title: name || email, hint: role }))}
         values={rule?.deciders.map(({ id }) => id) ?? []}
@@ -106,7 +106,7 @@ export function RuleForm(
       />
       <Select
         name='expiresInHours'
-        label='Refused after'
+        label='Expires after'
         options={times.map((value) => ({ value: `${value}`, title: timeInWords(value) }))}
         value={`${rule?.expiresInHours ?? 24}`}
       />

@@ -98,10 +98,10 @@ function RuleTable({ visit, rules }: { visit: Visit; rules: ShownRule[] }) {
           ),
         },
         {
-          title: 'Decided by',
+          title: 'Can be decided by',
           cell: ({ deciders }) => deciders.length === 0 ? 'the owners' : deciders.map(({ name }) => name).join(', '),
         },
-        { title: 'Refused after', cell: ({ expiresInHours }) => timeInWords(expiresInHours) },
+        { title: 'Expires after', cell: ({ expiresInHours }) => timeInWords(expiresInHours) },
         {
           title: 'State',
           cell: ({ enabled }) => <Badge kind={enabled ? 'info' : 'plain'} hasDot>{enabled ? 'on' : 'off'}</Badge>,
@@ -143,7 +143,7 @@ async function show(visit: Visit) {
           <>
             <Card
               title='Change it'
-              lead='What makes it less strict needs a fresh confirmation of who you are.'
+              lead='A change asks who you are, unless you said so in the last ten minutes.'
             >
               <RuleForm visit={visit} action={action} rule={rule} choices={await loadChoices(visit.account)} />
             </Card>

@@ -51,10 +51,10 @@ test('owners see and disconnect all programs of the account, and it is logged', 
   const { token, grantId } = await accessTokenFor(grid, other.id, grid.acme.id)
   await accessTokenFor(grid, (await person(grid, { role: 'owner', account: grid.evil })).id, grid.evil.id)
 
-  const { text, html } = await olga.open(settings('account'))
+  const { text, html } = await olga.open(settings('account/programs'))
   expect(text).toContain('Client unverified @admin Admin adam@acme.example just now')
   expect(html.match(/programs\/[^/]+\/end/g)).toHaveLength(1)
-  const after = await olga.submit(settings('account'), {}, `${settings('account')}/programs/${grantId}/end`)
+  const after = await olga.submit(settings('account/programs'), {}, `${settings('account')}/programs/${grantId}/end`)
 
   expect(after.text).toContain('The program no longer has access')
   expect(await statusOf(token)).toBe(401)
