@@ -1,4 +1,4 @@
-/** `GET /live`: tells the open pages of a browser what changes. One stream serves all of its tabs. */
+/** `GET /live`: what changes on the open pages of a browser. One stream serves all of its tabs. */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'

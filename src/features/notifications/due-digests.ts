@@ -11,7 +11,7 @@ const perPage = 100
 
 /**
  * Send what is due. Several processes may do this at the same time: whoever moves a digest on sends it, so there is at
- * most one in a period. A process that is killed then leaves one out, and the next one tells of the same messages.
+ * most one in a period. A process that is killed then leaves one out, and the next one has the same messages.
  */
 export async function sendDigests(store: Store, signal?: AbortSignal): Promise<void> {
   const { email, log, now } = store.deps
@@ -50,9 +50,9 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
     ...questions.map(({ sender, deliverySeq, messages }) => ({ alias: sender, seq: deliverySeq, messages })),
   ].sort((a, b) => b.seq - a.seq)
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
-  // Nothing waits, or all of it was told already.
+  // Nothing waits, or an earlier digest had all of it.
   const waits = count > 0 && waiting[0].seq > digest.notifiedSeq
-  // What was held before the last digest was told with it, and is told again before its time is over.
+  // The last digest had what was held before it; what soon expires is repeated.
   const before = dueAt - (digest.period === 'hourly' ? hour : day)
   const decides = held.some(({ heldAt, expiresAt }) => heldAt >= before || expiresAt <= until)
   if ((!waits && !decides && news.length === 0) || digest.emailVerifiedAt === null) return

@@ -1,10 +1,10 @@
-/** Messages that people are told of although they are not to them. See docs/delivery.md, "Notifications". */
+/** Messages of which people are notified although they are not their recipients. See docs/delivery.md, "Notifications". */
 import { mayRead, placeOf, readerFor } from '../../grid/conversations/may-read.ts'
 import { namedAliases } from '../../aliases.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { notificationTables } from './store.ts'
 
-/** The newest message of a conversation that a person is told of. Never its text. */
+/** The newest message of a conversation, of which a person is notified. Never its text. */
 interface News {
   /** The number and the sender of the message. */
   seq: number

@@ -10,7 +10,7 @@ import { recordResult } from './subscriptions.ts'
 
 /** How long a message must wait: people who answer it at once are not notified. */
 export const quietMs = 5 * second
-/** A browser is told of one thread at most once in this time. */
+/** A browser is notified of one thread at most once in this time. */
 export const batchMs = minute
 /** How long a process has for a notification that it took, before another one tries. */
 const claimMs = 2 * minute

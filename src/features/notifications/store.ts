@@ -32,7 +32,7 @@ export interface PushSubscription {
   lastSuccessAt: number | null
 }
 
-/** `message`: of messages to the person; `news`: of others that they are told of; `held`: of what waits for their decision. */
+/** `message`: of messages to the person; `news`: of others; `held`: of what waits for their decision. */
 export interface Notice {
   subscriptionId: string
   threadId: number
@@ -87,7 +87,7 @@ const isNotice = `account_id = :account AND subscription_id = :subscription AND 
 const claim = statement(`
   UPDATE push_notices SET due_at = :until, tries = tries + 1 WHERE ${isNotice} AND due_at = :dueAt RETURNING tries`)
 const postpone = statement(`UPDATE push_notices SET due_at = :until WHERE ${isNotice} AND due_at = :dueAt`)
-// What has come since is told later.
+// What has come since has a later notification.
 const settle = statement(`
   UPDATE push_notices SET first_seq = iif(last_seq > :notifiedSeq, :notifiedSeq + 1, first_seq),
     due_at = iif(last_seq > :notifiedSeq, :until, NULL), tries = 0, pushed_at = coalesce(:pushedAt, pushed_at)
@@ -115,7 +115,7 @@ const unread = query<{ alias: string; seq: number }>(`
   WHERE ${isTo} AND deliveries.state = 'unread' AND messages.type <> 'agent'
   ORDER BY deliveries.seq DESC LIMIT ${maxUnread}`)
 
-/** A message that is not to a person and that they are to be told of. */
+/** A message of which a person is to be notified although they are not its recipient. */
 interface News {
   threadId: number
   seq: number
@@ -172,7 +172,7 @@ export const notificationTables = {
     inThread: (user: string, subscription: string, thread: number) =>
       account.all(inThread, { user, subscription, thread, kind: 'message' }),
     /**
-     * The newest message of each thread, or of this one, that the user was not shown and is to be told of though it is not
+     * The newest message of each thread, or of this one, that the user was not shown and is to be notified of though it is not
      * to them. Whether they may read it is not decided here.
      */
     news: (user: string, { thread = 0, after = 0 }: { thread?: number; after?: number }): Promise<News[]> =>
@@ -208,7 +208,7 @@ export const notificationTables = {
       account.bind(claim, { ...keyOf(notice), dueAt, until }),
     postpone: (notice: Notice, dueAt: number, until: number): Statement =>
       account.bind(postpone, { ...keyOf(notice), dueAt, until }),
-    /** A notification is done, up to the number `notifiedSeq` of its kind. `pushedAt` is null if the browser was told nothing. */
+    /** A notification is done, up to the number `notifiedSeq` of its kind. `pushedAt` is null if the browser was not notified. */
     settle: (
       notice: Notice,
       done: { dueAt: number; notifiedSeq: number; until: number; pushedAt: number | null },
@@ -247,7 +247,7 @@ const addKey = statement(`
   ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key, ${excludedToken}, created_at = excluded.created_at
   WHERE push_keys.token_key_id = :lostKeyId`)
 
-/** What comes while the browser was told lately, or is to be told, is told with it or after `batchMs`. */
+/** What comes soon after a notification, or before one that is due, waits for `batchMs` or joins it. */
 const elseLater = (batchMs: string) =>
   `ON CONFLICT (account_id, subscription_id, thread_id, kind) DO UPDATE SET
     first_seq = iif(push_notices.due_at IS NULL, excluded.first_seq, push_notices.first_seq),

@@ -16,7 +16,7 @@ export interface ClaimRules {
 }
 
 export interface SaidAddress {
-  /** Undefined if the provider tells none that counts. */
+  /** Undefined if the provider gives none that counts. */
   email: string | undefined
   isVerified: boolean
 }

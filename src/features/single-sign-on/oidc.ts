@@ -40,7 +40,7 @@ export interface OidcUser {
   subject: string
   /** The claims of the ID token; the userinfo endpoint supplies what it lacks. */
   claims: Record<string, unknown>
-  userInfo: 'told' | 'failed' | 'not_asked'
+  userInfo: 'given' | 'failed' | 'not_asked'
   /** When they proved there who they are, in milliseconds since the epoch; null if the provider does not say. */
   provedAt: number | null
 }
@@ -90,7 +90,7 @@ export async function redeemCode(provider: OidcProvider, flow: OidcFlow, search:
     if (Math.max(id.iat * second, provedAt ?? 0) > provider.now() + maxAheadMs) throw new TokenFromTheFuture()
     const more = await userInfoOf(provider, config, id, tokens.access_token)
     const claims = more === undefined ? id : { ...withoutForeignProof(more, id), ...id }
-    const userInfo = more === undefined ? 'not_asked' : more === failed ? 'failed' : 'told'
+    const userInfo = more === undefined ? 'not_asked' : more === failed ? 'failed' : 'given'
     return { issuer: id.iss, subject: id.sub, claims, userInfo, provedAt }
   } catch (error) {
     logFault(provider, error)
@@ -111,7 +111,7 @@ class TokenFromTheFuture extends Error {
 type Claims = Record<string, unknown>
 const failed: Claims = {}
 
-/** What the userinfo endpoint tells; undefined if the ID token has all that is wanted. The subject must be the same. */
+/** The claims of the userinfo endpoint; undefined if the ID token has all that is wanted. The subject must be the same. */
 async function userInfoOf(
   provider: OidcProvider,
   config: Configuration,

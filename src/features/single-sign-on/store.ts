@@ -82,7 +82,7 @@ export const allSso = (db: Db) => ({
   /** Accounts with a verified domain that was looked up by `until`, the longest ago first. */
   toCheck: (until: number, limit: number) => db.all(toCheck, { until, limit }),
   userOf: async (issuer: string, subject: string) => (await db.one(userOf, { issuer, subject }))?.userId,
-  /** `email` is the address that the issuer tells. Fails the unit if the identity is that of another user. */
+  /** `email` is the address that the issuer gives. Fails the unit if the identity is that of another user. */
   addIdentity: (user: string, { issuer, subject }: Identity, email: string | null, at: number): Statement[] => [
     db.bind(addIdentity, { user, issuer, subject, email, at }),
     identities(db).requireOfUser(user, { issuer, subject }),
@@ -98,7 +98,7 @@ export const allSso = (db: Db) => ({
   },
 })
 
-/** Who comes with the provider of the account: the user, the address that it tells, and the identity there. */
+/** Who comes with the provider of the account: the user, the address that it gives, and the identity there. */
 export interface Comer {
   user: string
   email: string

@@ -47,7 +47,7 @@ interface SlackInput {
 }
 
 /**
- * Mirror a channel with one of Slack. An agent `@slack-<channel>` joins it; `notifyOfSlack` tells its members. Fails with
+ * Mirror a channel with one of Slack. An agent `@slack-<channel>` joins it; `notifyOfSlack` notifies its members. Fails with
  * `confirmation_required`, `channel_not_found`, `conflict` of an alias, or `invalid_input` if Slack does not answer well.
  */
 export async function connectSlack(account: AccountStore, input: SlackInput): Promise<MadeMirror> {
@@ -114,8 +114,8 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
       return await callSlack(deps.safeFetch, address, method, query)
     } catch (error) {
       if (!(error instanceof RemoteError || error instanceof RemoteRefusal)) throw error
-      const told = error instanceof RemoteError ? error.answered?.told : error.message
-      throw invalidInput(told ?? 'Slack cannot be reached from here.', field)
+      const reason = error instanceof RemoteError ? error.answered?.told : error.message
+      throw invalidInput(reason ?? 'Slack cannot be reached from here.', field)
     }
   }
   const { user_id: botUser, team_id: teamId = null } = await ask('auth.test', {}, 'token')

@@ -144,8 +144,8 @@ async function takeMessage(
     alias: sender.alias,
     credentialId: `slack ${slack.id}`,
   })
-  const told = 'program' in sender ? said : `${await nameOf(account, slack, user)}: ${said}`
-  await send(writer, sender, { ...input, text: told })
+  const whole = 'program' in sender ? said : `${await nameOf(account, slack, user)}: ${said}`
+  await send(writer, sender, { ...input, text: whole })
 }
 
 /** What is refused for good is not sent again: Slack would only repeat it. */

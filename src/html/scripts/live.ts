@@ -66,7 +66,7 @@ function live(root) {
     unread = data.unread
     if (data.attention === undefined) return
     const text = data.attention > 99 ? '99+' : String(data.attention)
-    // The first event may tell what the page shows already.
+    // The first event may say what the page shows already.
     if (needs !== undefined || (counts[0]?.firstChild?.data ?? '0') !== text) fresh.isNews('attention')
     needs = data.attention
     for (const one of counts) {
@@ -78,7 +78,7 @@ function live(root) {
       one.classList.toggle('urgent', data.urgent === true)
     }
   }
-  // The stream tells what is new from now on. Something may have changed since the page was made.
+  // The stream has what is new from now on. Something may have changed since the page was made.
   function hasBegun(seq) {
     for (const one of ['presence', 'state', ...known === undefined ? ['thread'] : []]) fresh.isNews(one)
     known ??= seq

@@ -83,7 +83,7 @@ async function channelAndPosts(visit: Visit) {
   return { channel, reader, pane: place && await openPane(visit, thread.id, positionIn(visit), { place }) }
 }
 
-/** Turns on that the visitor is told of all posts, or off. Only members of the channel can. */
+/** Turns notifications of all posts on or off. Only members of the channel can. */
 async function followButton({ account, may, path }: Visit, id: string) {
   const personAlias = may('use') ? await findPersonAlias(account) : undefined
   const membership = personAlias && await account.read.channels.membership(id, personAlias.agentId)

@@ -158,12 +158,12 @@ function Fates(
 /** A remote agent does not read: its events are shown instead. */
 function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownReceipt {
   if (remote.length === 0) return receipt
-  const told = remote.map(({ event, at, attempt, reason }) => ({
+  const remoteEvents = remote.map(({ event, at, attempt, reason }) => ({
     event: `${event}${attempt === undefined ? '' : `, attempt ${attempt}`}${reason === undefined ? '' : `: ${reason}`}`,
     at,
   }))
   const others = receipt.events.filter(({ event }) => !['read', 'parked'].includes(event))
-  return { ...receipt, events: [...others, ...told].sort((a, b) => a.at - b.at) }
+  return { ...receipt, events: [...others, ...remoteEvents].sort((a, b) => a.at - b.at) }
 }
 
 /** Longer texts are cut here, in UTF-16 units. */

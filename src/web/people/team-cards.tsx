@@ -21,7 +21,7 @@ const rolePermissions: Record<Role, string> = {
   viewer: 'Sees agents, channels and settings, but numbers instead of messages.',
 }
 
-/** The members of the account. `issuedKeys` tells how many live agent keys each user was shown, by user id. */
+/** The members of the account. `issuedKeys`: how many live agent keys each user was shown, by user id. */
 export function MembersCard(
   { visit, members, issuedKeys }: {
     visit: Visit

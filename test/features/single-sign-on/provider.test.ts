@@ -32,7 +32,7 @@ const una = async () => (await grid.acme.store.read.team.memberByEmail('una@corp
 const latest = async () => (await grid.acme.store.feature(ssoTables).read.signIns(1))[0]
 
 const who = (claims: Record<string, unknown>, issuer = 'https://login.corp.example') => ({
-  ...{ issuer, subject: 'u-1', claims, provedAt: null, userInfo: 'told' as const },
+  ...{ issuer, subject: 'u-1', claims, provedAt: null, userInfo: 'given' as const },
 })
 const roles = { ops: 'admin', 'read only': 'viewer', guests: 'viewer', staff: 'member', 'a,b': 'admin' } as const
 const roleIn = (claims: Record<string, unknown>, roleClaim = 'groups') =>

@@ -27,7 +27,7 @@ interface ArchivedAgent {
   deleted_at: number | null
 }
 
-/** What the grid is told besides the rows. */
+/** What an import says besides its rows. */
 interface Content {
   manifest: ArchiveManifest
   agents: ArchivedAgent[]
