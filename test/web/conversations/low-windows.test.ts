@@ -1,5 +1,6 @@
 /** A conversation can be read in low windows, and links to a message lead to it without moving the page. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isLong } from '../../support/long.ts'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
@@ -12,7 +13,11 @@ import { askFor } from '../../support/tasks.ts'
 import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 /** Widths and heights: 1280 x 800 at 200 % zoom; a small phone; a phone with its keyboard; a low, wide window. */
-const low: [number, number][] = [[640, 400], [320, 568], [390, 500], [1280, 420]]
+const low: [number, number][] = [
+  [640, 400],
+  [390, 500],
+  ...isLong ? [[320, 568], [1280, 420]] as [number, number][] : [],
+]
 const usual: [number, number][] = [[1280, 800], [390, 844]]
 /** 12rem. */
 const leastHeight = 192
