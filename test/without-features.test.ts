@@ -139,7 +139,12 @@ test.runIf(isLong).each(featureNames)(
     const copy = copied([name], { isDeleted: false })
     const words = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--exclude', 'test/features/**']
     // Documents have the settings of all features, and Deno may not load what lies in the linked folder of packages.
-    const left = ['test/without-features.test.ts', 'test/docs.test.ts', 'test/{e2e,docs,scripts,cli}/**', '**/*-runtimes.test.ts']
+    const left = [
+      'test/without-features.test.ts',
+      'test/docs.test.ts',
+      'test/{e2e,docs,scripts,cli}/**',
+      '**/*-runtimes.test.ts',
+    ]
 
     await run('npx', [...words, ...left.flatMap((path) => ['--exclude', path])], {
       cwd: copy,
