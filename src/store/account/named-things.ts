@@ -22,7 +22,8 @@ const search = query<NamedThing>(`
     UNION ALL SELECT 'member', users.id, iif(users.name = '', users.email, users.name), users.email
     FROM memberships JOIN users ON users.id = memberships.user_id WHERE memberships.${own}
     UNION ALL SELECT 'task', message_id, 'Task ' || id, '' FROM tasks WHERE ${own} AND id = lower(:wanted ->> 0))
-  WHERE NOT EXISTS (SELECT 1 FROM json_each(:wanted) WHERE instr(lower(name || ' ' || more), lower(value)) = 0)
+  WHERE instr(lower(name || ' ' || more), lower(:wanted ->> 0)) > 0 AND (json_array_length(:wanted) = 1 OR NOT EXISTS (
+    SELECT 1 FROM json_each(:wanted) WHERE instr(lower(name || ' ' || more), lower(value)) = 0))
   ORDER BY instr(lower(name), lower(:wanted ->> 0)) = 0, instr(lower(ltrim(name, '@#')), lower(ltrim(:wanted ->> 0, '@#'))), name
   LIMIT :limit`)
 
