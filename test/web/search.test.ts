@@ -271,7 +271,6 @@ describe('places', () => {
 
   test.each([
     ['invite', 'Invite'],
-    ['webhook', 'Webhooks'],
     ['2fa', 'Settings, Security'],
     ['sso', 'Single sign-on'],
     ['loops', 'Conversation limits'],
@@ -279,6 +278,8 @@ describe('places', () => {
     ['agent new', 'New agent'],
     ['rotate ali', 'Rotate key of @alice'],
     ['write bob', 'Write to @bob'],
+    ['replace key', 'Rotate a key'],
+    ['who is stuck', 'What is broken'],
   ])('%s finds %s first', async (text, name) => {
     const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
 

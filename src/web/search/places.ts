@@ -30,6 +30,8 @@ const fixedPlaces: readonly FixedPlace[] = [
   { name: 'New guardrail', kind: 'action', path: 'guardrails/new', words: 'create add', may: 'manage' },
   { name: 'New approval rule', kind: 'action', path: 'approval-rules/new', words: 'create add', may: 'manage' },
   { name: 'Invite', kind: 'action', path: 'settings/team#invitations', words: 'people member add', may: 'manage' },
+  { name: 'Rotate a key', kind: 'action', path: 'agents', words: 'replace new agent', may: 'manage' },
+  { name: 'What is broken', kind: 'page', path: 'attention?show=broken', words: 'stuck failing who is' },
   { name: 'Export activity', kind: 'action', path: 'activity', words: 'csv download log' },
 ]
 

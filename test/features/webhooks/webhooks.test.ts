@@ -599,3 +599,11 @@ test('an event that waits is a request that is due', async () => {
     expect(await grid.store.feature(figures).waiting(grid.clock.now)).toMatchObject({ dueOutboxes: 1 })
   })
 })
+
+test('the search box finds the page', async () => {
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+
+  const { html } = await ann.open(`/accounts/${grid.acme.id}/jump?q=webhook`)
+
+  expect(html).toMatch(/^<div><ul[^>]*><li><a href="[^"]*\/webhooks"/)
+})
