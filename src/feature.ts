@@ -6,7 +6,7 @@
  * * `probes`: routes that are answered whatever the Host, also by a process that is overloaded;
  * * `port`: what answers at another port;
  * * `routes`: paths outside of the doors, which authenticate their callers themselves;
- * * `web`: pages, tabs of the settings and subjects of those of an account, cards on pages of the core, ways to sign in, a
+ * * `web`: pages, tabs of the settings, subjects of the account settings, cards on pages of the core, ways to sign in, a
  *   script, notices, sentences of the activity log, and the words of what it reports to Attention;
  * * `transport`: what carries messages to remote agents of its own, instead of A2A;
  * * `outboxes`: the requests of outboxes of its own kinds;

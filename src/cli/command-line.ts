@@ -105,7 +105,7 @@ function isStartError(error: unknown): error is StartError {
 }
 
 export interface Usage {
-  /** Those of the core by default. */
+  /** By default, the settings of the core. */
   settings?: readonly SettingDescription[]
   /** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
   help(topic?: string): string

@@ -1,4 +1,4 @@
-/** The settings of the grid with its optional features. Commands that need no server read those of the core alone. */
+/** The settings of the grid with its optional features. Commands without a server read the core's settings only. */
 import * as core from '../config.ts'
 import { featureSettings } from '../features.ts'
 

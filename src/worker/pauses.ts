@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts'
 const accountsAtATime = 100
 
 /**
- * Write rows of the activity log and send one email, for each account with pauses that its owners were not told of, at
+ * Write rows of the activity log and send one email, for each account with pauses of which its owners were not notified, at
  * most once an hour. Several processes may do this at the same time: the one that takes the attempt does it.
  */
 export async function notifyOfPauses(store: Store): Promise<void> {
@@ -16,7 +16,7 @@ export async function notifyOfPauses(store: Store): Promise<void> {
     try {
       if (await takePauseAttempt(store, accountId)) await notifyOwners(store, accountId)
     } catch (error) {
-      store.deps.log.warn('The owners were not told that conversations are paused', { error, account: accountId })
+      store.deps.log.warn('The owners were not notified that conversations are paused', { error, account: accountId })
     }
   }
 }

@@ -46,7 +46,7 @@ export const allowedCrossAccountQueries = [
   'accounts of a user that another user does not own',
   'accounts owned by a user',
   'accounts with old messages',
-  'accounts with pauses that the owners were not told of',
+  'accounts with pauses without a notification',
   'accounts with trials to end',
   'agents a user may act as',
   'agents that signed up for an address',

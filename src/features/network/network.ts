@@ -40,7 +40,7 @@ export interface Network {
   /** The groups of the nodes if there are many, and the one that is open. */
   groups: NetworkGroup[]
   open?: NetworkGroup
-  /** Those of the open group, if there is one. The strongest ones and all that fail, the strongest first. */
+  /** The busiest pairs and all that fail, the busiest first; if a group is open, only its pairs. */
   edges: NetworkEdge[]
   hidden: number
   since: number

@@ -22,7 +22,7 @@ interface Sent extends Between {
 }
 
 const sums = `sum(messages) AS messages, max(last_at) AS last_at, sum(answers) AS answers, sum(answer_ms) AS answer_ms`
-// One row for each source, because rows cost more than their sums. Those of other accounts are between '@' and 'A'.
+// One row for each source: many rows are slower to read than one JSON text. Sources from other accounts sort between '@' and 'A'.
 const sent = query<{ source: string; targets: string }>(`
   SELECT chosen.value AS source, (
     SELECT json_group_array(json_array(target, messages, last_at, answers, answer_ms)) FROM (
@@ -82,7 +82,7 @@ const threads = query<{ key: string; id: number; lastAt: number }>(`
 
 export const networkTables = {
   reads: (account: AccountDb) => ({
-    /** What some agents, and those of other accounts, sent since an hour or day began, for each pair and direction. */
+    /** Messages sent by these agents and by other accounts since an hour or day began, for each pair and direction. */
     sent: async (agents: string[], period: number, since: number): Promise<Sent[]> =>
       (await account.all(sent, { agents: JSON.stringify(agents), period, since })).flatMap(({ source, targets }) =>
         (JSON.parse(targets) as [string, number, number, number, number][])

@@ -27,6 +27,26 @@ export function ThreadList({ threads, now }: { threads: ShownThread[]; now: numb
   return <ul class='threads'>{threads.map((thread) => <ThreadRow thread={thread} now={now} />)}</ul>
 }
 
+/** The names in a conversation, each isolated, with its id if it has one. */
+export function ThreadNames({ names, label }: Pick<ShownThread, 'names' | 'label'>) {
+  return (
+    <>
+      {names.map((name, n) => (
+        <>
+          {n > 0 && ' + '}
+          <Name text={name} />
+        </>
+      ))}
+      {label && (
+        <span class='soft'>
+          {' '}
+          <Name text={label} />
+        </span>
+      )}
+    </>
+  )
+}
+
 function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
   const { href, names, label, lastAt, messages, preview, unread, isNew, isCurrent } = thread
   return (
@@ -36,17 +56,7 @@ function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
           {names.slice(0, 2).map((name) => <Face name={name.replace('@', '')} />)}
         </span>
         <span class='names'>
-          {names.map((name, n) => (
-            <>
-              {n > 0 && ' + '}
-              <Name text={name} />
-            </>
-          ))}
-          {label && (
-            <span class='soft'>
-              <Name text={label} />
-            </span>
-          )}
+          <ThreadNames names={names} label={label} />
         </span>
         <time datetime={`${new Date(lastAt).toISOString().slice(0, 16)}Z`}>{ageInWords(lastAt, now, useZone())}</time>
         <span class='preview'>

@@ -14,9 +14,9 @@ import {
   whoMayRead,
 } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
-import { Name } from '../../html/bidi.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
+import { ThreadNames } from '../../html/conversation/thread-row.tsx'
 import { htmlFragment } from '../../html/html-response.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { instantOf } from '../../lib/time.ts'
@@ -139,23 +139,7 @@ async function bothPanes(
 
 /** The names, each by itself, with the id of the conversation. */
 function titleWith({ thread }: OpenConversation) {
-  const label = labelOf(thread)
-  return (
-    <>
-      {namesOf(thread).map((name, n) => (
-        <>
-          {n > 0 && ' + '}
-          <Name text={name} />
-        </>
-      ))}
-      {label && (
-        <span class='soft'>
-          {' '}
-          <Name text={label} />
-        </span>
-      )}
-    </>
-  )
+  return <ThreadNames names={namesOf(thread)} label={labelOf(thread)} />
 }
 
 /** What was said after a message, as items for the list of messages. With `?glance` it does not count as seen. */

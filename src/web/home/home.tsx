@@ -8,10 +8,10 @@ import { attentionOf, countConditions } from '../../grid/attention/attention.ts'
 import { figuresOf, maxNew, type News, newsOf, type Period } from '../../grid/conversations/news.ts'
 import { countQuestions } from '../../grid/conversations/questions.ts'
 import { NeedCard, type NeedRow } from '../../html/attention.tsx'
-import { Name } from '../../html/bidi.tsx'
 import { Card, Disclosure, Time, useZone } from '../../html/components.tsx'
 import { Face, FaceSymbols } from '../../html/conversation/faces.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
+import { ThreadNames } from '../../html/conversation/thread-row.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Plot, PlotTable } from '../../html/plots.tsx'
 import { FailedBackup } from '../attention/failed-backup.tsx'
@@ -181,18 +181,7 @@ function newsRow(visit: Visit, one: News, self: string | undefined): NeedRow & {
     isUrgent: unread > 0,
     what: (
       <>
-        {names.map((name, n) => (
-          <>
-            {n > 0 && ' + '}
-            <Name text={name} />
-          </>
-        ))}
-        {label && (
-          <span class='soft'>
-            {' '}
-            <Name text={label} />
-          </span>
-        )} <span class='soft small'>{newsInWords(one)}</span>
+        <ThreadNames names={names} label={label} /> <span class='soft small'>{newsInWords(one)}</span>
       </>
     ),
     facts: [!one.isReadable && hiddenWords(visit)],
