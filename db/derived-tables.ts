@@ -27,6 +27,7 @@ export const drainedTables: readonly string[] = [
   'remote_tasks',
   'remote_outboxes',
   'removed_members',
+  'reservations',
   'skipped_rows',
   'slack_messages',
   'slack_people',

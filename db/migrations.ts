@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "f1ebae098e305874eceaf1806d584afbbbbb0b646f36b1dd5d1bdd36d38f8f84",
+    "hash": "ca260107d0a74062549b65e26c2cfe3af6ea14e6f649ae6a71f43223b2efb0e6",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -152,6 +152,12 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `remote_tasks_due` ON `remote_tasks` (`due_at`) WHERE due_at IS NOT NULL;",
       "CREATE TABLE `removed_members` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`email` text NOT NULL,\n\t`removed_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `removed_members_user` ON `removed_members` (`user_id`);",
+      "CREATE TABLE `reservations` (\n\t`n` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`space` text NOT NULL,\n\t`name` text NOT NULL,\n\t`shared` integer NOT NULL,\n\t`note` text NOT NULL,\n\t`task_id` text,\n\t`task_home` text,\n\t`created_at` integer NOT NULL,\n\t`length_ms` integer NOT NULL,\n\t`ends_at` integer NOT NULL,\n\t`called_at` integer NOT NULL,\n\t`looked_at` integer NOT NULL,\n\t`refused` text DEFAULT '[]' NOT NULL,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `reservations_id` ON `reservations` (`account_id`,`id`);",
+      "CREATE UNIQUE INDEX `reservations_name` ON `reservations` (`account_id`,`space`,`name`,`agent_id`);",
+      "CREATE INDEX `reservations_agent` ON `reservations` (`account_id`,`agent_id`);",
+      "CREATE INDEX `reservations_end` ON `reservations` (`ends_at`);",
+      "CREATE INDEX `reservations_task` ON `reservations` (`task_id`) WHERE task_id IS NOT NULL;",
       "CREATE TABLE `sessions` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`user_id` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_seen_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`ended_at` integer,\n\t`user_agent` text DEFAULT '' NOT NULL,\n\t`address` text DEFAULT '' NOT NULL,\n\t`awaits_second_factor` integer DEFAULT false NOT NULL,\n\t`confirmed_at` integer,\n\t`only_account` text,\n\t`sso_issuer` text,\n\t`sso_subject` text,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `sessions_token` ON `sessions` (`token_hash`);",
       "CREATE INDEX `sessions_user` ON `sessions` (`user_id`);",

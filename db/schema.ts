@@ -390,6 +390,42 @@ export const channelMembers = sqliteTable('channel_members', {
   index('channel_members_following').on(t.accountId, t.channelId).where(sql`follows`),
 ])
 
+/**
+ * "I work on this", said by an agent about a name, for some time. A repeat is a new row, so `n` rises with whatever others
+ * have to respect. See docs/protocol/reservations.md.
+ */
+export const reservations = sqliteTable('reservations', {
+  n: integer('n').primaryKey({ autoIncrement: true }),
+  accountId: text('account_id').notNull(),
+  id: text('id').notNull(),
+  agentId: text('agent_id').notNull(),
+  /** What the names are in: a repository, or empty for the account. */
+  space: text('space').notNull(),
+  /** With wildcards, as `normaliseName` makes it. */
+  name: text('name').notNull(),
+  shared: flag('shared').notNull(),
+  note: text('note').notNull(),
+  /** The task that it ends with, and the account of that. */
+  taskId: text('task_id'),
+  taskHome: text('task_home'),
+  createdAt: integer('created_at').notNull(),
+  /** For how long it was made. It goes on by as much while its agent calls tools. */
+  lengthMs: integer('length_ms').notNull(),
+  endsAt: integer('ends_at').notNull(),
+  /** The last call of a tool that is known, and when that was last looked at. */
+  calledAt: integer('called_at').notNull(),
+  lookedAt: integer('looked_at').notNull(),
+  /** Who was refused because of it: a list of agent ids with times. They get a message when it ends. */
+  refused: text('refused', { mode: 'json' }).notNull().default('[]'),
+}, (t) => [
+  uniqueIndex('reservations_id').on(t.accountId, t.id),
+  uniqueIndex('reservations_name').on(t.accountId, t.space, t.name, t.agentId),
+  index('reservations_agent').on(t.accountId, t.agentId),
+  index('reservations_end').on(t.endsAt),
+  index('reservations_task').on(t.taskId).where(sql`task_id IS NOT NULL`),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+])
+
 export const guardrails = sqliteTable('guardrails', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
@@ -783,9 +819,10 @@ export const log = sqliteTable('log', {
   /**
    * `agent`, `person`: whoever waits for it looks again, because a credential, session or membership ended, a lease was
    * released, or a message of theirs has ended. `task`: the task has a new event. `held`: a message waits for a decision.
+   * `reservation`: it has ended.
    */
-  kind: text('kind', { enum: ['agent', 'person', 'task', 'held'] }).notNull(),
-  /** The id of the agent, user, task or held message. */
+  kind: text('kind', { enum: ['agent', 'person', 'task', 'held', 'reservation'] }).notNull(),
+  /** The id of the agent, user, task, held message or reservation. */
   subject: text('subject').notNull(),
   /** The account of the subject. Null for a person. */
   home: text('home'),

@@ -64,6 +64,7 @@ export const errorKinds = {
   part_not_found: 'not_found',
   lease_not_found: 'not_found',
   recipient_not_found: 'not_found',
+  reservation_not_found: 'not_found',
   skill_not_found: 'not_found',
   task_not_found: 'not_found',
 
@@ -72,6 +73,7 @@ export const errorKinds = {
   already_answered: 'conflict',
   alias_taken: 'conflict',
   already_decided: 'conflict',
+  already_reserved: 'conflict',
   channel_taken: 'conflict',
   claim_changed: 'conflict',
   database_in_use: 'conflict',
@@ -83,6 +85,7 @@ export const errorKinds = {
   member_exists: 'conflict',
   message_read: 'conflict',
   idempotency_conflict: 'conflict',
+  reservation_limit_reached: 'conflict',
   skill_taken: 'conflict',
   stale_lease: 'conflict',
   task_not_cancelable: 'conflict',

@@ -13,6 +13,13 @@ export interface RemotePresence {
   pausedAt: number | null
 }
 
+/** The last call of a tool by an agent. */
+export interface ToolCallTime {
+  account: string
+  agent: string
+  at: number
+}
+
 /** A lease that is neither extended nor ended counts as work for this long. */
 const maxLeasedMs = 10 * minute
 /** The last call of an agent is known to the minute, so one of this time ago may have been just now. */
@@ -26,6 +33,8 @@ export class Presences {
   readonly #here = new Map<string, Set<{ presence: Presence; until: number }>>()
   /** The functions that end what leases say. */
   readonly #leased = new Map<string, () => void>()
+  /** By account and agent: the last call of a tool through this process since `takeCalls`. */
+  readonly #calls = new Map<string, ToolCallTime>()
   /** By account and agent: who is at it through other processes. */
   #elsewhere = new Map<string, Presence[]>()
 
@@ -43,6 +52,10 @@ export class Presences {
       },
       /** A client is at an agent, until the returned function is called. */
       enter: (agentId: string, presence: Presence) => this.#enter(keyOf(agentId), presence),
+      /** The agent calls a tool, and not only to wait. */
+      calls: (agentId: string) => {
+        this.#calls.set(keyOf(agentId), { account, agent: agentId, at: this.#now() })
+      },
       /** Leased messages are worked on until then, but for at most 10 minutes unless this is said again. */
       leased: (agentId: string, until: number) => {
         const key = keyOf(agentId)
@@ -63,6 +76,13 @@ export class Presences {
   here(): string {
     const present = [...this.#here.keys()].map((key) => [key, foremost(this.#at(key))])
     return JSON.stringify(present.filter(([, presence]) => presence))
+  }
+
+  /** The agents that called tools through this process since this was asked last, each with its last call. */
+  takeCalls(): ToolCallTime[] {
+    const calls = [...this.#calls.values()]
+    this.#calls.clear()
+    return calls
   }
 
   areElsewhere(told: string[]): void {

@@ -196,6 +196,15 @@ await owner.store.write([
   add('signups', { ...ofAcme, ...signup, id: 'a signup of acme', created_at: 1 }),
   add('skipped_rows', { ...ofAcme, follower: 'search', seq: 1, reason: 'a reason of acme', at: 1 }),
 ])
+const reserved = { agent: grid.bob.id, space: 'a space of acme', shared: false, note: 'a note of acme' }
+const reservation = { id: newId(), name: 'a/name/of/acme' }
+await owner.store.write([
+  owner.store.change.reservations.add(
+    { ...reserved, task: foreign['task id'], home: owner.id, at: grid.clock.now, lengthMs: day },
+    [reservation],
+  ),
+  owner.store.change.reservations.refuse(grid.alice.id, [reservation.id], 20, grid.clock.now),
+])
 const webhook = newId()
 const hooks = owner.store.feature(webhookTables)
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
@@ -254,7 +263,18 @@ const ids = [
   ],
   ...uploads.map(({ id }) => String(id)),
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
-  ...[webhook, slack.id, push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+  ...[
+    webhook,
+    reservation.id,
+    slack.id,
+    push.id,
+    foreign['account id'],
+    user,
+    grantId,
+    invitation,
+    lease!.id,
+    logged.id,
+  ],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
 const [task] = await rows(
@@ -351,11 +371,15 @@ const texts: Record<string, string[]> = {
   ts: ['1.1'],
   slackUser: ['U1'],
   domain: [provider.domain],
+  space: [reserved.space],
+  names: list([foreign['task id']]),
 }
 const startOfDay = grid.clock.now - grid.clock.now % day
 const later = grid.clock.now + 1_000
 const others: Record<string, InValue[]> = {
   events: ['["message"]'],
+  ...{ seen: [0], shared: [0], note: [''], home: [null], lengthMs: [day] },
+  given: [JSON.stringify([{ id: newId(), name: reservation.name }])],
   ...{ channels: ['{}'], others: [0], otherName: [''], failures: [3] },
   // A text or a number, whichever the column has.
   after: ['', 0],

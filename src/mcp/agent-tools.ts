@@ -10,7 +10,7 @@ import { givenParts } from '../grid/message/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
 import { type GridMessage, maxAnswerBytes, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { expirySeconds } from '../grid/message/outgoing-message.ts'
-import { maxTextBytes } from '../lib/text.ts'
+import { maxTextBytes, numberOf } from '../lib/text.ts'
 import { readPart } from '../grid/message/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import type { Batch } from '../grid/messaging/read-messages.ts'
@@ -26,6 +26,7 @@ import { isoTime } from '../lib/time.ts'
 import { messageStatusTool, retractMessageTool, searchMessagesTool } from './sent-message-tools.ts'
 import { pageOutput, renamed, type Tool, tool, type ToolOutput, waitOf } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
+import { listReservationsTool, reserveTool } from './reservation-tools.ts'
 
 /**
  * Tells a model what messages, descriptions and skills of others are. It ends the instructions and the descriptions of the
@@ -96,6 +97,7 @@ const readMessagesTool = tool({
     message_id: identifier.optional().describe('With offset: the rest of a shortened message'),
     offset: z.int().min(0).optional(),
   }),
+  onlyWaits: ({ wait_seconds }) => numberOf(wait_seconds) > 0,
   async run(account: AccountStore, input, call) {
     const { wait_seconds = 0, limit, max_chars: maxChars, since, peek, message_id, offset } = input
     const size = { limit, maxChars, maxBytes: maxChars === undefined ? maxAnswerBytes : undefined }
@@ -279,4 +281,6 @@ export const agentTools: Tool<AccountStore<AgentActor>>[] = [
   setSkillsTool,
   readPartTool,
   updateTaskTool,
+  reserveTool,
+  listReservationsTool,
 ]

@@ -64,6 +64,8 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   input: Input
   /** Renames arguments that models call by names not in `tools/list`. Fails with `invalid_input`. */
   rename?(args: Arguments): Arguments
+  /** Whether a call only waits. Other calls show that the agent works. */
+  onlyWaits?(args: Arguments): boolean
   /** Its answers may be long, and are to be shown whole. */
   isLong?: true
   /** The longest list it answers, in bytes. A credential may have only a few lists at a time. */

@@ -143,7 +143,10 @@ function agentToolset(account: AccountStore<AgentActor>, trace: CallTrace, calle
     ...bindTools(
       agentCatalog,
       trace,
-      (entry, args, maxWaitSeconds) => runAccountTool(entry, account, args, { maxWaitSeconds, caller }),
+      (entry, args, maxWaitSeconds) => {
+        if (!entry.tool.onlyWaits?.(Object(args))) account.waiting.presence.calls(account.actor.agentId)
+        return runAccountTool(entry, account, args, { maxWaitSeconds, caller })
+      },
     ),
     inbox: caller && {
       watch: () => watchInbox(account, { caller: caller.connection, check: caller.check, heartbeatMs }),

@@ -9,6 +9,7 @@ import { inboxRoutes } from './inbox.ts'
 import { messageRoutes } from './messages.ts'
 import { openApiDocument } from './openapi.ts'
 import { partRoutes } from './parts.ts'
+import { reservationRoutes } from './reservations.ts'
 import type { Route } from './route.ts'
 import { signupRoute } from './signup.ts'
 import { usageRoute } from './usage.ts'
@@ -38,6 +39,7 @@ export const restRoutes: readonly Route[] = [
   ...approvalRuleRoutes,
   ...agentKeyRoutes,
   agentRoute,
+  ...reservationRoutes,
   usageRoute,
   openApiRoute,
 ]

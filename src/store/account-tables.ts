@@ -28,6 +28,7 @@ import { pushConfigs } from './account/push-configs.ts'
 import { questions } from './account/questions.ts'
 import { removal } from './account/removal.ts'
 import { remoteAgents } from './account/remote-agents.ts'
+import { reservations } from './account/reservations.ts'
 import { retention } from './account/retention.ts'
 import { search } from './account/search.ts'
 import { seenTasks } from './account/seen-tasks.ts'
@@ -79,6 +80,7 @@ const tables = {
   receipts,
   remoteAgents,
   removal,
+  reservations,
   retention,
   search,
   personAliases,

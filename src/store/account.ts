@@ -207,6 +207,10 @@ class AccountWaiting {
     return this.#waiting.checkedChunks
   }
 
+  get reservations(): Waiting['reservations'] {
+    return this.#waiting.reservations
+  }
+
   /** Take room for an answer. Returns the function that gives it back, or the limit that leaves no room. */
   takeBytes(key: string, bytes: number): (() => void) | Reached {
     const { ofAccounts, ofKeys } = this.#waiting.answerBytes

@@ -15,6 +15,7 @@ import { taskNotices } from './global/task-notices.ts'
 import { traffic } from './global/traffic.ts'
 import { turns } from './global/turns.ts'
 import { waits } from './global/waits.ts'
+import { reservations } from './global/reservations.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
 import { searchIndex } from './global/search-index.ts'
@@ -47,6 +48,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     publicAgents: publicAgents(db),
     pulses: pulses(db),
     outboxes: outboxes(db),
+    reservations: reservations(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),
     searchIndex: searchIndex(db),

@@ -47,6 +47,8 @@ export interface Waiting {
   readonly appends: Batcher<TaskAppend>
   /** Chunks that guardrails check, by task: each is checked together with the end of the one before. */
   readonly checkedChunks: KeyedMutex
+  /** Agents that reserve names, by account and space: each reads what the one before has reserved. */
+  readonly reservations: KeyedMutex
 }
 
 /** A chunk of an artifact that goes behind those before it. */
@@ -111,5 +113,6 @@ export function openWaiting(
     taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey }),
     appends: new Batcher(appendMs),
     checkedChunks: new KeyedMutex(),
+    reservations: new KeyedMutex(),
   }
 }

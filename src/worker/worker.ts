@@ -10,6 +10,7 @@ import { gridFollowers } from './followers.ts'
 import { LeaseRecovery } from './leases.ts'
 import { type OutboxAttempts, Outboxes } from './outboxes.ts'
 import { notifyOfPauses } from './pauses.ts'
+import { lookAtReservations } from './reservations.ts'
 import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
 
 export interface Worker {
@@ -32,6 +33,9 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     { name: 'held messages', run: () => expireHeldMessages(store, stopping.signal) },
     { name: 'tasks', run: () => failTasks(store, stopping.signal) },
     outboxes.duty,
+    { name: 'reservations', run: () => lookAtReservations(store) },
+    // Before one ends, and for those that end with a task.
+    { name: 'calls of tools', everyMs: 15 * second, run: () => lookAtReservations(store) },
     { name: 'pauses', run: () => notifyOfPauses(store) },
     { name: 'storage', everyMs: second, run: watchStorage },
     // Only a remote database has several processes.

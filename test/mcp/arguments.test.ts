@@ -54,6 +54,7 @@ test('every tool of agents tells what it ignores, and every tool of admins refus
     send_message: { to: 'bob', message: 'hi' },
     search_messages: { query: 'hi' },
     set_skills: { skills: ['tax'] },
+    reserve: { names: ['src/**'] },
   }
   const needAnId = ['message_status', 'retract_message', 'read_part', 'update_task']
   for (const { name } of await toolsOf(grid.alice.key)) {

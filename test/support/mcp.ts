@@ -94,6 +94,7 @@ const lists: Record<string, string> = {
   list_agents: 'agents',
   list_channels: 'channels',
   list_skills: 'skills',
+  list_reservations: 'reservations',
 }
 
 /** The result of a tool call: the JSON object in its text, and its error. */

@@ -14,7 +14,7 @@ interface EndingAgent {
  * a notice. They fail the unit if the agent is deleted already, or another sender has written meanwhile.
  */
 export async function endAgent(account: AccountStore, agent: EndingAgent, at: number): Promise<Statement[]> {
-  const { agents, channels, endings, keys, leases } = account.change
+  const { agents, channels, endings, keys, leases, reservations } = account.change
   const { id, alias, isPerson = false } = agent
   const end = isPerson ? 'left' : 'was deleted'
   const notices = (await account.read.endings.unreadSenders(id)).map(({ agentId, messages, seq }) => {
@@ -27,6 +27,7 @@ export async function endAgent(account: AccountStore, agent: EndingAgent, at: nu
     channels.removeAgent(id),
     ...endings.notifySenders(id, notices, at),
     leases.parkUnread(id, at),
+    reservations.endOfAgent(id, at),
     ...agents.softDelete(id, at),
   ]
 }

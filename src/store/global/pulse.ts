@@ -19,7 +19,7 @@ export function isEventFollower(name: StoredFollower): boolean {
 }
 
 /** What becomes due at stored times. */
-export type StoredDuty = 'expiry' | 'held messages' | 'tasks' | OutboxTime | 'notices' | 'digests' | 'pauses'
+export type StoredDuty = 'expiry' | 'held messages' | 'tasks' | OutboxTime | 'notices' | 'digests' | 'pauses' | 'reservations'
 /** When the first outbox of a kind is due. */
 export type OutboxTime = `${OutboxKind} outboxes`
 
@@ -48,6 +48,7 @@ const times: Record<StoredDuty, string> = {
   notices: `SELECT min(due_at) FROM push_notices WHERE due_at IS NOT NULL`,
   digests: `SELECT min(next_at) FROM mail_digests`,
   pauses: `SELECT min(paused_at) FROM conversation_turns WHERE paused_at IS NOT NULL AND notified_at IS NULL`,
+  reservations: `SELECT min(ends_at) FROM reservations`,
 }
 
 const pulse = crossAccountQuery<{ kind: 'end' | 'position' | 'due'; name: string; value: number | null }>(

@@ -1,0 +1,88 @@
+/** The end of reservations, and who is notified. See docs/protocol/reservations.md, "Their end". */
+import { callingAgent } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { hour } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { ReservationNotice } from '../../store/account/reservations.ts'
+import { authorize } from '../authorize.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import { checkNames, normaliseSpace } from './names.ts'
+
+/** For so long an agent that was refused wants to know that a name is free. */
+const wantedMs = hour
+const maxRead = 1_000
+const maxListed = 5
+
+/** Give back names that the calling agent has reserved, or all: of a space, if one is given. Resolves to the names. */
+export async function release(
+  account: AccountStore,
+  input: { names?: readonly string[]; space?: string },
+): Promise<string[]> {
+  const { agentId } = callingAgent(account.actor)
+  const names = checkNames(input.names ?? [])
+  const space = input.space === undefined && names.length === 0 ? null : normaliseSpace(input.space)
+  return await retryOnConflict(async () => {
+    const all = await account.read.reservations.page({ agent: agentId, space }, 0, maxRead)
+    const found = names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
+    await end(account, found.map(({ id }) => id))
+    return found.map(({ name }) => name)
+  })
+}
+
+/** End the reservation of an agent, as a person. Fails with `reservation_not_found`. */
+export async function endReservation(account: AccountStore, id: string): Promise<string> {
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'manage')
+    const [found] = await account.read.reservations.byIds([id])
+    if (!found) throw new GridError('reservation_not_found', 'This reservation has ended.')
+    await end(account, [id], 'A person has ended your reservation', precondition)
+    return found.name
+  })
+}
+
+/** End reservations of one agent whose time is over, or whose task has ended. */
+export async function endDue(account: AccountStore, ids: readonly string[], isOfTask: boolean): Promise<void> {
+  await end(
+    account,
+    ids,
+    isOfTask ? 'Its task has ended, and so has your reservation' : 'The time is over of your reservation',
+  )
+}
+
+/** End reservations of one agent. `why`: what it reads about that, unless it has ended them itself. */
+async function end(
+  account: AccountStore,
+  ids: readonly string[],
+  why?: string,
+  precondition: ReturnType<AccountStore['change']['reservations']['end']> = [],
+): Promise<void> {
+  if (ids.length === 0) return
+  const at = account.deps.now()
+  const ended = await account.read.reservations.byIds(ids)
+  const notices: ReservationNotice[] = []
+  const wanted = new Map<string, { from: string; alias: string; names: string[] }>()
+  for (const { agentId, alias, name, refused } of ended) {
+    for (const [to, since] of refused) {
+      if (at - since > wantedMs || to === agentId) continue
+      const found = wanted.get(to) ?? { from: agentId, alias, names: [] }
+      wanted.set(to, found)
+      found.names.push(name)
+    }
+  }
+  for (const [to, { from, alias, names }] of wanted) {
+    const body = `@${alias} has given back ${listed(names)}. If you still need it, call reserve.`
+    notices.push({ id: newId(), from, to, body })
+  }
+  if (why !== undefined && ended.length > 0) {
+    const [{ agentId }] = ended
+    const body = `${why} of ${listed(ended.map(({ name }) => name))}. If you still work on it, call reserve again.`
+    notices.push({ id: newId(), from: agentId, to: agentId, body })
+  }
+  await account.write([...precondition, ...account.change.reservations.end(ids, notices, at)])
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > maxListed ? ` and ${names.length - maxListed} more` : ''
+  return names.slice(0, maxListed).join(', ') + more
+}

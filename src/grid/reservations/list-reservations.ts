@@ -1,0 +1,66 @@
+/** Which reservations there are. See docs/protocol/reservations.md. */
+import { callingAgent } from '../../auth/actor.ts'
+import { overlaps } from '../../lib/name-patterns.ts'
+import { type Page, readPage } from '../../lib/read-page.ts'
+import { isoTime } from '../../lib/time.ts'
+import { presenceWords } from '../../presence.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Reservation } from '../../store/account/reservations.ts'
+import { agentPage } from '../agent-page.ts'
+import { checkNames, normaliseSpace } from './names.ts'
+
+export interface ListedReservation {
+  name: string
+  agent: string
+  presence: string
+  ends_at: string
+  space?: string
+  shared?: true
+  note?: string
+}
+
+export interface ReservationFilter {
+  /** Only those that meet one of these names. */
+  names?: readonly string[]
+  /** Only those of the calling agent. */
+  mine?: boolean
+  space?: string
+  cursor?: string
+}
+
+/** A page of the live reservations of the account, in the order in which they were made. */
+export async function listReservations(
+  account: AccountStore,
+  { names: given = [], mine = false, space, cursor }: ReservationFilter,
+): Promise<Page<ListedReservation>> {
+  const names = checkNames(given, 100)
+  const filter = {
+    agent: mine ? callingAgent(account.actor).agentId : '',
+    space: space === undefined ? null : normaliseSpace(space),
+  }
+  return await readPage(
+    {
+      read: (after, limit) => account.read.reservations.page(filter, Number(after) || 0, limit),
+      keyOf: ({ n }) => String(n),
+      entryOf: (found) =>
+        names.length === 0 || names.some((name) => overlaps(name, found.name)) ? asListed(account, found) : undefined,
+    },
+    cursor,
+    agentPage,
+  )
+}
+
+function asListed(
+  { waiting: { presence }, deps: { now } }: AccountStore,
+  { name, agentId, alias, lastSeenAt, endsAt, space, shared, note }: Reservation,
+): ListedReservation {
+  return {
+    name,
+    agent: `@${alias}`,
+    presence: presenceWords(presence.at(agentId), lastSeenAt, now()),
+    ends_at: isoTime(endsAt),
+    ...(space !== '' && { space }),
+    ...(shared && { shared: true }),
+    ...(note !== '' && { note }),
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Names with wildcards, for example paths: `*` stands for any characters within a segment, `?` for one, and a segment `**`
+ * for any number of segments, also none. See docs/protocol/reservations.md, "Names".
+ */
+import { isPlainName } from './names.ts'
+import { hasAtMost } from './text.ts'
+
+export const maxNameLength = 200
+
+/**
+ * A name in the form in which names are compared: with `/`, without `./`, doubled slashes and slashes at the ends. The case
+ * stays. Undefined if nothing is left, or if it has more than 200 characters, a segment `..`, controls or invisible
+ * characters.
+ */
+export function normaliseName(given: string): string | undefined {
+  const segments = given.trim().replaceAll('\\', '/').split('/').filter((segment) => segment !== '' && segment !== '.')
+  const name = segments.map((segment) => segment.replace(/^\*{3,}$/, '**')).join('/')
+  const isGood = name !== '' && hasAtMost(name, maxNameLength) && isPlainName(name) && !segments.includes('..')
+  return isGood ? name : undefined
+}
+
+/** Whether some name matches both patterns. Takes time in proportion to the product of their lengths, at most. */
+export function overlaps(one: string, other: string): boolean {
+  return one === other || sequencesMeet(one.split('/'), other.split('/'), '**', segmentsMeet)
+}
+
+function segmentsMeet(one: string, other: string): boolean {
+  return one === other || sequencesMeet([...one], [...other], '*', charactersMeet)
+}
+
+function charactersMeet(one: string, other: string): boolean {
+  return one === other || one === '?' || other === '?'
+}
+
+type Meet = (one: string, other: string) => boolean
+
+/** Whether two sequences can stand for the same one, if `any` stands for any number of elements. */
+function sequencesMeet(one: readonly string[], other: readonly string[], any: string, meet: Meet): boolean {
+  if (!one.includes(any)) return other.includes(any) ? isFound(other, one, any, meet) : areAlike(one, other, meet)
+  if (!other.includes(any)) return isFound(one, other, any, meet)
+  // Only the ends count: what is between the first and the last `any` of one is taken by an `any` of the other.
+  const start = Math.min(one.indexOf(any), other.indexOf(any))
+  const end = Math.min(one.length - one.lastIndexOf(any), other.length - other.lastIndexOf(any)) - 1
+  return areAlike(one.slice(0, start), other.slice(0, start), meet) &&
+    areAlike(one.slice(one.length - end), other.slice(other.length - end), meet)
+}
+
+function areAlike(one: readonly string[], other: readonly string[], meet: Meet): boolean {
+  return one.length === other.length && one.every((element, n) => meet(element, other[n]))
+}
+
+/** Whether a pattern with `any` can stand for a sequence without: each piece of it is found as early as possible. */
+function isFound(pattern: readonly string[], sequence: readonly string[], any: string, meet: Meet): boolean {
+  const first = pattern.indexOf(any)
+  const last = pattern.length - 1 - pattern.lastIndexOf(any)
+  const [from, to] = [first, sequence.length - last]
+  if (from > to) return false
+  if (!areAlike(pattern.slice(0, first), sequence.slice(0, from), meet)) return false
+  if (!areAlike(pattern.slice(pattern.length - last), sequence.slice(to), meet)) return false
+  let at = from
+  let piece: string[] = []
+  for (const element of pattern.slice(first, pattern.length - last)) {
+    if (element !== any) {
+      piece.push(element)
+      continue
+    }
+    while (!piece.every((wanted, n) => at + n < to && meet(wanted, sequence[at + n]))) {
+      if (++at + piece.length > to) return false
+    }
+    at += piece.length
+    piece = []
+  }
+  return true
+}

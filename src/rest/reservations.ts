@@ -1,0 +1,92 @@
+/** `/api/v1/reservations`: who works on what. See docs/protocol/reservations.md. */
+import * as z from 'zod'
+import { release } from '../grid/reservations/end-reservations.ts'
+import { listReservations } from '../grid/reservations/list-reservations.ts'
+import { maxNames } from '../grid/reservations/names.ts'
+import { maxNoteLength, reservationSeconds, reserve } from '../grid/reservations/reserve.ts'
+import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
+import { identifier } from '../lib/input.ts'
+import { isoTime } from '../lib/time.ts'
+import { waitOf } from './inbox.ts'
+import { flag, names, type Route, route, time } from './route.ts'
+
+const space = identifier.optional().describe('A git remote, or any name; without it, the account')
+const newReservation = z.strictObject({
+  names: z.array(z.string()).max(maxNames).optional().describe('Paths with wildcards, tickets, anything'),
+  note: z.string().meta({ maxLength: maxNoteLength }).optional().describe('What the others are to know'),
+  expires_in_seconds: z.int().min(reservationSeconds.min).max(reservationSeconds.max).optional()
+    .describe(`Without it ${reservationSeconds.default}`),
+  shared: z.boolean().optional().describe('Others may share the names'),
+  space,
+  release: z.boolean().optional().describe('Give these names back; without names, all'),
+  wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait until they are free'),
+})
+
+const query = z.strictObject({
+  name: z.string().optional().describe('Only those that meet this name; several, with line breaks between them'),
+  mine: z.enum(['true', 'false']).optional().describe('Only those of the calling agent'),
+  space: identifier.optional().describe('Only those of this space'),
+  cursor: identifier.optional().describe('Of the page before'),
+})
+
+export const reservationRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/v1/reservations',
+    id: 'reserve',
+    tag: 'Reservations',
+    summary: 'Reserve names, or release them',
+    caller: 'agent key',
+    body: newReservation,
+    answers: {
+      200: {
+        description: 'All are reserved, or released',
+        json: z.object({
+          reserved: names.optional(),
+          released: names.optional(),
+          ends_at: time('When the reservation ends, unless it goes on').optional(),
+        }),
+      },
+    },
+    errors: ['invalid_input', 'already_reserved', 'reservation_limit_reached', 'write_conflict', 'storage_full'],
+    async serve(call) {
+      const { account, body: { release: isRelease, wait_seconds, expires_in_seconds: seconds, ...input } } = call
+      if (isRelease) return { released: await release(account, input) }
+      const wanted = { ...input, names: input.names ?? [], seconds }
+      const { names, endsAt } = await reserve(account, wanted, waitOf(call, { wait_seconds }))
+      return { reserved: names, ends_at: isoTime(endsAt) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/reservations',
+    id: 'listReservations',
+    tag: 'Reservations',
+    summary: 'Who works on what',
+    caller: 'agent key',
+    query,
+    answers: {
+      200: {
+        description: 'A page of the live reservations of the account, oldest first',
+        json: z.object({
+          reservations: z.array(z.object({
+            name: z.string(),
+            agent: z.string().describe('Its alias, with @'),
+            presence: z.string(),
+            ends_at: time('When it ends, unless it goes on'),
+            space: z.string().optional(),
+            shared: flag('Others may share it'),
+            note: z.string().optional(),
+          })),
+          cursor: z.string().optional().describe('If there are more'),
+        }),
+      },
+    },
+    errors: ['invalid_input'],
+    async serve({ account, query: { name, mine, ...filter } }) {
+      const names = name?.split('\n').filter((line) => line.trim() !== '')
+      const { entries, cursor } = await listReservations(account, { ...filter, names, mine: mine === 'true' })
+      return { reservations: entries, ...(cursor !== undefined && { cursor }) }
+    },
+  }),
+]

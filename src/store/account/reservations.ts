@@ -1,0 +1,158 @@
+/** Reservations of one account. See docs/protocol/reservations.md. */
+import { deliver } from './deliver.ts'
+import { taskEnds } from './task-ends.ts'
+import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
+
+export interface Reservation {
+  n: number
+  id: string
+  agentId: string
+  alias: string
+  space: string
+  name: string
+  shared: boolean
+  note: string
+  endsAt: number
+  /** Of its agent. */
+  lastSeenAt: number | null
+}
+
+export interface NewReservation {
+  id: string
+  name: string
+}
+
+/** What the reservations of one call have in common. */
+export interface ReservationTerms {
+  agent: string
+  space: string
+  shared: boolean
+  note: string
+  task: string | null
+  /** The account of the task. */
+  home: string | null
+  at: number
+  lengthMs: number
+}
+
+/** A message of the grid for an agent, about reservations that `from` had. */
+export interface ReservationNotice {
+  id: string
+  from: string
+  to: string
+  body: string
+}
+
+const ofAccount = `FROM reservations
+  JOIN agents ON agents.account_id = reservations.account_id AND agents.id = reservations.agent_id
+    AND agents.deleted_at IS NULL
+  WHERE reservations.account_id = :account`
+const columns = `reservations.n, reservations.id, reservations.agent_id, agents.alias, reservations.space,
+  reservations.name, reservations.shared, reservations.note, reservations.ends_at, agents.last_seen_at`
+const inSpace = query<Reservation>(
+  `SELECT ${columns} ${ofAccount} AND reservations.space = :space ORDER BY reservations.name, agents.alias`,
+  { shared: boolean },
+)
+const page = query<Reservation>(
+  `SELECT ${columns} ${ofAccount} AND reservations.n > :after
+    AND (:agent = '' OR reservations.agent_id = :agent) AND (:space IS NULL OR reservations.space = :space)
+  ORDER BY reservations.n LIMIT :limit`,
+  { shared: boolean },
+)
+const ofAgent = query<{ names: number }>(
+  `SELECT count(*) AS names FROM reservations WHERE account_id = :account AND agent_id = :agent`,
+)
+const byIds = query<Reservation & { refused: [string, number][] }>(
+  `SELECT ${columns}, reservations.refused FROM reservations
+  JOIN agents ON agents.account_id = reservations.account_id AND agents.id = reservations.agent_id
+  WHERE reservations.account_id = :account AND reservations.id IN (SELECT value FROM json_each(:ids))
+  ORDER BY reservations.n`,
+  { shared: boolean, refused: (value) => JSON.parse(String(value)) },
+)
+const openTask = query<{ task: string; home: string }>(
+  [taskEnds.client, taskEnds.recipient].map((isOwn) => `
+  SELECT tasks.id AS task, tasks.account_id AS home FROM tasks
+  WHERE ${isOwn} AND tasks.id IN (SELECT value FROM json_each(:names)) AND tasks.expires_at IS NOT NULL`)
+    .join(' UNION ALL '),
+)
+
+const requireNoNewer = precondition(`
+  NOT EXISTS (SELECT 1 ${ofAccount} AND reservations.space = :space AND reservations.n > :seen)`)
+// Who was refused waits for the new row, too.
+const add = statement(`
+  INSERT OR REPLACE INTO reservations (account_id, id, agent_id, space, name, shared, note, task_id, task_home,
+    created_at, length_ms, ends_at, called_at, looked_at, refused)
+  SELECT :account, given.value ->> '$.id', :agent, :space, given.value ->> '$.name', :shared, :note, :task, :home,
+    :at, :lengthMs, :at + :lengthMs, :at, :at, coalesce((SELECT old.refused FROM reservations AS old
+      WHERE old.account_id = :account AND old.space = :space AND old.name = given.value ->> '$.name'
+        AND old.agent_id = :agent), '[]')
+  FROM json_each(:given) AS given`)
+const refuse = statement(`
+  UPDATE reservations SET refused = json_insert(refused, '$[#]', json_array(:agent, :at))
+  WHERE account_id = :account AND id IN (SELECT value FROM json_each(:ids)) AND json_array_length(refused) < :max
+    AND NOT EXISTS (SELECT 1 FROM json_each(refused) AS one WHERE one.value ->> 0 = :agent)`)
+const requireAll = precondition(`
+  (SELECT count(*) FROM reservations WHERE account_id = :account AND id IN (SELECT value FROM json_each(:ids)))
+    = json_array_length(:ids)`)
+const remove = statement(`
+  DELETE FROM reservations WHERE account_id = :account AND id IN (SELECT value FROM json_each(:ids))`)
+const endOfAgent = statement(`
+  UPDATE reservations SET ends_at = :at WHERE account_id = :account AND agent_id = :agent`)
+const signal = statement(`
+  INSERT INTO log (kind, subject, home) SELECT 'reservation', value, :account FROM json_each(:ids)`)
+const notices = `json_each(:notices) AS notice
+  JOIN agents AS sender ON sender.account_id = :account AND sender.id = notice.value ->> '$.from'
+  JOIN agents AS receiver ON receiver.account_id = :account AND receiver.id = notice.value ->> '$.to'
+    AND receiver.deleted_at IS NULL`
+const addNotices = statement(`
+  INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, created_at, body)
+  SELECT :account, notice.value ->> '$.id', sender.id, sender.alias, 'system', '@' || receiver.alias, :at,
+    notice.value ->> '$.body'
+  FROM ${notices} WHERE true ON CONFLICT DO NOTHING`)
+const deliverNotices = statement(deliver(
+  { account: ':account', agent: 'receiver.id', message: 'added', chars: 'length(added.body)' },
+  `${notices} JOIN messages AS added ON added.account_id = :account AND added.id = notice.value ->> '$.id' WHERE true`,
+))
+
+export const reservations = {
+  reads: (account: AccountDb) => ({
+    inSpace: (space: string) => account.all(inSpace, { space }),
+    /** In the order in which they were made, of one agent or of all (`''`), of one space or of all (null). */
+    page: (filter: { agent: string; space: string | null }, after: number, limit: number) =>
+      account.all(page, { ...filter, after, limit }),
+    /** How many an agent has. */
+    count: async (agent: string) => (await account.one(ofAgent, { agent }))!.names,
+    /** With who was refused because of each: ids of agents, and when. */
+    byIds: (ids: readonly string[]) => account.all(byIds, { ids: JSON.stringify(ids) }),
+    /** An open task of the agent among these ids. */
+    openTask: (agent: string, names: readonly string[]) =>
+      account.one(openTask, { agent, names: JSON.stringify(names) }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Fails the unit if something was added to the space after the number `seen`. */
+    requireNoNewer: (space: string, seen: number) => account.bind(requireNoNewer, { space, seen }),
+    add: (terms: ReservationTerms, given: readonly NewReservation[]): Statement => ({
+      ...account.bind(add, { ...terms, given: JSON.stringify(given) }),
+      rows: given.length,
+    }),
+    /** Note that the agent was refused because of these. Each notes at most `max` agents. */
+    refuse: (agent: string, ids: readonly string[], max: number, at: number) =>
+      account.bind(refuse, { agent, ids: JSON.stringify(ids), max, at }),
+    /** Let all of an agent end when they are looked at next. */
+    endOfAgent: (agent: string, at: number) => account.bind(endOfAgent, { agent, at }),
+    /** End reservations, and wake who waits for them. Fails the unit if one of them has ended. */
+    end: (ids: readonly string[], told: readonly ReservationNotice[], at: number): Statement[] => {
+      const [values, notices] = [{ ids: JSON.stringify(ids) }, { notices: JSON.stringify(told), at }]
+      const sent = [{ ...account.bind(addNotices, notices), rows: told.length }, {
+        ...account.bind(deliverNotices, notices),
+        rows: told.length,
+      }]
+      return [
+        account.bind(requireAll, values),
+        { ...account.bind(remove, values), rows: ids.length },
+        { ...account.bind(signal, values), rows: ids.length },
+        ...told.length === 0 ? [] : sent,
+      ]
+    },
+  }),
+}

@@ -1,0 +1,196 @@
+/** Reservations over their tools. See docs/protocol/reservations.md. */
+import { beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { endReservation } from '../../../src/grid/reservations/end-reservations.ts'
+import { normaliseSpace } from '../../../src/grid/reservations/names.ts'
+import { hour, minute } from '../../../src/lib/time.ts'
+import { cancelTask } from '../../../src/grid/tasks/tasks.ts'
+import { lookAtReservations } from '../../../src/worker/reservations.ts'
+import { startWorker } from '../../../src/worker/worker.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { askFor } from '../../support/tasks.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+
+const reserve = (agent: TestAgent, names: string[], more: object = {}) =>
+  callTool(grid, agent.key, 'reserve', { names, ...more })
+
+async function list(agent: TestAgent, filter: object = {}) {
+  const { text } = await callTool(grid, agent.key, 'list_reservations', filter)
+  return text.map(({ name, agent }: Record<string, string>) => `${agent} ${name}`)
+}
+
+async function read(agent: TestAgent): Promise<{ type: string; message: string }[]> {
+  const { text } = await callTool(grid, agent.key, 'read_messages')
+  return text.map(({ type, message }: { type: string; message: string }) => ({ type, message }))
+}
+
+async function after(ms: number): Promise<void> {
+  grid.clock.now += ms
+  await lookAtReservations(grid.store)
+}
+
+test('a name that overlaps is refused, and the refusal says who has it, until when, and what to do', async () => {
+  const { text } = await reserve(grid.bob, ['./src/auth/**', 'PROJ-12'], {
+    note: 'new tokens',
+    expires_in_seconds: 600,
+  })
+  expect(text).toEqual({ reserved: ['src/auth/**', 'PROJ-12'], ends_at: '2026-11-21T09:10:00.000Z' })
+
+  const { code, message } = await reserve(grid.alice, ['docs/**', '**/token.ts'])
+  expect(code).toBe('already_reserved')
+  expect(message).toBe(
+    '@bob (seen just now) has src/auth/** until 2026-11-21T09:10:00.000Z, note: "new tokens". Work on something else, ' +
+      'call again with wait_seconds, or write to them. You get a message when it is free.',
+  )
+  // All or none.
+  expect(await list(grid.alice)).toEqual(['@bob src/auth/**', '@bob PROJ-12'])
+})
+
+test('shared names go beside shared ones, other spaces and own names are apart', async () => {
+  await reserve(grid.bob, ['src/**'], { shared: true, space: 'git@GitHub.com:acme/app.git' })
+  const space = 'https://github.com/acme/app'
+  expect((await reserve(grid.alice, ['src/a.ts'], { shared: true, space })).code).toBeUndefined()
+  expect((await reserve(grid.alice, ['src/a.ts'], { space })).code).toBe('already_reserved')
+  expect((await reserve(grid.alice, ['src/**'], { space: 'github.com/acme/site' })).code).toBeUndefined()
+  expect((await reserve(grid.alice, ['src/b.ts', 'src/*'], { space: 'github.com/acme/site' })).code).toBeUndefined()
+
+  expect(await list(grid.alice, { names: ['src/a.ts'], space })).toEqual(['@bob src/**', '@alice src/a.ts'])
+  expect(await list(grid.alice, { mine: true, names: ['src/b.ts'] })).toEqual([
+    '@alice src/**',
+    '@alice src/b.ts',
+    '@alice src/*',
+  ])
+})
+
+test.each([
+  ['', ''],
+  ['git@GitHub.com:acme/app.git', 'github.com/acme/app'],
+  ['https://me:secret@github.com/acme/app/', 'github.com/acme/app'],
+  ['ssh://git@host.example:2222/acme/app.git', 'host.example/acme/app'],
+  ['the kitchen', 'the kitchen'],
+])('the space %j is %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
+
+test('own names are given back, some or all, and whoever was refused gets one message', async () => {
+  await reserve(grid.bob, ['a', 'b', 'c'])
+  await reserve(grid.alice, ['a'])
+  await reserve(grid.alice, ['a', 'b'])
+  expect((await reserve(grid.bob, ['a', 'b', 'd'], { release: true })).text).toEqual({ released: ['a', 'b'] })
+
+  expect(await read(grid.alice)).toEqual([
+    { type: 'system', message: '@bob has given back a, b. If you still need it, call reserve.' },
+  ])
+  expect(await read(grid.bob)).toEqual([])
+  expect((await callTool(grid, grid.bob.key, 'reserve', { release: true })).text).toEqual({ released: ['c'] })
+  expect(await read(grid.alice)).toEqual([])
+})
+
+test('who was refused more than an hour ago gets no message', async () => {
+  await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
+  await reserve(grid.alice, ['a'])
+  grid.clock.now += hour + 1
+  await reserve(grid.bob, ['a'], { release: true })
+  expect(await read(grid.alice)).toEqual([])
+})
+
+test('a reservation goes on while its agent calls tools, for a day at most, and its agent reads of its end', async () => {
+  await reserve(grid.bob, ['a', 'b'])
+  for (let n = 1; n <= 24; n++) {
+    grid.clock.now += 30 * minute
+    await callTool(grid, grid.bob.key, 'list_channels')
+    await after(30 * minute)
+    expect(await list(grid.alice)).toEqual(['@bob a', '@bob b'])
+  }
+  grid.clock.now += minute
+  await callTool(grid, grid.bob.key, 'list_channels')
+  await after(hour)
+  expect(await list(grid.alice)).toEqual([])
+  expect(await read(grid.bob)).toEqual([{
+    type: 'system',
+    message: 'The time is over of your reservation of a, b. If you still work on it, call reserve again.',
+  }])
+})
+
+test('waiting for messages does not keep a reservation', async () => {
+  await reserve(grid.bob, ['a'])
+  grid.clock.now += 30 * minute
+  await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 1 })
+  await after(30 * minute)
+  expect(await list(grid.alice)).toEqual([])
+})
+
+test('it ends with the task that it names', async () => {
+  const client = storeOf(grid, grid.alice)
+  const { id } = await askFor(client, 'build it')
+  await reserve(grid.bob, ['src/**', id])
+  await reserve(grid.eve, [id])
+  await after(minute)
+  expect(await list(grid.bob)).toEqual(['@bob src/**', `@bob ${id}`])
+  await cancelTask(client, id)
+  await after(0)
+  expect(await list(grid.bob)).toEqual([])
+  expect((await read(grid.bob)).at(-1)!.message).toMatch(/^Its task has ended, and so has your reservation of src/)
+  expect(await list(grid.eve)).toEqual([`@eve ${id}`])
+})
+
+test('it ends with its agent: the name is free at once, and whoever was refused gets a message', async () => {
+  await reserve(grid.bob, ['a'])
+  await reserve(grid.alice, ['a'])
+  await deleteAgent(grid.acme.store, 'bob')
+  expect((await reserve(grid.alice, ['a'])).code).toBeUndefined()
+  await after(0)
+  expect((await read(grid.alice)).map(({ message }) => message)).toEqual([
+    '@bob has given back a. If you still need it, call reserve.',
+  ])
+})
+
+test('a person ends it, and its agent reads so', async () => {
+  await reserve(grid.bob, ['a'])
+  const [{ id }] = await grid.acme.store.read.reservations.inSpace('')
+  await expect(endReservation(grid.evil.store, id)).rejects.toMatchObject({ code: 'reservation_not_found' })
+  expect(await endReservation(grid.acme.store, id)).toBe('a')
+  expect((await read(grid.bob))[0].message).toMatch(/^A person has ended your reservation of a\./)
+})
+
+test('wait_seconds waits until the name is free', async () => {
+  const worker = await startWorker(grid.store)
+  await reserve(grid.bob, ['src/**'])
+  const waiting = reserve(grid.alice, ['src/a'], { wait_seconds: 20 })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await reserve(grid.bob, ['src/**'], { release: true })
+  expect((await waiting).text).toMatchObject({ reserved: ['src/a'] })
+  await worker.stop()
+})
+
+test('agents of other accounts neither meet nor see each other', async () => {
+  await reserve(grid.bob, ['a'])
+  expect((await reserve(grid.eve, ['a'])).code).toBeUndefined()
+  expect(await list(grid.eve)).toEqual(['@eve a'])
+})
+
+test('limits: 20 names a call, 200 of an agent, 2,000 in a space, and ** needs a note', async () => {
+  const names = (n: number, count = 20) => Array.from({ length: count }, (_, i) => `${n}/${i}`)
+  expect((await reserve(grid.bob, names(0, 21))).code).toBe('invalid_input')
+  expect((await reserve(grid.bob, ['**'])).message).toMatch(/note/)
+  expect((await reserve(grid.bob, ['../x'])).message).toMatch(/names\.0/)
+  expect((await reserve(grid.bob, [])).code).toBe('invalid_input')
+  for (let n = 0; n < 10; n++) expect((await reserve(grid.bob, names(n))).code).toBeUndefined()
+  expect((await reserve(grid.bob, ['one more'])).code).toBe('reservation_limit_reached')
+  // Made anew, they are no more than before.
+  expect((await reserve(grid.bob, names(0))).code).toBeUndefined()
+})
+
+test('of parallel agents one gets an exclusive name', async () => {
+  const agents = await Promise.all(Array.from({ length: 8 }, (_, n) => grid.acme.agent(`worker-${n}`)))
+  const results = await Promise.all(
+    agents.map((agent, n) => reserve(agent, [n % 2 ? 'src/**' : `src/${n}/*`, `own/${n}`])),
+  )
+  const held = await list(grid.alice, { names: ['src/**'] })
+  const wide = held.filter((name: string) => name.endsWith('src/**'))
+  expect(wide.length === 0 || held.length === 1).toBe(true)
+  expect(results.filter(({ code }) => code === undefined)).toHaveLength(held.length)
+})
