@@ -24,6 +24,7 @@ const groups: readonly (readonly Section[])[] = [
     { name: 'conversations', title: 'Conversations', key: 'c' },
     { name: 'attention', title: 'Attention', key: 'a' },
     { name: 'tasks', title: 'Tasks' },
+    { name: 'reservations', title: 'Reservations' },
   ],
   [
     { name: 'agents', title: 'Agents' },

@@ -14,7 +14,7 @@ const names = z.array(z.string())
 
 export const reserveTool = tool({
   name: 'reserve',
-  description: 'Say what you work on, so that others leave it. Advice, not a lock.',
+  description: 'Say what you work on, so that others keep off. Advice, not a lock.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     names: names.optional().describe('Paths with * or **, tickets'),
@@ -43,7 +43,6 @@ export const listReservationsTool = tool({
   input: z.strictObject({
     names: names.optional(),
     mine: z.boolean().optional(),
-    space: identifier.optional(),
     cursor: identifier.optional(),
   }),
   listBytes: agentPage.bytes,

@@ -22,6 +22,8 @@ const notices = {
   'held-again': 'Approved here. It now waits for the people of its recipient.',
   'held-refused': 'Refused. Its sender learns why.',
 
+  'reservation-ended': 'The reservation has ended. Its agent gets a message.',
+
   'text-allowed': 'The guardrail lets exactly this text pass from now on.',
   'text-disallowed': 'The guardrail checks this text again.',
 

@@ -31,6 +31,7 @@ import { sessionPages } from './people/settings-sessions.tsx'
 import { teamPages } from './people/settings-team.tsx'
 import { signInPages } from './people/sign-in.tsx'
 import { welcome } from './people/welcome.tsx'
+import { reservationPages } from './reservations/reservations.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { taskPages } from './tasks/tasks.tsx'
@@ -78,6 +79,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   searchPages(accountRoutes)
   attentionPages(ownRoutes, pageDeps)
   taskPages(accountRoutes)
+  reservationPages(accountRoutes)
   agentPages(accountRoutes)
   channelPages(accountRoutes)
   skillPages(accountRoutes)

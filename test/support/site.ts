@@ -17,12 +17,13 @@ import { createSetUpLink } from '../../src/grid/people/people.ts'
 import { chooseAlias } from '../../src/grid/people/person-aliases.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { sendVerificationLink } from '../../src/grid/people/send-email.ts'
+import { reserve } from '../../src/grid/reservations/reserve.ts'
 import { newId } from '../../src/lib/id.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from './browse.ts'
 import { crawl } from './crawl.ts'
 import { pausedConversation } from './echoes.ts'
-import type { TestGrid } from './grid.ts'
+import { storeOf, type TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
 import { emailedPath, password, person, signedIn } from './people.ts'
@@ -176,6 +177,8 @@ export async function seedSite(grid: TestGrid) {
     }),
   ])
   for (const [alias, description] of words.agents) await acme.agent(alias, { description })
+  const reserved = { names: ['src/auth/**', 'docs/security.md'], note: 'new tokens', space: 'git.example/acme/app' }
+  await reserve(storeOf(grid, grid.bob), reserved, { seconds: 0 })
   await acme.agent('partner-desk', {
     type: 'a2a',
     description: 'The help desk of a partner, on its own server',

@@ -114,6 +114,8 @@ const phrases: Phrases = {
   choose_alias: ['Choose', 'Chose', 'the alias {agent}'],
   give_up_alias: ['Give up', 'Gave up', 'the alias {agent}'],
 
+  end_reservation: ['End', 'Ended', 'the reservation of {agent}[: {name}]'],
+
   create_skill: ['Create', 'Created', '{skill}'],
   update_skill: ['Change', 'Changed', '{skill}'],
   delete_skill: ['Delete', 'Deleted', '{skill}'],

@@ -23,6 +23,7 @@ import { fullness } from '../attention/condition-words.tsx'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import { labelOf, namesOf, shownMessage } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
+import { ReservationTable } from '../reservations/reservations.tsx'
 import type { Visit } from '../visit.ts'
 import { typeName } from './agent-fields.tsx'
 import { AnswerTimes } from './answer-times.tsx'
@@ -30,12 +31,13 @@ import { RemoteAgent } from './remote-agent.tsx'
 import { accessOf, agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 
 const maxChannels = 20
+const maxReservations = 20
 
 /** The page of one agent. Fails with `agent_not_found`. */
 export async function showAgent(visit: Visit): Promise<Response> {
   const { account, param, requestId } = visit
   const [talk, found] = await Promise.all([talkOfAgent(account, param('alias'), { requestId }), agentNow(visit)])
-  const [agent, answerTimes, unread, full, oldest, parkedCount, trial, signup, joined, holder, access, remote] = found
+  const [agent, answerTimes, unread, full, oldest, parkedCount, trial, signup, joined, holder, access, remote, reserved] = found
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
   const presence = presenceOf(account, agent)
@@ -78,6 +80,11 @@ export async function showAgent(visit: Visit): Promise<Response> {
             </Card>
             {remote && <RemoteAgent visit={visit} agent={agent} state={remote} now={now} />}
             <AnswerTimes times={answerTimes} />
+            {reserved.length > 0 && (
+              <Card title='Reservations' isFlush>
+                <ReservationTable visit={visit} reservations={reserved} isOfOne />
+              </Card>
+            )}
             <TalksWith talk={talk} agent={agent} visit={visit} now={now} />
             {joined.length > 0 && (
               <Card title='Channels'>
@@ -102,7 +109,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
 
 async function agentNow(visit: Visit) {
   const { account } = visit
-  const { inbox, agents, agentSettings, channels, parked, personAliases, usage } = account.read
+  const { inbox, agents, agentSettings, channels, parked, personAliases, reservations, usage } = account.read
   const agent = await agentOf(visit)
   return await Promise.all([
     agent,
@@ -117,6 +124,7 @@ async function agentNow(visit: Visit) {
     agent.type === 'human' ? personAliases.holder(agent.id) : undefined,
     agent.type === 'human' ? undefined : accessOf(visit, agent),
     agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
+    reservations.page({ agent: agent.id, space: null }, 0, maxReservations),
   ])
 }
 
