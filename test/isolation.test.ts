@@ -53,6 +53,8 @@ function ownNames(own: NamesByForm, { door, name }: Call): Names {
     'acks.lease_id': own['lease id'],
     'read_messages message_id': own['leased message id'],
     'search_messages query': 'hi',
+    names: 'fresh-one',
+    'GET /api/v1/reservations name': 'fresh-one',
     'update_task message_id': own['unread message id'],
     'POST /api/v1/inbox/leases message_ids': own['unread message id'],
   }

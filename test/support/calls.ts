@@ -77,7 +77,11 @@ const a2aCalls = Object.entries({
 export const calls: readonly Call[] = [...toolCalls, ...restCalls, ...a2aCalls]
 
 /** What a valid call has that its schema does not demand. */
-const moreArguments: Record<string, Args> = { update_task: { state: 'working' } }
+const moreArguments: Record<string, Args> = {
+  update_task: { state: 'working' },
+  reserve: { names: ['src/**'] },
+  'POST /api/v1/reservations': { names: ['src/**'] },
+}
 
 /** Fields of which a call has one. */
 const alternatives = [['alias', 'id'], ['name', 'id'], ['task_id', 'message_id']]

@@ -288,6 +288,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
       args: [evil.id, kept!],
     }
   await grid.store.write([
+    remove('reservations'),
     remove('lease_releases'),
     remove('leases'),
     { sql: 'DELETE FROM deliveries WHERE account_id = ? AND external_id IS NULL', args: [evil.id] },

@@ -19,7 +19,15 @@ export function isEventFollower(name: StoredFollower): boolean {
 }
 
 /** What becomes due at stored times. */
-export type StoredDuty = 'expiry' | 'held messages' | 'tasks' | OutboxTime | 'notices' | 'digests' | 'pauses' | 'reservations'
+export type StoredDuty =
+  | 'expiry'
+  | 'held messages'
+  | 'tasks'
+  | OutboxTime
+  | 'notices'
+  | 'digests'
+  | 'pauses'
+  | 'reservations'
 /** When the first outbox of a kind is due. */
 export type OutboxTime = `${OutboxKind} outboxes`
 

@@ -37,7 +37,21 @@ const maxReservations = 20
 export async function showAgent(visit: Visit): Promise<Response> {
   const { account, param, requestId } = visit
   const [talk, found] = await Promise.all([talkOfAgent(account, param('alias'), { requestId }), agentNow(visit)])
-  const [agent, answerTimes, unread, full, oldest, parkedCount, trial, signup, joined, holder, access, remote, reserved] = found
+  const [
+    agent,
+    answerTimes,
+    unread,
+    full,
+    oldest,
+    parkedCount,
+    trial,
+    signup,
+    joined,
+    holder,
+    access,
+    remote,
+    reserved,
+  ] = found
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
   const presence = presenceOf(account, agent)
