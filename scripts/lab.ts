@@ -13,6 +13,7 @@ export const programs: Record<string, string> = {
   flood: 'measures honest accounts while one account floods the grid',
   'new-connections': 'measures new connections under load',
   'task-streams': 'follows streams of tasks over kills and processes',
+  reservations: 'lets parallel agents reserve overlapping names, over kills and processes',
   runners: 'kills runners of agents at every step of their work',
   wake: 'measures what wakes real coding clients in terminals',
   connected: 'connects the coding clients of this machine to a grid and lets them list it',
@@ -25,7 +26,7 @@ export const programs: Record<string, string> = {
 }
 
 /** Programs that run a test of the suite, longer. */
-const longer = ['fuzz', 'flood', 'new-connections', 'task-streams']
+const longer = ['fuzz', 'flood', 'new-connections', 'reservations', 'task-streams']
 
 async function run(name: string, words: string[]): Promise<void> {
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))

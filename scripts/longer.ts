@@ -1,5 +1,5 @@
 /**
- * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, task-streams, flood and new-connections: a test of
+ * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, task-streams, reservations, flood and new-connections: a test of
  * `npm test`, longer. Options replace the defaults below. A seed decides what happens when; each run prints its own.
  */
 import { spawnSync } from 'node:child_process'
@@ -23,6 +23,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     kills: ['STREAM_KILLS', '10'],
     events: ['STREAM_EVENTS', '300'],
   },
+  reservations: { reservations: ['RESERVATIONS', '10000'], kills: ['RESERVATION_KILLS', '10'] },
   flood: { seconds: ['FLOOD_SECONDS', '60'], runtime: ['FLOOD_RUNTIME', 'node'], traffic: ['FLOOD_TRAFFIC', 'mixed'] },
   'new-connections': { clients: ['CONNECTION_CLIENTS', '2000'], seconds: ['CONNECTION_SECONDS', '15'] },
 }

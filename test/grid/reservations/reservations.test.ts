@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { endReservation } from '../../../src/grid/reservations/end-reservations.ts'
 import { normaliseSpace } from '../../../src/grid/reservations/names.ts'
+import { newId } from '../../../src/lib/id.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
 import { cancelTask } from '../../../src/grid/tasks/tasks.ts'
 import { lookAtReservations } from '../../../src/worker/reservations.ts'
@@ -121,6 +122,20 @@ test('waiting for messages does not keep a reservation', async () => {
   await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 1 })
   await after(30 * minute)
   expect(await list(grid.alice)).toEqual([])
+})
+
+test('a reservation is refused at the commit if another process has added one since the names were compared', async () => {
+  const { change, read } = grid.acme.store
+  const terms = { space: '', shared: false, note: '', task: null, home: null, at: grid.clock.now, lengthMs: hour }
+  const reserveAt = (agent: TestAgent, seen: number) =>
+    grid.acme.store.write([
+      change.reservations.requireNoNewer('', seen),
+      change.reservations.add({ ...terms, agent: agent.id }, [{ id: newId(), name: 'a' }]),
+    ])
+  await reserveAt(grid.bob, 0)
+  await expect(reserveAt(grid.alice, 0)).rejects.toMatchObject({ code: 'write_conflict' })
+  const [{ n }] = await read.reservations.inSpace('')
+  await reserveAt(grid.alice, n)
 })
 
 test('it ends with the task that it names', async () => {

@@ -1,0 +1,134 @@
+/**
+ * Parallel agents that reserve overlapping names, over kills: never do two hold one name. `npm run lab -- reservations`
+ * runs it with more.
+ */
+import process from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { overlaps } from '../../src/lib/name-patterns.ts'
+import { isLong } from '../support/long.ts'
+import { type Runtime, type ServerProcess, startServe, temporaryDatabase } from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { startSqld } from '../support/sqld.ts'
+
+const wanted = Number(process.env.RESERVATIONS ?? 500)
+const kills = Number(process.env.RESERVATION_KILLS ?? 2)
+const agentCount = 12
+/** Unequal patterns, of which most overlap some others. */
+const patterns = ['src/**', 'src/*', 'src/a?', '**/b', 'src/a/*', '*/a/b', 'src/b', 'docs/**', 'docs/?', '*/b', 'c/*/d']
+
+interface Held {
+  agent: number
+  name: string
+}
+
+/** Whatever an agent certainly holds: its reservation was answered, and it has not begun to give it back. */
+class Holdings {
+  readonly #held = new Set<Held>()
+  readonly doubles: [Held, Held][] = []
+  granted = 0
+
+  add(agent: number, name: string): Held {
+    const one = { agent, name }
+    for (const other of this.#held) {
+      if (other.agent !== agent && overlaps(other.name, name)) this.doubles.push([one, other])
+    }
+    this.#held.add(one)
+    this.granted++
+    return one
+  }
+
+  remove(one: Held): void {
+    this.#held.delete(one)
+  }
+}
+
+async function call(url: string, key: string, body: object): Promise<{ status: number; code?: string } | undefined> {
+  try {
+    const response = await fetch(`${url}/api/v1/reservations`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const { error } = await response.json()
+    return { status: response.status, code: error?.code }
+  } catch {
+    // The process was killed, and whether it has stored anything is not known.
+    return undefined
+  }
+}
+
+async function race(database: string, runtimes: readonly Runtime[]): Promise<Holdings> {
+  const aliases = Array.from({ length: agentCount }, (_, n) => `worker-${n}`)
+  const { agents } = await seedAgents(database, aliases)
+  const start = (runtime: Runtime) => startServe(runtime, { DATABASE_URL: database, CALLS_PER_SECOND: '0' })
+  const servers: Promise<ServerProcess>[] = []
+  for (const runtime of runtimes) servers.push(Promise.resolve(await start(runtime)))
+  const holdings = new Holdings()
+  let done = 0
+
+  const work = async (agent: number) => {
+    const { key } = agents[agent]
+    while (done < wanted) {
+      const name = patterns[Math.floor(Math.random() * patterns.length)]
+      const { url } = await servers[Math.floor(Math.random() * servers.length)]
+      const answer = await call(url, key, { names: [name] })
+      done++
+      if (answer?.status !== 200) {
+        // A reservation of which nothing is known is given back, as a program does that starts again.
+        if (answer === undefined) await giveBack(key, name)
+        else expect(['already_reserved', 'unavailable', 'write_conflict']).toContain(answer.code)
+        continue
+      }
+      const held = holdings.add(agent, name)
+      await pause(Math.random() * 20)
+      holdings.remove(held)
+      await giveBack(key, name)
+    }
+  }
+  const giveBack = async (key: string, name: string) => {
+    for (;;) {
+      const { url } = await servers[Math.floor(Math.random() * servers.length)]
+      if ((await call(url, key, { names: [name], release: true }))?.status === 200) return
+      await pause(20)
+    }
+  }
+  const kill = async () => {
+    for (let n = 1; n <= kills; n++) {
+      while (done < wanted * n / (kills + 1)) await pause(20)
+      const which = n % servers.length
+      const running = await servers[which]
+      servers[which] = (async () => {
+        running.signal('SIGKILL')
+        await running.ended
+        return await start(runtimes[which])
+      })()
+      await servers[which]
+    }
+  }
+  await Promise.all([kill(), ...agents.map((_, n) => work(n))])
+  for (const server of servers) expect((await (await server).stop()).code).toBe(0)
+  return holdings
+}
+
+test.runIf(isLong || process.env.RESERVATIONS).each<Runtime>(['node', 'bun', 'deno'])(
+  'on %s',
+  async (runtime) => {
+    const database = temporaryDatabase()
+    const { doubles, granted } = await race(database.url, [runtime])
+    console.log(`${runtime}: ${granted} of ${wanted} reservations held, ${kills} kills, ${doubles.length} held twice`)
+    expect(doubles).toEqual([])
+    expect(granted).toBeGreaterThan(wanted / 20)
+    database.remove()
+  },
+  1_200_000,
+)
+
+test.runIf(isLong || process.env.RESERVATIONS)('by three processes on one libsql-server', async () => {
+  const sqld = await startSqld()
+  const { doubles, granted } = await race(sqld.url, ['node', 'bun', 'deno'])
+  console.log(`libsql-server: ${granted} of ${wanted} reservations held, ${kills} kills, ${doubles.length} held twice`)
+  expect(doubles).toEqual([])
+  expect(granted).toBeGreaterThan(wanted / 20)
+  await sqld.stop()
+}, 1_200_000)
