@@ -67,6 +67,7 @@ export const accountTables = {
   removedMembers: { removal: 'drained', archive: 'person', expires: 'stays' },
   personAliases: { removal: 'drained', archive: 'person', expires: 'stays' },
   reservations: { removal: 'drained', archive: 'local', expires: 'age' },
+  scheduledMessages: { removal: 'drained', archive: 'local', expires: 'age' },
   signups: { removal: 'emptied', archive: 'secret', expires: 'stays' },
   skills: { removal: 'drained', archive: true, expires: 'stays' },
   skippedRows: { removal: 'drained', archive: 'local', expires: 'age' },

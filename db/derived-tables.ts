@@ -28,6 +28,7 @@ export const drainedTables: readonly string[] = [
   'remote_outboxes',
   'removed_members',
   'reservations',
+  'scheduled_messages',
   'skipped_rows',
   'slack_messages',
   'slack_people',

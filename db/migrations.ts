@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "ca260107d0a74062549b65e26c2cfe3af6ea14e6f649ae6a71f43223b2efb0e6",
+    "hash": "423ac78b0c4f22fb827b20c120d202b34b78e9118db4f821da278e5a197ad222",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -158,6 +158,10 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `reservations_agent` ON `reservations` (`account_id`,`agent_id`);",
       "CREATE INDEX `reservations_end` ON `reservations` (`ends_at`);",
       "CREATE INDEX `reservations_task` ON `reservations` (`task_id`) WHERE task_id IS NOT NULL;",
+      "CREATE TABLE `scheduled_messages` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`send_at` integer NOT NULL,\n\t`recipient` text NOT NULL,\n\t`content` text NOT NULL,\n\t`bytes` integer NOT NULL,\n\t`key` text,\n\t`request_hash` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `scheduled_messages_agent` ON `scheduled_messages` (`account_id`,`agent_id`);",
+      "CREATE INDEX `scheduled_messages_due` ON `scheduled_messages` (`send_at`);",
+      "CREATE UNIQUE INDEX `scheduled_messages_key` ON `scheduled_messages` (`account_id`,`agent_id`,`key`) WHERE key IS NOT NULL;",
       "CREATE TABLE `sessions` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`user_id` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_seen_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`ended_at` integer,\n\t`user_agent` text DEFAULT '' NOT NULL,\n\t`address` text DEFAULT '' NOT NULL,\n\t`awaits_second_factor` integer DEFAULT false NOT NULL,\n\t`confirmed_at` integer,\n\t`only_account` text,\n\t`sso_issuer` text,\n\t`sso_subject` text,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `sessions_token` ON `sessions` (`token_hash`);",
       "CREATE INDEX `sessions_user` ON `sessions` (`user_id`);",

@@ -666,6 +666,29 @@ export const heldMessages = sqliteTable('held_messages', {
   index('held_messages_decided').on(t.accountId, t.decidedAt).where(sql`decided_at IS NOT NULL`),
 ])
 
+/** Messages that are sent at a time. Until then they are no messages: nothing has their number, and no cursor passes them. */
+export const scheduledMessages = sqliteTable('scheduled_messages', {
+  accountId: text('account_id').notNull(),
+  id: text('id').notNull(),
+  agentId: text('agent_id').notNull(),
+  sendAt: integer('send_at').notNull(),
+  /** As addressed. */
+  recipient: text('recipient').notNull(),
+  /** What is sent: `ScheduledContent`. */
+  content: text('content', { mode: 'json' }).notNull(),
+  bytes: integer('bytes').notNull(),
+  /** The idempotency key of the call, and what a repeat must equal. */
+  key: text('key'),
+  requestHash: text('request_hash').notNull(),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  index('scheduled_messages_agent').on(t.accountId, t.agentId),
+  index('scheduled_messages_due').on(t.sendAt),
+  uniqueIndex('scheduled_messages_key').on(t.accountId, t.agentId, t.key).where(sql`key IS NOT NULL`),
+])
+
 /** Parts of messages that are too large for an inbox. */
 export const parts = sqliteTable('parts', {
   accountId: text('account_id').notNull(),

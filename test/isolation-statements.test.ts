@@ -197,12 +197,17 @@ await owner.store.write([
   add('skipped_rows', { ...ofAcme, follower: 'search', seq: 1, reason: 'a reason of acme', at: 1 }),
 ])
 const reserved = { agent: grid.bob.id, space: 'a space of acme', shared: false, note: 'a note of acme' }
+const scheduled = {
+  ...{ id: newId(), agentId: grid.bob.id, recipient: '@alice', sendAt: grid.clock.now, createdAt: 1, bytes: 1 },
+  ...{ content: '"words of acme"', key: 'a later key of acme', requestHash: 'a hash of acme' },
+}
 const reservation = { id: newId(), name: 'a/name/of/acme' }
 await owner.store.write([
   owner.store.change.reservations.add(
     { ...reserved, task: foreign['task id'], home: owner.id, at: grid.clock.now, lengthMs: day },
     [reservation],
   ),
+  ...owner.store.change.scheduled.add(scheduled, { ofAgent: 100, ofAccount: 100, bytes: 1_000 }),
   owner.store.change.reservations.refuse(grid.alice.id, [reservation.id], 20, grid.clock.now),
 ])
 const webhook = newId()
@@ -266,6 +271,7 @@ const ids = [
   ...[
     webhook,
     reservation.id,
+    scheduled.id,
     slack.id,
     push.id,
     foreign['account id'],
@@ -320,7 +326,7 @@ const texts: Record<string, string[]> = {
   thread: numbers('thread_id'),
   seq: numbers('seq'),
   root: numbers('root_seq'),
-  key: [foreign['idempotency key'], 'a blocked key of acme', foreign['channel id']],
+  key: [foreign['idempotency key'], 'a later key of acme', 'a blocked key of acme', foreign['channel id']],
   codeHash: [String(grant.code_hash)],
   hash: [String(grant.code_hash), String(accessToken.hash), 'a hash of acme'],
   repeatHash: ['a hash of acme'],
@@ -379,6 +385,7 @@ const later = grid.clock.now + 1_000
 const others: Record<string, InValue[]> = {
   events: ['["message"]'],
   ...{ seen: [0], shared: [0], note: [''], home: [null], lengthMs: [day] },
+  ...{ sendAt: [later], content: ['""'], ofAgent: [100], ofAccount: [100], requestHash: ['x'], recipient: ['@x'] },
   given: [JSON.stringify([{ id: newId(), name: reservation.name }])],
   ...{ channels: ['{}'], others: [0], otherName: [''], failures: [3] },
   // A text or a number, whichever the column has.

@@ -1,7 +1,7 @@
 /** The tools of an agent, which call the operations of `grid/`. See docs/protocol/mcp.md, "Tools of agents". */
 import * as z from 'zod'
 import type { AgentActor } from '../auth/actor.ts'
-import { GridError } from '../errors.ts'
+import { GridError, invalidInput } from '../errors.ts'
 import { agentPage } from '../grid/agent-page.ts'
 import { listAgents } from '../grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../grid/agents/skills.ts'
@@ -14,6 +14,7 @@ import { maxTextBytes, numberOf } from '../lib/text.ts'
 import { readPart } from '../grid/message/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import type { Batch } from '../grid/messaging/read-messages.ts'
+import { sendLater, timeToSend } from '../grid/messaging/send-later.ts'
 import { isSelf } from '../grid/send/resolve.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
@@ -51,6 +52,7 @@ const sendMessageTool = tool({
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional(),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
     expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional(),
+    send_at: z.union([identifier, z.int()]).optional().describe('ISO time, or seconds from now'),
   }),
   rename: asReply,
   async run(account: AccountStore<AgentActor>, input, call) {
@@ -58,7 +60,7 @@ const sendMessageTool = tool({
     if (isSelf(sender, input.to)) {
       throw new GridError('self_message', 'This is your own alias. Write to another agent.')
     }
-    const { sent, answer } = await ask(account, sender, {
+    const content = {
       to: input.to,
       text: input.message,
       replyToMessageId: input.reply_to_message_id,
@@ -66,7 +68,12 @@ const sendMessageTool = tool({
       choices: input.choices,
       idempotencyKey: input.idempotency_key,
       expiresInSeconds: input.expires_in_seconds,
-    }, waitOf(call, input.wait_seconds))
+    }
+    if (input.send_at !== undefined) {
+      if (input.wait_seconds) throw invalidInput('Give send_at or wait_seconds, not both.', 'send_at')
+      return { text: await sendLater(account, sender, content, timeToSend(input.send_at, account.deps.now())) }
+    }
+    const { sent, answer } = await ask(account, sender, content, waitOf(call, input.wait_seconds))
     const receipt = asSentAnswer(sent)
     if (!answer) return { text: receipt }
     const { messages, unread, lease } = answer

@@ -20,6 +20,7 @@ export const messageStatusTool = tool({
       text: {
         message_id: status.id,
         sent_at: isoTime(status.sentAt),
+        ...(status.sendAt && { send_at: isoTime(status.sendAt) }),
         recipient: status.recipient,
         read_by: status.readBy.map(({ alias, readAt }) => ({ alias: `@${alias}`, read_at: isoTime(readAt) })),
         delivery: status.delivery,

@@ -1,11 +1,12 @@
 /** `/api/v1/messages`: sending, and taking back. See docs/protocol/rest.md, "Messages". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
-import { GridError } from '../errors.ts'
+import { GridError, invalidInput } from '../errors.ts'
 import { givenParts } from '../grid/message/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
 import { expirySeconds } from '../grid/message/outgoing-message.ts'
 import { maxTextBytes } from '../lib/text.ts'
+import { sendLater, timeToSend } from '../grid/messaging/send-later.ts'
 import { isSelf } from '../grid/send/resolve.ts'
 import { retractMessage } from '../grid/messaging/retract-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
@@ -27,6 +28,7 @@ const newMessage = z.strictObject({
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
   expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional()
     .describe('Not given to a reader any more if it is unread by then; without it, it does not expire'),
+  send_at: z.union([identifier, z.int()]).optional().describe('When to send it: an ISO 8601 time, or seconds from now'),
   acks: acks.optional().describe('The messages that this answers; they are acknowledged when it is stored'),
   wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
   next: nextLease.optional().describe('Lease the next messages with it; the fields of a lease, also wait_seconds'),
@@ -34,9 +36,10 @@ const newMessage = z.strictObject({
 
 const sent = z.object({
   message_id: z.string(),
-  timestamp: time('When it was stored'),
+  timestamp: time('When it was stored').optional(),
+  send_at: time('When it will be sent, in place of all that follows').optional(),
   recipient: z.string().describe('@alias or #channel'),
-  unread: unread('How many messages of the sender are unread'),
+  unread: unread('How many messages of the sender are unread').optional(),
   sanitized: flag('Invisible characters were removed from it'),
   ...turns,
   note: z.string().optional().describe('What the sender is to know or to do'),
@@ -115,7 +118,7 @@ export const messageRoutes: Route[] = [
       if (body.next && body.wait_seconds) {
         throw new GridError('invalid_input', 'Give wait_seconds or next, not both.', { field: 'wait_seconds' })
       }
-      const input = {
+      const content = {
         to: body.to,
         text: body.message,
         replyToMessageId: body.reply_to_message_id,
@@ -124,8 +127,13 @@ export const messageRoutes: Route[] = [
         choices: body.choices,
         idempotencyKey: c.req.header('idempotency-key'),
         expiresInSeconds: body.expires_in_seconds,
-        acks: asLeasePart(body.acks),
       }
+      if (body.send_at !== undefined) {
+        const other = (['acks', 'next', 'wait_seconds'] as const).find((field) => body[field])
+        if (other) throw invalidInput(`Give send_at or ${other}, not both.`, 'send_at')
+        return await sendLater(account, sender, content, timeToSend(body.send_at, account.deps.now()))
+      }
+      const input = { ...content, acks: asLeasePart(body.acks) }
       if (body.next) {
         const { sent, next } = await sendAndTakeNext(account, sender, input, asLeaseInput(body.next))
         return { ...asSentAnswer(sent), next: await nextAnswer(call, next(waitOf(call, body.next))) }

@@ -30,6 +30,7 @@ import { removal } from './account/removal.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { reservations } from './account/reservations.ts'
 import { retention } from './account/retention.ts'
+import { scheduled } from './account/scheduled.ts'
 import { search } from './account/search.ts'
 import { seenTasks } from './account/seen-tasks.ts'
 import { personAliases } from './account/person-aliases.ts'
@@ -82,6 +83,7 @@ const tables = {
   removal,
   reservations,
   retention,
+  scheduled,
   search,
   personAliases,
   seenTasks,

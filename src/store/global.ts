@@ -16,6 +16,7 @@ import { traffic } from './global/traffic.ts'
 import { turns } from './global/turns.ts'
 import { waits } from './global/waits.ts'
 import { reservations } from './global/reservations.ts'
+import { scheduled } from './global/scheduled.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
 import { searchIndex } from './global/search-index.ts'
@@ -49,6 +50,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     pulses: pulses(db),
     outboxes: outboxes(db),
     reservations: reservations(db),
+    scheduled: scheduled(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),
     searchIndex: searchIndex(db),

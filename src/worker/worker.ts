@@ -11,6 +11,7 @@ import { LeaseRecovery } from './leases.ts'
 import { type OutboxAttempts, Outboxes } from './outboxes.ts'
 import { notifyOfPauses } from './pauses.ts'
 import { lookAtReservations } from './reservations.ts'
+import { sendDue } from './scheduled.ts'
 import { expireHeldMessages, expireMessages, failTasks, sweep } from './retention.ts'
 
 export interface Worker {
@@ -33,6 +34,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     { name: 'held messages', run: () => expireHeldMessages(store, stopping.signal) },
     { name: 'tasks', run: () => failTasks(store, stopping.signal) },
     outboxes.duty,
+    { name: 'scheduled messages', run: () => sendDue(store, stopping.signal) },
     { name: 'reservations', run: () => lookAtReservations(store) },
     // Before one ends, and for those that end with a task.
     { name: 'calls of tools', everyMs: 15 * second, run: () => lookAtReservations(store) },

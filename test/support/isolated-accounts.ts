@@ -289,6 +289,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     }
   await grid.store.write([
     remove('reservations'),
+    remove('scheduled_messages'),
     remove('lease_releases'),
     remove('leases'),
     { sql: 'DELETE FROM deliveries WHERE account_id = ? AND external_id IS NULL', args: [evil.id] },

@@ -133,6 +133,7 @@ export const allowedCrossAccountQueries = [
   'unread messages of a recipient',
   'revocable access of a user',
   'revocable access of a user, unchanged',
+  'messages to be sent now',
   'reservations of agents that called tools',
   'reservations that go on',
   'reservations that have ended',

@@ -41,14 +41,17 @@ interface MessageStatus {
   id: string
   recipient: string
   sentAt: number
+  /** When it will be sent, if it waits for that. */
+  sendAt?: number
   readBy: { alias: string; readAt: number }[]
   /**
-   * `held` while it waits for the decision of a person, and `refused` by one. `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
+   * `scheduled` while it waits for its time. `held` while it waits for the decision of a person, and `refused` by one. `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
    * works on it that has not acked it. `read` when no delivery is unread or leased. `failed` when no recipient can read
    * it: each was deleted before, its task was canceled, it cannot be shown, or a remote agent refused it. `delivered` when
    * remote agents have accepted it. `retracted` by its sender, or `expired` for a recipient before any other has read it.
    */
   delivery:
+    | 'scheduled'
     | 'held'
     | 'refused'
     | 'queued'
@@ -87,7 +90,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
     furtherEvents(account, sender.agentId, messageId),
     account.read.verdicts.ofMessage(messageId, maxGuardrails),
   ])
-  if (!message) throw new GridError('message_not_found', 'You have sent no message with this id.')
+  if (!message) return await scheduledStatus(account, messageId, sender.agentId)
   const isRemote = recipients.some(({ type, isOwn }) => type === 'a2a' && isOwn)
   const remote = isRemote ? await remoteEvents(account, messageId) : new Map<string, RemoteEvent[]>()
   const ofRecipients = recipients.flatMap((recipient) => eventsOf(recipient, remote.get(recipient.agentId)))
@@ -112,6 +115,13 @@ export async function messageStatus(account: AccountStore, messageId: string): P
     })),
     ...(message.sharedWith !== null && { sharedWith: message.sharedWith }),
   }
+}
+
+async function scheduledStatus(account: AccountStore, messageId: string, agentId: string): Promise<MessageStatus> {
+  const found = await account.read.scheduled.byId(agentId, messageId)
+  if (!found) throw new GridError('message_not_found', 'You have sent no message with this id.')
+  const { id, recipient, createdAt: sentAt, sendAt } = found
+  return { id, recipient, sentAt, sendAt, readBy: [], delivery: 'scheduled', timeline: [], leftOut: 0, guardrails: [] }
 }
 
 const order: TimelineEntry['event'][] = [

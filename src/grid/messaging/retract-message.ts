@@ -3,6 +3,7 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { retractScheduled } from './send-later.ts'
 import type { Sender } from '../message/outgoing-message.ts'
 
 /** What a retracted message says to people who may see that it was there. */
@@ -26,6 +27,8 @@ export async function retractMessage(
 ): Promise<RetractedMessage> {
   const id = messageId.toLowerCase()
   return await retryOnConflict(async () => {
+    const scheduled = await retractScheduled(account, { agentId, alias }, id)
+    if (scheduled) return { message_id: id, recipient: scheduled.recipient, delivery: 'retracted' }
     const found = await account.read.endings.retractable(id, agentId)
     if (!found) throw new GridError('message_not_found', 'You have sent no message with this id.')
     if (found.isRead) {

@@ -4,7 +4,7 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { ReservationNotice } from '../../store/account/reservations.ts'
+import type { Notice } from '../../store/account/notices.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkNames, normaliseSpace } from './names.ts'
@@ -60,7 +60,7 @@ async function end(
   if (ids.length === 0) return
   const at = account.deps.now()
   const ended = await account.read.reservations.byIds(ids)
-  const notices: ReservationNotice[] = []
+  const notices: Notice[] = []
   const wanted = new Map<string, { from: string; alias: string; names: string[] }>()
   for (const { agentId, alias, name, refused } of ended) {
     for (const [to, since] of refused) {

@@ -53,6 +53,8 @@ const rest = {
   idempotency_keys: statement(`DELETE FROM idempotency_keys WHERE account_id = :account AND ${agents} RETURNING 1`),
   blocked_sends: statement(`DELETE FROM blocked_sends WHERE account_id = :account AND ${agents} RETURNING 1`),
   reservations: statement(`DELETE FROM reservations WHERE account_id = :account AND ${agents} RETURNING 1`),
+  scheduled_messages: statement(`
+    DELETE FROM scheduled_messages WHERE account_id = :account AND ${agents} RETURNING 1`),
   uploads: statement(`
     DELETE FROM uploads WHERE account_id = :account AND message_id IS NULL AND ${agents} RETURNING 1`),
   // A server may have answered with what it was told.

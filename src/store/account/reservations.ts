@@ -1,5 +1,5 @@
 /** Reservations of one account. See docs/protocol/reservations.md. */
-import { deliver } from './deliver.ts'
+import { addNotices, type Notice } from './notices.ts'
 import { taskEnds } from './task-ends.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 
@@ -33,14 +33,6 @@ export interface ReservationTerms {
   home: string | null
   at: number
   lengthMs: number
-}
-
-/** A message of the grid for an agent, about reservations that `from` had. */
-export interface ReservationNotice {
-  id: string
-  from: string
-  to: string
-  body: string
 }
 
 const ofAccount = `FROM reservations
@@ -100,20 +92,6 @@ const endOfAgent = statement(`
   UPDATE reservations SET ends_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const signal = statement(`
   INSERT INTO log (kind, subject, home) SELECT 'reservation', value, :account FROM json_each(:ids)`)
-const notices = `json_each(:notices) AS notice
-  JOIN agents AS sender ON sender.account_id = :account AND sender.id = notice.value ->> '$.from'
-  JOIN agents AS receiver ON receiver.account_id = :account AND receiver.id = notice.value ->> '$.to'
-    AND receiver.deleted_at IS NULL`
-const addNotices = statement(`
-  INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, created_at, body)
-  SELECT :account, notice.value ->> '$.id', sender.id, sender.alias, 'system', '@' || receiver.alias, :at,
-    notice.value ->> '$.body'
-  FROM ${notices} WHERE true ON CONFLICT DO NOTHING`)
-const deliverNotices = statement(deliver(
-  { account: ':account', agent: 'receiver.id', message: 'added', chars: 'length(added.body)' },
-  `${notices} JOIN messages AS added ON added.account_id = :account AND added.id = notice.value ->> '$.id' WHERE true`,
-))
-
 export const reservations = {
   reads: (account: AccountDb) => ({
     inSpace: (space: string) => account.all(inSpace, { space }),
@@ -141,17 +119,13 @@ export const reservations = {
     /** Let all of an agent end when they are looked at next. */
     endOfAgent: (agent: string, at: number) => account.bind(endOfAgent, { agent, at }),
     /** End reservations, and wake who waits for them. Fails the unit if one of them has ended. */
-    end: (ids: readonly string[], told: readonly ReservationNotice[], at: number): Statement[] => {
-      const [values, notices] = [{ ids: JSON.stringify(ids) }, { notices: JSON.stringify(told), at }]
-      const sent = [{ ...account.bind(addNotices, notices), rows: told.length }, {
-        ...account.bind(deliverNotices, notices),
-        rows: told.length,
-      }]
+    end: (ids: readonly string[], notices: readonly Notice[], at: number): Statement[] => {
+      const values = { ids: JSON.stringify(ids) }
       return [
         account.bind(requireAll, values),
         { ...account.bind(remove, values), rows: ids.length },
         { ...account.bind(signal, values), rows: ids.length },
-        ...told.length === 0 ? [] : sent,
+        ...addNotices(account, notices, at),
       ]
     },
   }),

@@ -28,6 +28,7 @@ export type StoredDuty =
   | 'digests'
   | 'pauses'
   | 'reservations'
+  | 'scheduled messages'
 /** When the first outbox of a kind is due. */
 export type OutboxTime = `${OutboxKind} outboxes`
 
@@ -56,6 +57,7 @@ const times: Record<StoredDuty, string> = {
   notices: `SELECT min(due_at) FROM push_notices WHERE due_at IS NOT NULL`,
   digests: `SELECT min(next_at) FROM mail_digests`,
   pauses: `SELECT min(paused_at) FROM conversation_turns WHERE paused_at IS NOT NULL AND notified_at IS NULL`,
+  'scheduled messages': `SELECT min(send_at) FROM scheduled_messages`,
   reservations: `SELECT min(ends_at) FROM reservations`,
 }
 

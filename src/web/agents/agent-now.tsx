@@ -51,6 +51,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
     access,
     remote,
     reserved,
+    scheduled,
   ] = found
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
@@ -62,6 +63,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
     ['Oldest', oldest && <OldestUnread {...oldest} now={now} />],
     ['Parked', parkedCount > 0 && <Parked visit={visit} agent={agent} count={parkedCount} />],
+    ['To be sent', scheduled.ofAgent > 0 && pluralize(scheduled.ofAgent, 'message')],
     ['Type', typeName(agent.type)],
     ['Name', holder && <Name text={holder.name || holder.email} />],
     ['Visibility', agent.visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>],
@@ -139,6 +141,7 @@ async function agentNow(visit: Visit) {
     agent.type === 'human' ? undefined : accessOf(visit, agent),
     agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
     reservations.page({ agent: agent.id, space: null }, 0, maxReservations),
+    account.read.scheduled.waiting(agent.id),
   ])
 }
 

@@ -1,0 +1,161 @@
+/** Sending a message at a time. See docs/delivery.md, "Sending later". */
+import { GridError, invalidInput } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { day, isoTime, minute } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { ScheduledMessage } from '../../store/account/scheduled.ts'
+import { hasUploads } from '../message/parts.ts'
+import type { Sender, SendInput } from '../message/outgoing-message.ts'
+import { contentOf } from '../send/content.ts'
+import { findRepeat } from '../send/once.ts'
+import { resolve } from '../send/resolve.ts'
+import { sendMessage } from './send-message.ts'
+
+const maxAheadMs = 366 * day
+const limits = { ofAgent: 100, ofAccount: 1_000, bytes: 32 * 1024 * 1024 }
+/** When a message is tried again that could not be sent for a reason that passes. */
+const retryMs = minute
+
+/** What is sent later, as its sender gave it. */
+type ScheduledContent = Pick<
+  SendInput,
+  'to' | 'text' | 'replyToMessageId' | 'conversationId' | 'expiresInSeconds' | 'idempotencyKey' | 'parts' | 'choices'
+>
+
+export interface Scheduled {
+  message_id: string
+  recipient: string
+  send_at: string
+}
+
+/**
+ * When to send: an ISO 8601 time, or a number of seconds from now. Fails with `invalid_input`: the time must be ahead, by a
+ * year at most.
+ */
+export function timeToSend(given: string | number, now: number): number {
+  const seconds = typeof given === 'number' ? given : /^\d+$/.test(given.trim()) ? Number(given) : undefined
+  const at = seconds === undefined ? Date.parse(String(given)) : now + seconds * 1_000
+  if (at > now && at <= now + maxAheadMs) return at
+  throw invalidInput(
+    'send_at must be an ISO 8601 time or a number of seconds from now, at most a year ahead.',
+    'send_at',
+  )
+}
+
+/**
+ * Keep a message until its time. The recipient and the content are checked now; what depends on the time, such as quotas,
+ * guardrails and approval rules, when it is sent. Fails with `quota_exceeded` if too many wait, `idempotency_conflict`, or as
+ * `sendMessage` does for the same content.
+ */
+export async function sendLater(
+  account: AccountStore,
+  sender: Sender,
+  input: ScheduledContent,
+  sendAt: number,
+): Promise<Scheduled> {
+  const { agentId } = sender
+  const { read, change, deps: { now } } = account
+  const content = contentOf(input)
+  if (content.details && hasUploads(content.details)) {
+    throw invalidInput(
+      'An uploaded file cannot be sent later. Send it now, or give its content as raw or url.',
+      'parts',
+    )
+  }
+  const { key, requestHash } = content
+  const repeat = key === null ? undefined : await read.scheduled.byKey(agentId, key)
+  if (repeat?.requestHash === requestHash) return asScheduled(repeat)
+  if (repeat) {
+    throw new GridError('idempotency_conflict', 'This idempotency key was used for other content. Use a new one.')
+  }
+  const sent = (await findRepeat(account, sender, content))?.sent
+  if (sent) return asScheduled({ ...sent, sendAt: sent.createdAt })
+  const { label } = await resolve(account, sender, input.to)
+  account.requireSpace()
+  const json = JSON.stringify(input)
+  const message = {
+    ...{ id: newId(), agentId, recipient: label, sendAt, createdAt: now(), requestHash, key },
+    ...{ content: json, bytes: new TextEncoder().encode(json).length },
+  }
+  try {
+    await account.write(change.scheduled.add(message, limits))
+  } catch (error) {
+    if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+    const waiting = await read.scheduled.waiting(agentId)
+    const isFull = waiting.ofAgent >= limits.ofAgent || waiting.ofAccount >= limits.ofAccount ||
+      waiting.bytes + message.bytes > limits.bytes
+    if (!isFull) throw error
+    throw new GridError(
+      'quota_exceeded',
+      `At most ${limits.ofAgent} messages of an agent and ${limits.ofAccount} of an account wait for their time. ` +
+        'Retract some, or send later what is to come.',
+    )
+  }
+  return asScheduled(message)
+}
+
+function asScheduled({ id, recipient, sendAt }: Pick<ScheduledMessage, 'id' | 'recipient' | 'sendAt'>): Scheduled {
+  return { message_id: id, recipient, send_at: isoTime(sendAt) }
+}
+
+/** Retract a message that still waits for its time; undefined if there is none with this id. */
+export async function retractScheduled(
+  account: AccountStore,
+  { agentId }: Sender,
+  id: string,
+): Promise<{ recipient: string } | undefined> {
+  const { read, change } = account
+  const found = await read.scheduled.byId(agentId, id)
+  if (!found) return undefined
+  await account.write([change.scheduled.require(agentId, id), change.scheduled.remove(agentId, id)])
+  return found
+}
+
+/**
+ * Send a message whose time has come, as the agent of `account`: once, because the unit of the message removes it. If it
+ * is refused, its sender gets a message that says why.
+ */
+export async function sendScheduled(account: AccountStore, sender: Sender, id: string): Promise<void> {
+  const { agentId } = sender
+  const { change: { scheduled }, deps: { now } } = account
+  const json = await account.read.scheduled.content(agentId, id)
+  if (json === undefined) return
+  const content: ScheduledContent = JSON.parse(json)
+  try {
+    await sendMessage(account, sender, {
+      ...content,
+      concern: {
+        plan: () => ({
+          preconditions: [scheduled.require(agentId, id)],
+          statements: [scheduled.remove(agentId, id)],
+          needsMessage: true,
+          explain: () => stillWaits(account, agentId, id),
+        }),
+      },
+    })
+  } catch (error) {
+    if (error instanceof Gone) return
+    if (!(error instanceof GridError) || isPassing(error)) {
+      await account.write([scheduled.postpone(agentId, id, now() + retryMs)])
+      if (!(error instanceof GridError)) throw error
+      return
+    }
+    const body = `Your message to ${content.to}, which was to be sent now, was refused: ${error.message}`
+    await account.write([
+      scheduled.require(agentId, id),
+      scheduled.remove(agentId, id),
+      ...scheduled.notify({ id: newId(), from: agentId, to: agentId, body }, now()),
+    ])
+  }
+}
+
+/** Another process has sent it, or its sender has retracted it. */
+class Gone extends Error {}
+
+async function stillWaits(account: AccountStore, agentId: string, id: string): Promise<void> {
+  if (!await account.read.scheduled.byId(agentId, id)) throw new Gone()
+}
+
+function isPassing({ kind }: GridError): boolean {
+  return kind === 'unavailable' || kind === 'internal'
+}

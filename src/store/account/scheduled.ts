@@ -1,0 +1,73 @@
+/** Messages that are sent later. See docs/delivery.md, "Sending later". */
+import { addNotices, type Notice } from './notices.ts'
+import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
+
+export interface ScheduledMessage {
+  id: string
+  agentId: string
+  recipient: string
+  sendAt: number
+  createdAt: number
+  requestHash: string
+}
+
+export interface NewScheduled extends ScheduledMessage {
+  /** JSON. */
+  content: string
+  bytes: number
+  key: string | null
+}
+
+/** How much may wait at a time. */
+export interface ScheduledLimits {
+  ofAgent: number
+  ofAccount: number
+  bytes: number
+}
+
+const columns = 'id, agent_id, recipient, send_at, created_at, request_hash'
+const ofAgent = 'account_id = :account AND agent_id = :agent'
+const byId = query<ScheduledMessage>(`SELECT ${columns} FROM scheduled_messages WHERE ${ofAgent} AND id = :id`)
+const byKey = query<ScheduledMessage>(`SELECT ${columns} FROM scheduled_messages WHERE ${ofAgent} AND key = :key`)
+const content = query<{ content: string }>(`SELECT content FROM scheduled_messages WHERE ${ofAgent} AND id = :id`)
+const waiting = query<{ ofAgent: number; ofAccount: number; bytes: number }>(`
+  SELECT count(CASE WHEN agent_id = :agent THEN 1 END) AS of_agent, count(*) AS of_account,
+    coalesce(sum(bytes), 0) AS bytes
+  FROM scheduled_messages WHERE account_id = :account`)
+
+const requireRoom = precondition(`
+  (SELECT count(*) FROM scheduled_messages WHERE ${ofAgent}) < :ofAgent
+  AND (SELECT count(*) < :ofAccount AND coalesce(sum(bytes), 0) + :bytes <= :maxBytes FROM scheduled_messages
+    WHERE account_id = :account)`)
+const add = statement(`
+  INSERT INTO scheduled_messages (account_id, id, agent_id, send_at, recipient, content, bytes, key, request_hash,
+    created_at)
+  VALUES (:account, :id, :agent, :sendAt, :recipient, :content, :bytes, :key, :requestHash, :createdAt)`)
+const requireWaiting = precondition(`EXISTS (SELECT 1 FROM scheduled_messages WHERE ${ofAgent} AND id = :id)`)
+const remove = statement(`DELETE FROM scheduled_messages WHERE ${ofAgent} AND id = :id`)
+const postpone = statement(`UPDATE scheduled_messages SET send_at = :sendAt WHERE ${ofAgent} AND id = :id`)
+
+export const scheduled = {
+  reads: (account: AccountDb) => ({
+    byId: (agent: string, id: string) => account.one(byId, { agent, id }),
+    byKey: (agent: string, key: string) => account.one(byKey, { agent, key }),
+    content: async (agent: string, id: string) => (await account.one(content, { agent, id }))?.content,
+    waiting: async (agent: string): Promise<ScheduledLimits> => (await account.one(waiting, { agent }))!,
+  }),
+  changes: (account: AccountDb) => ({
+    /** Fails the unit if there is no room. */
+    add: (
+      { agentId: agent, ...message }: NewScheduled,
+      { bytes: maxBytes, ...limits }: ScheduledLimits,
+    ): Statement[] => [
+      account.bind(requireRoom, { agent, bytes: message.bytes, maxBytes, ...limits }),
+      account.bind(add, { agent, ...message }),
+    ],
+    /** Fails the unit if it was sent or retracted already. */
+    require: (agent: string, id: string) => account.bind(requireWaiting, { agent, id }),
+    remove: (agent: string, id: string) => account.bind(remove, { agent, id }),
+    /** It could not be sent now. */
+    postpone: (agent: string, id: string, sendAt: number) => account.bind(postpone, { agent, id, sendAt }),
+    notify: (notice: Notice, at: number): Statement[] => addNotices(account, [notice], at),
+  }),
+}
