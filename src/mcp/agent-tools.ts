@@ -7,7 +7,7 @@ import { listAgents } from '../grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
 import { givenParts } from '../grid/message/given-parts.ts'
-import { ask } from '../grid/messaging/ask.ts'
+import { ask, askChannel } from '../grid/messaging/ask.ts'
 import { type GridMessage, maxAnswerBytes, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { expirySeconds } from '../grid/message/outgoing-message.ts'
 import { maxTextBytes, numberOf } from '../lib/text.ts'
@@ -50,6 +50,7 @@ const sendMessageTool = tool({
     parts: partsInput.optional(),
     choices: choicesInput.optional(),
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional(),
+    answers: z.int().min(1).optional().describe('Of a channel'),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
     expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional(),
     send_at: z.union([identifier, z.int()]).optional().describe('ISO time, or seconds from now'),
@@ -73,7 +74,11 @@ const sendMessageTool = tool({
       if (input.wait_seconds) throw invalidInput('Give send_at or wait_seconds, not both.', 'send_at')
       return { text: await sendLater(account, sender, content, timeToSend(input.send_at, account.deps.now())) }
     }
-    const { sent, answer } = await ask(account, sender, content, waitOf(call, input.wait_seconds))
+    const wait = waitOf(call, input.wait_seconds)
+    const { answers } = input
+    const { sent, answer } = answers === undefined
+      ? await ask(account, sender, content, wait)
+      : await askChannel(account, sender, content, { ...wait, answers })
     const receipt = asSentAnswer(sent)
     if (!answer) return { text: receipt }
     const { messages, unread, lease } = answer

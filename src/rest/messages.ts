@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError, invalidInput } from '../errors.ts'
 import { givenParts } from '../grid/message/given-parts.ts'
-import { ask } from '../grid/messaging/ask.ts'
+import { ask, askChannel } from '../grid/messaging/ask.ts'
 import { expirySeconds } from '../grid/message/outgoing-message.ts'
 import { maxTextBytes } from '../lib/text.ts'
 import { sendLater, timeToSend } from '../grid/messaging/send-later.ts'
@@ -31,6 +31,7 @@ const newMessage = z.strictObject({
   send_at: z.union([identifier, z.int()]).optional().describe('When to send it: an ISO 8601 time, or seconds from now'),
   acks: acks.optional().describe('The messages that this answers; they are acknowledged when it is stored'),
   wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
+  answers: z.int().min(1).optional().describe('With wait_seconds, in a channel: for how many answers to wait'),
   next: nextLease.optional().describe('Lease the next messages with it; the fields of a lease, also wait_seconds'),
 })
 
@@ -139,7 +140,9 @@ export const messageRoutes: Route[] = [
         return { ...asSentAnswer(sent), next: await nextAnswer(call, next(waitOf(call, body.next))) }
       }
       const wait = waitOf(call, body)
-      const { sent, answer } = await ask(account, sender, input, wait)
+      const { sent, answer } = body.answers === undefined
+        ? await ask(account, sender, input, wait)
+        : await askChannel(account, sender, input, { ...wait, answers: body.answers })
       if (!answer) return asSentAnswer(sent)
       const { lease, ...told } = answer
       if (lease) await settleLease(lease, wait.caller)

@@ -3,13 +3,13 @@
  * runs it with more.
  */
 import process from 'node:process'
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { overlaps } from '../../src/lib/name-patterns.ts'
 import { isLong } from '../support/long.ts'
 import { type Runtime, type ServerProcess, startServe, temporaryDatabase } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { startSqld } from '../support/sqld.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const wanted = Number(process.env.RESERVATIONS ?? 500)
 const kills = Number(process.env.RESERVATION_KILLS ?? 2)
@@ -66,12 +66,13 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
   for (const runtime of runtimes) servers.push(Promise.resolve(await start(runtime)))
   const holdings = new Holdings()
   let done = 0
+  const anyServer = () => servers[Math.floor(Math.random() * servers.length)]
 
   const work = async (agent: number) => {
     const { key } = agents[agent]
     while (done < wanted) {
       const name = patterns[Math.floor(Math.random() * patterns.length)]
-      const { url } = await servers[Math.floor(Math.random() * servers.length)]
+      const { url } = await anyServer()
       const answer = await call(url, key, { names: [name] })
       done++
       if (answer?.status !== 200) {
@@ -81,21 +82,20 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
         continue
       }
       const held = holdings.add(agent, name)
-      await pause(Math.random() * 20)
+      // Held for as long as another call takes.
+      await call((await anyServer()).url, key, { names: [] })
       holdings.remove(held)
       await giveBack(key, name)
     }
   }
-  const giveBack = async (key: string, name: string) => {
-    for (;;) {
-      const { url } = await servers[Math.floor(Math.random() * servers.length)]
-      if ((await call(url, key, { names: [name], release: true }))?.status === 200) return
-      await pause(20)
-    }
-  }
+  const giveBack = (key: string, name: string) =>
+    waitFor('a release', async () => {
+      const { url } = await anyServer()
+      return (await call(url, key, { names: [name], release: true }))?.status === 200
+    })
   const kill = async () => {
     for (let n = 1; n <= kills; n++) {
-      while (done < wanted * n / (kills + 1)) await pause(20)
+      await waitFor('reservations', () => done >= wanted * n / (kills + 1))
       const which = n % servers.length
       const running = await servers[which]
       servers[which] = (async () => {

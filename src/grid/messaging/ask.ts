@@ -1,13 +1,14 @@
 /** Sending a message and waiting for its answer, in one call. See docs/delivery.md, "Asking". */
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { asGridMessage, budgetOf, type GridMessage, rendered } from './inbox-message.ts'
 import { messageStatus } from './message-status.ts'
 import type { Sender, SendInput, SentMessage } from '../message/outgoing-message.ts'
-import { type Lease, leaseOf, release } from './read-messages.ts'
+import { labelOf } from '../send/resolve.ts'
+import { claimMessages, type Lease, leaseOf, release } from './read-messages.ts'
 import { sendMessage } from './send-message.ts'
 import { type WaitOptions, waitUntil } from './wait-for-messages.ts'
 
@@ -86,6 +87,64 @@ async function answerTo(
   if (options.caller?.signal.aborted) return { messages: [], unread: 0 }
   return { messages: [], unread: await inbox.unread(agentId), note: note ?? await becameOf(account, sent) }
 }
+
+/** Many answers of one channel. */
+const maxAnswers = 200
+
+/**
+ * Post to a channel, and wait until so many of its members have answered: with a reply, or with a post that replies to
+ * nothing. The note says who has not. The caller acks the lease of the answers. Fails as `ask` does, and with
+ * `invalid_input` for a message to an agent.
+ */
+export async function askChannel(
+  account: AccountStore,
+  sender: Sender,
+  input: SendInput,
+  { answers, ...options }: WaitOptions & { answers: number },
+): Promise<Asked> {
+  if (!labelOf(input.to).startsWith('#')) {
+    throw invalidInput('answers is for a channel, whose members answer.', 'answers')
+  }
+  if (options.seconds <= 0) throw invalidInput('answers needs wait_seconds.', 'answers')
+  const { agentId } = sender
+  const { instanceId, read, waiting: { notifier } } = account
+  const sent = await sendMessage(account, sender, input)
+  if (sent.held) {
+    return {
+      sent,
+      answer: { messages: [], unread: await read.inbox.unread(agentId), note: await becameOf(account, sent) },
+    }
+  }
+  const channel = (await read.channels.byName(sent.recipient.slice(1), agentId))!
+  const members = (await read.channels.members(channel.id, maxAnswers)).filter(({ id }) => id !== agentId)
+  const found = await waitUntil(account, options, {
+    follow: (signal) => notifier.watch(agentId, signal),
+    look: () => read.messageStatus.answers(sent.id, agentId, maxAnswers),
+    isEnough: (found) => new Set(found.map(({ alias }) => alias)).size >= Math.min(answers, members.length),
+  })
+  const unread = found.filter(({ isUnread }) => isUnread === 1).map(({ id }) => id)
+  const claim = unread.length === 0 ? undefined : await claimMessages(account, budgetOf({}), {
+    holder: instanceId,
+    expiresAt: null,
+    selection: { messages: unread },
+  })
+  const silent = members.filter(({ alias }) => !found.some((answer) => answer.alias === alias))
+  return {
+    sent,
+    answer: {
+      messages: claim?.messages ?? [],
+      unread: await read.inbox.unread(agentId),
+      ...(silent.length > 0 && {
+        note: `Not answered: ${silent.slice(0, maxNamed).map(({ alias }) => `@${alias}`).join(', ')}${
+          silent.length > maxNamed ? ` and ${silent.length - maxNamed} more` : ''
+        }.`,
+      }),
+      ...(claim?.leaseId !== undefined && { lease: leaseOf(account, claim.leaseId) }),
+    },
+  }
+}
+
+const maxNamed = 20
 
 const howToGoOn = 'The answer will come to your inbox: a read with wait_seconds waits for it.'
 

@@ -308,11 +308,23 @@ const replies = query<{ alias: string; createdAt: number }>(`
   WHERE messages.reply_to_message_id = :id AND messages.type <> 'system'
   ORDER BY deliveries.seq DESC LIMIT :limit`)
 
+// What the others say in its channel is an answer too, unless it replies to something else.
+const answers = query<{ id: string; alias: string; isUnread: number }>(`
+  SELECT messages.id, messages.from_alias AS alias, deliveries.state = 'unread' AS is_unread
+  FROM messages AS asked JOIN deliveries ON deliveries.inbox = ${inboxOf()} AND deliveries.seq > asked.seq
+  JOIN messages ON messages.seq = deliveries.seq AND messages.type <> 'system'
+    AND (messages.reply_to_message_id = asked.id
+      OR (messages.reply_to_message_id IS NULL AND messages.channel_id = asked.channel_id))
+  WHERE asked.account_id = :account AND asked.id = :id AND asked.from_agent_id = :agent
+  ORDER BY deliveries.seq LIMIT :limit`)
+
 export const messageStatus = {
   reads: (account: AccountDb) => ({
     of: (id: string) => account.all(statusOf, { id }),
     released: (id: string, limit: number) => account.all(released, { id, limit }),
     replies: (id: string, agent: string, limit: number) => account.all(replies, { id, agent, limit }),
+    /** What answers a post of the agent, oldest first. */
+    answers: (id: string, agent: string, limit: number) => account.all(answers, { id, agent, limit }),
   }),
   changes: () => ({}),
 }

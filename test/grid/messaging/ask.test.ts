@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
-import { ask, type Asked } from '../../../src/grid/messaging/ask.ts'
+import { ask, askChannel, type Asked } from '../../../src/grid/messaging/ask.ts'
 import type { SendInput } from '../../../src/grid/message/outgoing-message.ts'
 import { leaseMessages } from '../../../src/grid/messaging/timed-leases.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -332,3 +332,28 @@ async function answerOf(asking: Promise<Asked>): Promise<string[]> {
 async function textsOf(reading: Promise<{ messages: { message: string }[] }>): Promise<string[]> {
   return (await reading).messages.map(({ message }) => message)
 }
+
+test('a post to a channel waits for so many answers, and says who has not answered', async () => {
+  const carol = storeOf(grid, await grid.acme.agent('carol'))
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
+  const sender = callingAgent(alice.actor)
+  const post = (answers: number, seconds = 20, to = '#team') =>
+    askChannel(alice, sender, { to, text: 'who is in?' }, { answers, seconds })
+
+  const asking = post(2)
+  await idle(1)
+  await sendMessage(bob, { to: '#team', text: 'me' })
+  await sendMessage(bob, { to: '@alice', text: 'about something else' })
+  const [question] = (await readMessages(carol, {})).messages
+  await sendMessage(carol, { to: '@alice', text: 'not me', replyToMessageId: question.message_id })
+  const { answer } = await asking
+  expect(answer).toMatchObject({ messages: [{ message: 'me' }, { message: 'not me' }], unread: 1 })
+  expect(answer!.note).toBeUndefined()
+  answer!.lease!.ack()
+  expect(await textsOf(readMessages(alice, {}))).toEqual(['about something else'])
+
+  const late = await post(5, 0.2)
+  expect(late.answer).toMatchObject({ messages: [], note: 'Not answered: @bob, @carol.' })
+  await expect(post(2, 5, '@bob')).rejects.toMatchObject({ code: 'invalid_input' })
+  await expect(post(2, 0)).rejects.toMatchObject({ code: 'invalid_input' })
+})

@@ -7,8 +7,8 @@ import { newId } from '../../../src/lib/id.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
 import { cancelTask } from '../../../src/grid/tasks/tasks.ts'
 import { lookAtReservations } from '../../../src/worker/reservations.ts'
-import { startWorker } from '../../../src/worker/worker.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { followIdle } from '../../support/idle.ts'
 import { callTool } from '../../support/mcp.ts'
 import { askFor } from '../../support/tasks.ts'
 
@@ -60,7 +60,12 @@ test('shared names go beside shared ones, other spaces and own names are apart',
   expect((await reserve(grid.alice, ['src/**'], { space: 'github.com/acme/site' })).code).toBeUndefined()
   expect((await reserve(grid.alice, ['src/b.ts', 'src/*'], { space: 'github.com/acme/site' })).code).toBeUndefined()
 
-  expect(await list(grid.alice, { names: ['src/a.ts'] })).toEqual(['@bob src/**', '@alice src/a.ts'])
+  expect(await list(grid.alice, { names: ['src/a.ts'] })).toEqual([
+    '@bob src/**',
+    '@alice src/a.ts',
+    '@alice src/**',
+    '@alice src/*',
+  ])
   expect(await list(grid.alice, { mine: true, names: ['src/b.ts'] })).toEqual([
     '@alice src/**',
     '@alice src/b.ts',
@@ -172,13 +177,12 @@ test('a person ends it, and its agent reads so', async () => {
 })
 
 test('wait_seconds waits until the name is free', async () => {
-  const worker = await startWorker(grid.store)
+  const idle = followIdle(grid.store)
   await reserve(grid.bob, ['src/**'])
   const waiting = reserve(grid.alice, ['src/a'], { wait_seconds: 20 })
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await idle(1)
   await reserve(grid.bob, ['src/**'], { release: true })
   expect((await waiting).text).toMatchObject({ reserved: ['src/a'] })
-  await worker.stop()
 })
 
 test('agents of other accounts neither meet nor see each other', async () => {
