@@ -1,47 +1,61 @@
-/** Keeps the example grid alive while it is served: its agents go on talking, over REST. */
+/** Keeps the example grid alive while it is served: its agents go on talking over REST, and answer people. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { second } from '../../src/lib/time.ts'
-import { type AgentName, exchanges, remotes } from './cast.ts'
+import { type AgentName, agents, exchanges, remotes } from './cast.ts'
 
-/** In milliseconds, the shortest and the longest: between two exchanges, and between two messages of one. */
-const pauses: Pauses = { exchange: [20 * second, 60 * second], answer: [3 * second, 9 * second] }
-
+/** In milliseconds, the shortest and the longest: between two exchanges, and until an answer. */
 type Pauses = Record<'exchange' | 'answer', readonly [number, number]>
 
-/**
- * Lets agents with these keys talk at the grid of this URL until `signal` aborts. A grid that does not answer is left alone
- * until the next exchange.
- */
+const pauses: Pauses = { exchange: [20 * second, 60 * second], answer: [3 * second, 9 * second] }
+const waitSeconds = 50
+
+/** What is read of the answers to a send and to a lease. */
+interface Answer {
+  message_id?: string
+  lease_id?: string | null
+  messages?: { message_id: string; channel: string; user: string; type: string }[]
+}
+
+/** Lets the agents with these keys talk at the grid of this URL until `signal` aborts. */
 export async function talkOn(
   url: string,
   keys: Record<string, string>,
   signal: AbortSignal,
   { exchange: pause, answer }: Pauses = pauses,
 ): Promise<void> {
-  const between = ([least, most]: readonly [number, number]) => Math.round(least + Math.random() * (most - least))
-  const some = exchanges.filter(([from, to]) => from in keys && (to.startsWith('#') || to in keys) && !(to in remotes))
-  const deck = some.flatMap((exchange) => Array.from({ length: exchange[2] }, () => exchange))
+  const between = ([least, most]: readonly [number, number]) => least + Math.floor(Math.random() * (most - least))
+  const rest = (ms: number) => sleep(ms, undefined, { signal })
+  const attending = (Object.keys(agents) as AgentName[])
+    .filter((name) => name in keys && !(name in remotes) && name !== 'design-critic')
+  const isAttending = (name: string) => (attending as string[]).includes(name)
+  const deck = exchanges.filter(([from, to]) => isAttending(from) && (to.startsWith('#') || isAttending(to)))
+    .flatMap((exchange) => Array.from({ length: exchange[2] }, () => exchange))
 
-  async function post(
-    agent: AgentName,
-    path: string,
-    body: object,
-  ): Promise<{ message_id?: string; lease_id?: string }> {
+  async function post(agent: AgentName, path: string, body: object): Promise<Answer> {
     const response = await fetch(`${url}/api/v1/${path}`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${keys[agent]}`, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(10 * second)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout((waitSeconds + 10) * second)]),
     })
-    return response.ok ? await response.json() as Awaited<ReturnType<typeof post>> : {}
+    if (!response.ok) throw new Error(`${response.status} at ${path}`)
+    return await response.json() as Answer
   }
 
-  async function read(agent: AgentName): Promise<void> {
-    const { lease_id } = await post(agent, 'inbox/leases', {})
-    if (lease_id) await post(agent, `inbox/leases/${lease_id}/ack`, {})
+  async function attend(agent: AgentName): Promise<void> {
+    const { lease_id, messages = [] } = await post(agent, 'inbox/leases', { wait_seconds: waitSeconds })
+    if (!lease_id) return await rest(second)
+    const asked = messages.filter(({ type, channel }) => type === 'human' && channel === 'direct')
+    if (asked.length > 0) await rest(between(answer))
+    for (const { user, message_id } of asked) {
+      const message = 'I look at it now, and write when it is done.'
+      await post(agent, 'messages', { to: user, message, reply_to_message_id: message_id })
+    }
+    await post(agent, `inbox/leases/${lease_id}/ack`, {})
   }
 
   async function exchange(): Promise<void> {
+    await rest(between(pause))
     const [from, to, , ...says] = deck[Math.floor(Math.random() * deck.length)]
     const number = String(100 + Math.floor(Math.random() * 900))
     let before: string | undefined
@@ -51,13 +65,16 @@ export async function talkOn(
       const said = { to: isChannel ? to : `@${hearer}`, message: text.replaceAll('{n}', number) }
       const { message_id } = await post(speaker, 'messages', { ...said, reply_to_message_id: before })
       if (!isChannel) before = message_id
-      await sleep(between(answer), undefined, { signal })
-      await read(isChannel ? 'planner' : hearer as AgentName)
+      await rest(between(answer))
     }
   }
 
-  while (deck.length > 0 && !signal.aborted) {
-    // A refused message, a restart and the end are no reason to complain.
-    await sleep(between(pause), undefined, { signal }).then(exchange).catch(() => {})
+  /** A grid that does not answer, or refuses, is left alone for a while. */
+  async function again(run: () => Promise<void>): Promise<void> {
+    while (!signal.aborted) await run().catch(() => rest(between(answer))).catch(() => {})
   }
+  await Promise.all([
+    ...attending.map((agent) => again(() => attend(agent))),
+    ...deck.length > 0 ? [again(exchange)] : [],
+  ])
 }

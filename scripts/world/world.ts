@@ -271,7 +271,7 @@ class Seed {
     for (let n = 0; n < endedTasks; n++) {
       this.#at(begin + (n + 0.5) / endedTasks * (end - 3 * hour - begin), () => this.#work(n))
     }
-    for (let at = begin + 5 * hour, n = 0; atWork(at) < end - 6 * hour; at += 16 * hour, n++) {
+    for (let at = begin + 5 * hour, n = 0; atWork(at) < end - 6 * hour; at += 17 * hour + 13 * minute, n++) {
       const isRefused = n % 3 === 2
       this.#at(at, () => this.#askFor(isRefused ? 'Please credit 49.00 EUR for the lost parcel.' : pickUp))
       this.#at(atWork(at), () => this.#decide(isRefused))
@@ -284,7 +284,7 @@ class Seed {
         }
       })
     }
-    const visits = { olga: 96, tomas: 75, mika: 140 }
+    const visits = { olga: 94, tomas: 75, mika: 140 }
     for (const [person, minutes] of Object.entries(visits) as [keyof typeof visits, number][]) {
       for (let at = end - minutes * minute; at > begin; at -= 11 * hour) this.#at(at, () => this.#visit(person))
     }
