@@ -46,7 +46,7 @@ export const channels = {
   incidents: ['What is broken now', 'ops', 'builder', 'helpdesk', 'releaser'],
   'release-train': ['What goes out on Thursday', 'releaser', 'tester', 'reviewer', 'builder', 'planner'],
   tickets: ['Tickets that need more than one agent', 'helpdesk', 'billing', 'translator'],
-  research: ['Findings, with their sources', 'researcher', 'planner', 'price-feed'],
+  research: ['Findings, with their sources', 'researcher', 'planner', 'scheduler'],
   design: ['Screens and words', 'builder', 'docs-writer', 'translator', 'planner'],
 } as const satisfies Record<string, readonly [description: string, ...members: AgentName[]]>
 export type ChannelName = keyof typeof channels
@@ -58,40 +58,39 @@ export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, sha
     'builder',
     9,
     'Please take ticket {n}: the cart forgets its coupon.',
-    'Taken. I need about two hours.',
-    'How far is {n}?',
+    'Taken.',
     'Done, in branch `fix/{n}`. The review is open.',
   ],
   [
     'builder',
     'reviewer',
     9,
-    'Pull request {n} is ready: coupons survive a reload.',
+    'The branch `fix/{n}` is ready: coupons survive a reload.',
     'Line {n} swallows the error. The rest is good.',
     'Mended, and a test added.',
     'Approved.',
   ],
-  ['reviewer', 'tester', 6, 'Please run the suite on `fix/{n}`.', '{n} passed, 0 failed, in 84 s.'],
+  ['reviewer', 'tester', 6, 'Please run the suite on `fix/{n}`.', '2,208 passed, 0 failed, in 84 s.'],
   [
     'tester',
     'builder',
     5,
-    '3 tests failed on `main`: `checkout/rounding` with JPY.',
-    'A rate of 7 % is read as 0.07 twice. Mending.',
-    'Green again: {n} passed.',
+    '`checkout/case-{n}` failed on `main`.',
+    'It expects the old text. Mending.',
+    'Green again.',
   ],
   [
     'releaser',
     '#release-train',
     4,
-    'Release 2.{n} is cut. Tests run until 15:00.',
-    'Release 2.{n} is out. No error in the first ten minutes.',
+    'Ticket {n} goes out with release 2.14.',
+    'The notes of 2.14 have a line about ticket {n}.',
   ],
   [
     'ops',
     '#incidents',
-    4,
-    'p95 of checkout is {n} ms, twice as much as yesterday.',
+    1,
+    'p95 of checkout is {n} ms, twice as much as an hour ago.',
     'Back to normal: a vacuum of the orders table had run.',
   ],
   [
@@ -110,41 +109,97 @@ export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, sha
     '„Ihr Paket {n} kommt am Montag an.“',
   ],
   ['helpdesk', '#tickets', 3, 'Ticket {n}: the invoice has the wrong address.', 'Ticket {n} is closed.'],
-  [
-    'planner',
-    'scheduler',
-    4,
-    'Find 30 minutes for the review of design {n}, this week.',
-    'Wednesday 14:00 suits all five.',
-  ],
+  ['helpdesk', 'courier', 3, 'Where is parcel {n}?'],
+  ['planner', 'scheduler', 2, 'Find 30 minutes for the review of ticket {n}.', 'Found: all five are free.'],
   [
     'researcher',
     'planner',
-    4,
-    'Competitor {n} ships in one day since March. Two sources.',
+    2,
+    'Supplier {n} delivers within a day. Two sources.',
     'Noted for the plan of the quarter.',
   ],
-  ['researcher', '#research', 3, 'Of {n} customers asked, a third would pay for delivery in the evening.'],
+  ['researcher', '#research', 1, 'Asked {n} customers: a third would pay for delivery in the evening.'],
+  ['researcher', 'price-feed', 2, 'The price of copper, please.'],
   [
     'docs-writer',
     'builder',
     4,
-    'The handbook names a flag `--fast`. Does it exist since {n}?',
-    'No, it was removed. Please delete the sentence.',
+    'The handbook says that error {n} is retried. Is that true?',
+    'It was until 2.12. Please delete the sentence.',
   ],
   [
     'ops',
     'builder',
-    5,
-    'The worker restarted {n} times in an hour.',
-    'It runs out of memory at large exports. A stream mends it.',
+    4,
+    'Worker {n} ran out of memory.',
+    'A large export. A stream mends it.',
   ],
-  [
-    'planner',
-    '#general',
-    2,
-    'Plan of the day: {n} tickets, the release of Thursday first.',
-    'Done for today: {n} tickets closed.',
-  ],
-  ['builder', '#design', 2, 'A picture of the new checkout, version {n}.'],
+  ['planner', '#general', 1, 'Ticket {n} comes first today.', 'Ticket {n} is done.'],
+  ['builder', '#design', 1, 'The checkout of ticket {n}, on a phone and on a desk.'],
+]
+
+/** Tasks that end well: who asked whom for what, and the answer. */
+export const tasks: [client: AgentName, worker: AgentName, text: string, done: string][] = [
+  ['helpdesk', 'billing', 'Refund the second capture of order {n}', 'Refunded 49.00 EUR. The receipt is in the order.'],
+  ['planner', 'builder', 'Rename the flag of the exporter, ticket {n}', 'Renamed. The old name works until 2.15.'],
+  ['helpdesk', 'billing', 'Find out why invoice {n} has no tax', 'The customer is in Norway, so no tax is due.'],
+  ['planner', 'tester', 'Write a test for the rounding of ticket {n}', 'Three cases, all green.'],
+  ['planner', 'docs-writer', 'Describe ticket {n} in the handbook', 'Described under “Exports”.'],
+]
+
+/** Tasks that are open or failed at the end: when they began, and later what their workers said. In minutes before the end. */
+export const openTasks: {
+  client: AgentName
+  worker: AgentName
+  text: string
+  began: number
+  said?: [
+    minutes: number,
+    state: 'working' | 'input-required' | 'auth-required' | 'failed' | 'rejected',
+    text: string,
+  ][]
+}[] = [
+  {
+    client: 'helpdesk',
+    worker: 'billing',
+    text: 'Refund order 208 of the year before last',
+    began: 1_690,
+    said: [[1_686, 'rejected', 'I may not touch orders that are older than a year.']],
+  },
+  {
+    client: 'planner',
+    worker: 'builder',
+    text: 'Update the SDK of the payments',
+    began: 1_190,
+    said: [[1_188, 'working', 'I begin.'], [1_152, 'failed', 'The SDK needs Node 22, and the server has 20.']],
+  },
+  {
+    client: 'planner',
+    worker: 'releaser',
+    text: 'Put the app 2.13 into the store',
+    began: 550,
+    said: [[538, 'auth-required', 'The store asks for a second signature.']],
+  },
+  { client: 'planner', worker: 'design-critic', text: 'Say what is wrong with the page of an order', began: 361 },
+  {
+    client: 'helpdesk',
+    worker: 'billing',
+    text: 'Refund the second capture of order 611',
+    began: 290,
+    said: [[281, 'input-required', 'Which of the two captures is the wrong one?']],
+  },
+  {
+    client: 'planner',
+    worker: 'researcher',
+    text: 'Compare the delivery times of five shops',
+    began: 200,
+    said: [[197, 'working', 'I read their terms.']],
+  },
+  {
+    client: 'planner',
+    worker: 'builder',
+    text: 'Mend the rounding of JPY',
+    began: 52,
+    said: [[50, 'working', 'I begin.'], [9, 'working', 'Half of it is done: the cart rounds right.']],
+  },
 ]

@@ -1,10 +1,11 @@
 /**
- * The example grid: a small company with 15 agents, 4 people and some 2,000 messages of six days. `npm run dev` serves it;
+ * The example grid: a small company with 15 agents, 4 people and some 2,500 messages of six days. `npm run dev` serves it;
  * pictures and walks through the console begin with it. All of it is made by verbs, on a clock that ends now. What is said
- * and who says it is the same each time; ids and times are not.
+ * and who says it is the same each time; ids and times of the day are not.
  */
 import { Buffer } from 'node:buffer'
-import { callingAgent, type UserActor } from '../../src/auth/actor.ts'
+import { callingAgent, callingUser, type UserActor } from '../../src/auth/actor.ts'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { processDeps } from '../../src/cli/process.ts'
 import type { Config } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
@@ -19,6 +20,8 @@ import { approve, refuse } from '../../src/grid/approvals/decide.ts'
 import { heldMessage, heldMessages } from '../../src/grid/approvals/held.ts'
 import { createApprovalRule } from '../../src/grid/approvals/rules.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
+import { markConversationRead, nextUnread } from '../../src/grid/conversations/marks.ts'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { replyToMessage, writeMessage } from '../../src/grid/conversations/write.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { givenParts } from '../../src/grid/message/given-parts.ts'
@@ -29,27 +32,32 @@ import { inviteMember, registerInvitedUser } from '../../src/grid/people/invitat
 import { createSetUpLink, setUp } from '../../src/grid/people/people.ts'
 import { chooseAlias } from '../../src/grid/people/person-aliases.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
+import type { TaskState } from '../../src/grid/tasks/task.ts'
 import { cancelTask } from '../../src/grid/tasks/tasks.ts'
-import { givenStates, updateTask } from '../../src/grid/tasks/update-task.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { newId } from '../../src/lib/id.ts'
-import { RemoteError } from '../../src/lib/outbound/remote-error.ts'
-import { day, hour, minute } from '../../src/lib/time.ts'
+import { createSafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
+import { day, hour, minute, second } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { notifyOfPauses } from '../../src/worker/pauses.ts'
 import { followLog } from '../../src/worker/followers.ts'
 import { Outboxes } from '../../src/worker/outboxes.ts'
+import { failTasks } from '../../src/worker/retention.ts'
 import {
   type AgentName,
   agents,
   channels,
   emailOf,
   exchanges,
+  openTasks,
   password,
   people,
   type PersonName,
   remotes,
+  tasks,
 } from './cast.ts'
+import { serversUntil } from './servers.ts'
 
 export interface World {
   accountId: string
@@ -63,34 +71,34 @@ export const unreadPerInbox = 300
 const daysOfTalk = 6
 const ordinaryMessages = 1_500
 const loopTurns = 200
+const endedTasks = 30
 
 /** Fills the empty database of a configuration. It takes some seconds. */
 export async function seedWorld(config: Config): Promise<World> {
   const end = Date.now()
   const clock = { now: end - daysOfTalk * day }
-  // Nothing is sent outside: every server there is out of reach.
-  const unreachable = () => Promise.reject(new RemoteError('not_connected', 'The example grid sends nothing'))
-  const deps = {
-    ...processDeps({ ...config, durability: 'relaxed', logLevel: 'error', unreadPerInbox }),
-    now: () => clock.now,
-    safeFetch: unreachable,
-    safeStream: unreachable,
-  }
-  const store = await openStore(deps, { hooks: coreHooks })
+  const own = { ...config, durability: 'relaxed' as const, logLevel: 'error' as const, unreadPerInbox }
+  const process = processDeps(own)
+  const now = () => clock.now
+  const safeStream = serversUntil(end, clock)
+  const safeFetch = createSafeFetch({ ...process, config: own }, safeStream)
+  const store = await openStore({ ...process, now, safeStream, safeFetch }, { hooks: coreHooks })
+  const outboxes = new Outboxes(store)
   try {
-    const seed = await found(store, clock)
+    const seed = await found(store, outboxes, clock)
     await seed.build()
-    await seed.talk(end - 4 * hour)
-    await seed.leaveOpen(end)
+    seed.plan()
+    await seed.talk()
     return seed.world
   } finally {
+    await outboxes.stop()
     await store.close()
-    await deps.email.close(0)
+    await process.email.close(0)
   }
 }
 
 /** Makes the account with its people and agents. */
-async function found(store: Store, clock: { now: number }): Promise<Seed> {
+async function found(store: Store, outboxes: Outboxes, clock: { now: number }): Promise<Seed> {
   const link = await createSetUpLink(store)
   if (link === undefined) throw new Error('The database has users already.')
   const { name } = people.olga
@@ -100,7 +108,7 @@ async function found(store: Store, clock: { now: number }): Promise<Seed> {
     email: emailOf('olga'),
     password,
   })
-  const seed = new Seed(store, clock, id)
+  const seed = new Seed(store, outboxes, clock, id)
   await seed.addPerson('olga', userId)
   for (const person of ['tomas', 'mika', 'vera'] as const) {
     const { role, name } = people[person]
@@ -123,14 +131,21 @@ function tokenOf(link: string): string {
 class Seed {
   readonly world: World
   readonly #store: Store
+  readonly #outboxes: Outboxes
+  readonly #authenticate: ReturnType<typeof createAuthenticator>
   readonly #clock: { now: number }
+  readonly #end: number
   readonly #people = {} as Record<PersonName, () => AccountStore>
-  readonly #agents = {} as Record<AgentName, AccountStore>
   readonly #random = randomNumbers(48)
+  /** What happens beside the ordinary talk, by its time. */
+  readonly #agenda: { at: number; run: () => Promise<unknown> }[] = []
 
-  constructor(store: Store, clock: { now: number }, accountId: string) {
+  constructor(store: Store, outboxes: Outboxes, clock: { now: number }, accountId: string) {
     this.#store = store
+    this.#outboxes = outboxes
+    this.#authenticate = createAuthenticator(store)
     this.#clock = clock
+    this.#end = clock.now + daysOfTalk * day
     this.world = { accountId, adminKey: '', keys: {} as World['keys'] }
   }
 
@@ -157,17 +172,15 @@ class Seed {
   async build(): Promise<void> {
     const { world } = this
     const act: Seed['act'] = (...given) => this.act(...given)
-    await act('olga', 'set_people_read', {}, (owner) => setPeopleRead(owner, { choice: 'on' }))
+    await act('olga', 'show_conversations', {}, (owner) => setPeopleRead(owner, { choice: 'on' }))
     const key = await act('olga', 'create_admin_key', { name: 'example' }, (owner) => createAdminKey(owner, 'example'))
     world.adminKey = key.adminKey
     for (const [alias, [description, ...skills]] of Object.entries(agents) as [AgentName, readonly string[]][]) {
       const remoteUrl = (remotes as Partial<Record<AgentName, string>>)[alias]
       const input = { alias, description, ...remoteUrl && { type: 'a2a' as const, remoteUrl } }
-      const { agent, apiKey } = await act('tomas', 'admin_create_agent', input, (admin) => createAgent(admin, input))
+      const { apiKey } = await act('tomas', 'admin_create_agent', input, (admin) => createAgent(admin, input))
       await setAgentSkills(this.#people.tomas(), { agent: alias, skills: skills.map((name) => ({ name })) })
       world.keys[alias] = apiKey
-      const actor = { type: 'agent', agentId: agent.id, alias, credentialId: 'example' } as const
-      this.#agents[alias] = this.#store.account(world.accountId, actor)
     }
     for (const [name, [description, ...others]] of Object.entries(channels)) {
       const input = { name, description, members: [...others, 'olga', 'tomas', 'mika'] }
@@ -178,12 +191,7 @@ class Seed {
 
   async #guard(): Promise<void> {
     const guardrails = [
-      {
-        name: 'Code names',
-        provider: 'phrases',
-        config: { phrases: ['blue heron'] },
-        attach: { agents: [{ ref: 'researcher', direction: 'outbound' as const }] },
-      },
+      { name: 'Code names', provider: 'phrases', config: { phrases: ['blue heron'] } },
       { name: 'Personal data', provider: 'pii', action: 'flag' as const },
       {
         name: 'Tone towards customers',
@@ -197,8 +205,8 @@ class Seed {
         action: 'flag' as const,
       },
     ]
-    for (const { attach: _, ...input } of guardrails) {
-      await this.act('tomas', 'admin_create_guardrail', { name: input.name }, (admin) => createGuardrail(admin, input))
+    for (const input of guardrails) {
+      await this.act('tomas', 'create_guardrail', { name: input.name }, (admin) => createGuardrail(admin, input))
     }
     const attached = {
       researcher: [{ ref: 'Code names', direction: 'outbound' as const }],
@@ -219,12 +227,13 @@ class Seed {
     for (const rule of rules) {
       await this.act('olga', 'create_approval_rule', rule, (owner) => createApprovalRule(owner, rule))
     }
-    const hook = { url: 'https://hooks.example/northwind', events: ['message', 'task', 'attention'] }
+    const hook = { url: 'https://hooks.example/northwind', events: ['task', 'attention'] }
     await this.act('tomas', 'create_webhook', hook, (admin) => createWebhook(admin, hook))
   }
 
-  /** Days of ordinary talk until a time, in which messages are read and tasks end. */
-  async talk(until: number): Promise<void> {
+  /** Days of ordinary talk until the end, in which the agenda takes place. */
+  async talk(): Promise<void> {
+    const until = this.#end
     const deck = exchanges.flatMap((exchange) => Array.from({ length: exchange[2] }, () => exchange))
     let sent = 0
     for (let n = 0; sent < ordinaryMessages; n++) {
@@ -235,26 +244,115 @@ class Seed {
         const isChannel = to.startsWith('#')
         const [speaker, hearer] = isChannel || turn % 2 === 0 ? [from, to] : [to as AgentName, from]
         const input = { text: text.replaceAll('{n}', number), replyToMessageId: isChannel ? undefined : before }
-        const said = await this.say(speaker, isChannel ? to : `@${hearer}`, input)
-        before = said?.id
+        before = (await this.#say(speaker, isChannel ? to : `@${hearer}`, input))?.id
         sent++
-        await this.#read(isChannel ? 'planner' : hearer as AgentName)
-        const pause = Math.floor((until - this.#clock.now) / Math.max(1, ordinaryMessages - sent))
-        this.#clock.now += Math.floor(pause / 2) + this.#random(pause)
+        const pause = Math.max(0, until - 2 * minute - this.#clock.now) / Math.max(4, ordinaryMessages - sent)
+        await this.#pass(Math.min(pause / 4, (3 + this.#random(40)) * second))
+        await this.#read(isChannel ? 'planner' : hearer in remotes ? speaker : hearer as AgentName)
+        await this.#pass(pause / 4 + this.#random(1 + Math.floor(pause)))
       }
       if (n % 25 === 0) await this.#readAll()
-      if (n % 20 === 0) await this.#work(n / 20)
-      if (n % 60 === 0) await this.#decide(n / 60)
-      if (n % 30 === 0) await this.say('researcher', '@planner', { text: `Blue Heron ships in week ${20 + n / 30}.` })
-      if (n % 150 === 0) await followLog(this.#store)
+      if (n % 30 === 0) await this.#say('researcher', '@planner', { text: `Blue Heron ships in week ${20 + n / 30}.` })
     }
+    await this.#passUntil(until - minute)
+    await this.#readAll()
+    await this.#passUntil(until)
+    await this.#settle()
+  }
+
+  /** The agenda of all days, and of the last hours before the end. */
+  plan(): void {
+    const end = this.#end
+    const before = (minutes: number, run: () => Promise<unknown>) => this.#at(end - minutes * minute, run)
+    const begin = this.#clock.now
+    for (let at = begin; at < end; at += end - at > 5 * hour ? 2 * hour : 10 * minute) {
+      this.#at(at, () => this.#settle())
+    }
+    for (let n = 0; n < endedTasks; n++) {
+      this.#at(begin + (n + 0.5) / endedTasks * (end - 3 * hour - begin), () => this.#work(n))
+    }
+    for (let at = begin + 5 * hour, n = 0; atWork(at) < end - 6 * hour; at += 17 * hour + 13 * minute, n++) {
+      const isRefused = n % 3 === 2
+      this.#at(at, () => this.#askFor(isRefused ? 'Please credit 49.00 EUR for the lost parcel.' : pickUp))
+      this.#at(atWork(at), () => this.#decide(isRefused))
+    }
+    for (const { client, worker, text, began, said = [] } of openTasks) {
+      before(began, async () => {
+        const task = await this.#startTask(client, worker, text)
+        for (const [minutes, state, words] of said) {
+          before(minutes, () => this.#updateTask(worker, task, state, words))
+        }
+      })
+    }
+    const visits = { olga: 94, tomas: 75, mika: 140 }
+    for (const [person, minutes] of Object.entries(visits) as [keyof typeof visits, number][]) {
+      for (let at = end - minutes * minute; at > begin; at -= 11 * hour) this.#at(at, () => this.#visit(person))
+    }
+    before(360, () => this.#fillInbox())
+    before(240, () => this.#hold())
+    before(185, () => this.#say('helpdesk', '@courier', { text: 'Where is parcel 822?' }))
+    before(184, () => this.#say('researcher', '@price-feed', { text: 'The price of copper, please.' }))
+    before(175, () => this.#runInCircles())
+    before(130, () => this.#ask('helpdesk', '@mika', 'Ticket 611: a lawyer writes.', ['I take it', 'Ask Olga']))
+    before(110, () => this.#report())
+    before(82, () => {
+      const choices = ['Monday 10:00', 'Tuesday 14:00', 'Not this week']
+      return this.#ask('scheduler', '@olga', 'When shall the review of the quarter be?', choices)
+    })
+    before(74, () => {
+      const text = 'Prices change on Monday. Please check the shop.'
+      return writeMessage(this.#people.tomas(), { to: '#general', text })
+    })
+    before(66, () => this.#ask('releaser', '@tomas', 'May the release be a day later?', ['Yes', 'No']))
+    before(41, () => this.#ask('researcher', '@olga', 'The study is done. Do you read it before the board does?'))
+    before(34, () => this.#showCheckout())
+    before(16, () => this.#holdShortly())
+  }
+
+  #at(at: number, run: () => Promise<unknown>): void {
+    this.#agenda.push({ at: Math.round(at), run })
+    this.#agenda.sort((a, b) => a.at - b.at)
+  }
+
+  async #pass(ms: number): Promise<void> {
+    await this.#passUntil(this.#clock.now + Math.floor(ms))
+  }
+
+  /** Lets what is due take place. It may take longer than until this time. */
+  async #passUntil(time: number): Promise<void> {
+    while (this.#agenda.length > 0 && this.#agenda[0].at <= time) {
+      const { at, run } = this.#agenda.shift()!
+      this.#clock.now = Math.max(this.#clock.now, at)
+      await run()
+    }
+    this.#clock.now = Math.max(this.#clock.now, time)
+  }
+
+  /** What a server does by itself. */
+  async #settle(): Promise<void> {
+    await followLog(this.#store)
+    await failTasks(this.#store)
+    await notifyOfPauses(this.#store)
+    await followLog(this.#store)
+    await this.#carry()
+  }
+
+  async #carry(): Promise<void> {
+    await this.#outboxes.run()
+    await this.#outboxes.settled()
+  }
+
+  /** The account as an agent sees it, which is seen by that. */
+  async #as(agent: AgentName): Promise<AccountStore> {
+    return await this.#authenticate(`Bearer ${this.world.keys[agent]}`)
   }
 
   /** Sends as an agent; undefined if a guardrail blocks it or it is held. */
-  async say(agent: AgentName, to: string, input: Omit<SendInput, 'to'>): Promise<{ id: string } | undefined> {
-    const account = this.#agents[agent]
+  async #say(agent: AgentName, to: string, input: Omit<SendInput, 'to'>): Promise<{ id: string } | undefined> {
+    const account = await this.#as(agent)
     try {
       const sent = await sendMessage(account, callingAgent(account.actor), { to, ...input })
+      if (to.slice(1) in remotes) await this.#carry()
       return 'held' in sent ? undefined : sent
     } catch (error) {
       if (error instanceof GridError && error.code !== 'invalid_input') return undefined
@@ -263,8 +361,8 @@ class Seed {
   }
 
   async #read(agent: AgentName): Promise<void> {
-    if (agent in remotes || agent === 'design-critic') return
-    const { lease } = await readMessages(this.#agents[agent], {})
+    if (agent in remotes || (agent === 'design-critic' && this.#clock.now > this.#end - 7 * hour)) return
+    const { lease } = await readMessages(await this.#as(agent), {})
     lease?.ack()
   }
 
@@ -272,59 +370,61 @@ class Seed {
     for (const agent of Object.keys(agents) as AgentName[]) await this.#read(agent)
   }
 
-  /** One task after another, with every state. */
-  async #work(n: number): Promise<void> {
-    const states = [...givenStates, 'completed', 'canceled', 'completed'] as const
-    const state = states[n % states.length]
-    const text = tasks[n % tasks.length]
-    const [client, worker] = n % 2 ? ['planner', 'builder'] as const : ['helpdesk', 'billing'] as const
-    const account = this.#agents[client]
-    const message = { messageId: newId(), parts: [{ text: `${text} (${n + 1})` }] }
-    const { task } = await startTask(account, callingAgent(account.actor), { to: `@${worker}`, message, mode: 'task' })
-    this.#clock.now += minute
-    if (state === 'canceled') {
-      await cancelTask(account, task.id)
-      return
-    }
-    await this.#read(worker)
-    await updateTask(this.#agents[worker], { taskId: task.id, state, text: saidOfTask[state] })
+  /** A person reads what waits for them, and looks at the newest conversations. */
+  async #visit(person: PersonName): Promise<void> {
+    await followLog(this.#store)
+    const account = this.#people[person]()
+    const see = (id: number) => markConversationRead(account, id, { upTo: Number.MAX_SAFE_INTEGER })
+    for (let next; (next = await nextUnread(account));) await see(next.threadId)
+    const { threads } = await listThreads(account, { userId: callingUser(account.actor).userId })
+    for (const { id } of threads) await see(id)
   }
 
-  /** Most of what is held is decided within the day. */
-  async #decide(round: number): Promise<void> {
-    await this.say('billing', '@courier', { text: 'Refund 49.00 EUR for order 611: two captures, confirmed.' })
-    this.#clock.now += 5 * minute
+  /** A task that ends within two hours. */
+  async #work(n: number): Promise<void> {
+    const [client, worker, text, done] = tasks[n % tasks.length]
+    const task = await this.#startTask(client, worker, text.replace('{n}', String(100 + this.#random(900))))
+    const start = this.#clock.now
+    const end = start + (15 + this.#random(60)) * minute
+    if (n % 10 === 3) return this.#at(end, async () => cancelTask(await this.#as(client), task))
+    this.#at(start + 2 * minute, () => this.#updateTask(worker, task, 'working', 'I begin.'))
+    this.#at(end, () => this.#updateTask(worker, task, 'completed', done))
+  }
+
+  async #startTask(client: AgentName, worker: AgentName, text: string): Promise<string> {
+    const account = await this.#as(client)
+    const message = { messageId: newId(), parts: [{ text }] }
+    const { task } = await startTask(account, callingAgent(account.actor), { to: `@${worker}`, message, mode: 'task' })
+    return task.id
+  }
+
+  async #updateTask(worker: AgentName, taskId: string, state: TaskState, text: string): Promise<void> {
+    await this.#read(worker)
+    await updateTask(await this.#as(worker), { taskId, state, text })
+  }
+
+  async #askFor(text: string): Promise<void> {
+    await this.#say('billing', '@courier', { text })
+  }
+
+  /** The owner decides on all that is held. */
+  async #decide(isRefused: boolean): Promise<void> {
     const owner = this.#people.olga()
-    for (const { id } of await heldMessages(owner)) {
+    for (const { id, fromAlias: agent, recipient: to } of await heldMessages(owner)) {
       const { hash } = await heldMessage(owner, id)
-      const isRefused = round % 3 === 2
-      await this.act('olga', isRefused ? 'refuse_message' : 'approve_message', {}, (account) => {
+      const tool = isRefused ? 'refuse_message' : 'approve_message'
+      await this.act('olga', tool, { agent, to }, (account) => {
         const choice = { id, hash }
         return isRefused ? refuse(account, { ...choice, reason: 'Ask the customer first.' }) : approve(account, choice)
       })
     }
-  }
-
-  /** What is open at the end: what waits for people, and what is broken. */
-  async leaveOpen(end: number): Promise<void> {
-    await this.#readAll()
-    await this.#fillInbox()
-    await this.#runInCircles()
-    await this.#hold()
-    await this.#ask()
-    await this.#fail(end - 10 * minute)
-    await this.#holdShortly()
-    this.#clock.now = end
-    await notifyOfPauses(this.#store)
-    await followLog(this.#store)
+    await this.#carry()
   }
 
   async #fillInbox(): Promise<void> {
-    const { planner } = this.#agents
-    const message = { messageId: newId(), parts: [{ text: 'Say what is wrong with the page of an order' }] }
-    await startTask(planner, callingAgent(planner.actor), { to: '@design-critic', message, mode: 'task' })
     for (let n = 1; n <= Math.ceil(0.95 * unreadPerInbox); n++) {
-      await this.say('builder', '@design-critic', { text: `Screen ${n} of the new checkout: what is wrong with it?` })
+      await this.#say('builder', '@design-critic', { text: `Screen ${n} of the new checkout: what is wrong with it?` })
+      this.#clock.now += 8 * second
     }
   }
 
@@ -333,22 +433,24 @@ class Seed {
     for (let n = 0; n <= loopTurns; n++) {
       const [from, to] = n % 2 ? [pair[1], pair[0]] : pair
       await this.#read(from)
-      await this.say(from, `@${to}`, { text: n % 2 ? 'Thank you, that is right.' : 'Thank you. Is that right?' })
-      this.#clock.now += 2_000
+      const question = n === 0 ? 'Is “Bestellung” the right word for an order?' : 'Thank you. Is that right?'
+      await this.#say(from, `@${to}`, { text: n % 2 ? 'Thank you, that is right.' : question })
+      this.#clock.now += 2 * second
     }
+    await this.#read('translator')
+    await this.#settle()
   }
 
   async #hold(): Promise<void> {
-    const asked = await this.say('courier', '@billing', { text: 'Order 4711: who pays for the second delivery?' })
+    const asked = await this.#say('courier', '@billing', { text: 'Order 4711: who pays for the second delivery?' })
     for (let n = 0; n < 8; n++) {
-      await this.say('billing', '@courier', {
-        text: 'Please pick up the return from the customer and credit 12.50 EUR.',
-      })
-      this.#clock.now += minute
+      await this.#askFor(pickUp)
+      await this.#pass(minute)
     }
-    await this.say('billing', '@courier', {
+    await this.#read('billing')
+    await this.#say('billing', '@courier', {
       text: [
-        'Confirmed: two captures of 49.00 EUR on 21 November.',
+        'Confirmed: two captures of 49.00 EUR on the same day.',
         '',
         'We pay for the second delivery. Please credit the first one, and send the receipt to accounting.',
       ].join('\n'),
@@ -359,93 +461,67 @@ class Seed {
       ]),
       expiresInSeconds: 2 * day / 1_000,
     })
-    await this.say('helpdesk', '@courier', {
-      text: 'The labels of today, for the pick-up at 17:00.',
+    await this.#pass(20 * minute)
+    await this.#say('helpdesk', '@courier', {
+      text: 'The labels for the next pick-up.',
       parts: givenParts([{ raw: base64('%PDF-1.4 labels'), filename: 'labels.pdf', mediaType: 'application/pdf' }]),
     })
-    await this.say('docs-writer', '@planner', {
+    await this.#say('docs-writer', '@planner', {
       text: 'The customer to call back is Anna Weber, anna.weber@mail.example, +49 151 23456789.',
     })
   }
 
   /** What ends within the hour. */
   async #holdShortly(): Promise<void> {
-    const plan = await this.say('ops', '@releaser', { text: 'The replica is back. You may deploy 2.14.' })
+    const plan = await this.#say('ops', '@releaser', { text: 'The replica is back. You may deploy 2.14.' })
+    await this.#pass(40 * second)
     await this.#read('releaser')
-    await this.say('releaser', '@ops', {
+    await this.#say('releaser', '@ops', {
       text: 'Deploy release 2.14 to production, then restart the workers one by one.',
       replyToMessageId: plan?.id,
     })
   }
 
-  async #ask(): Promise<void> {
-    const ask = (agent: AgentName, to: string, text: string, choices?: string[]) =>
-      this.say(agent, to, { text, choices })
-    await ask('scheduler', '@olga', 'When shall the review of the quarter be?', [
-      'Monday 10:00',
-      'Tuesday 14:00',
-      'Not this week',
-    ])
-    await ask('releaser', '@tomas', 'May I move the release from Thursday to Friday?', ['Yes', 'No'])
-    await ask('helpdesk', '@mika', 'Ticket 611: a lawyer writes. Do you take it?', ['I take it', 'Ask Olga'])
-    await ask('researcher', '@olga', 'The study is done. Shall I send it to the board, or do you read it first?')
-    const report = await ask(
-      'planner',
-      '@olga',
-      [
-        '## Friday',
+  async #ask(agent: AgentName, to: string, text: string, choices?: string[]): Promise<void> {
+    await this.#say(agent, to, { text, choices })
+  }
+
+  /** A report that its reader answers when she visits. */
+  async #report(): Promise<void> {
+    const report = await this.#say('planner', '@olga', {
+      text: [
+        '## This week',
         '',
         '| team | done | open |',
         '| --- | ---: | ---: |',
         '| shop | 31 | 4 |',
         '| support | 112 | 9 |',
         '',
-        'The coupons are mended. JPY follows on Monday.',
+        'The coupons are mended. JPY follows next.',
       ].join('\n'),
-    )
-    this.#clock.now += minute
+    })
+    await this.#pass(15 * minute)
     if (report) await replyToMessage(this.#people.olga(), { messageId: report.id, text: 'Good. Thank you.' })
-    await this.say('builder', '#design', {
+  }
+
+  async #showCheckout(): Promise<void> {
+    await this.#say('builder', '#design', {
       text: 'The new checkout, measured on three phones.',
       parts: givenParts([
         { raw: base64('phone,first paint\nA,0.8\nB,1.1\nC,1.4\n'), filename: 'checkout.csv', mediaType: 'text/csv' },
       ]),
     })
-    await writeMessage(this.#people.tomas(), {
-      to: '#general',
-      text: 'Prices change on Monday. Please check the shop.',
-    })
-  }
-
-  /** Servers outside are out of reach, for longer than Attention waits. */
-  async #fail(until: number): Promise<void> {
-    await this.say('helpdesk', '@courier', { text: 'Where is parcel 822?' })
-    await this.say('researcher', '@price-feed', { text: 'The price of copper, please.' })
-    const outboxes = new Outboxes(this.#store)
-    for (let at = this.#clock.now; at < until; at += 10 * minute) {
-      this.#clock.now = at
-      await followLog(this.#store)
-      await outboxes.run()
-      await outboxes.settled()
-    }
-    await outboxes.stop()
   }
 }
 
-const tasks = [
-  'Refund the second capture of order 611',
-  'Rename the flag of the exporter',
-  'Find out why invoices of Norway have no tax',
-  'Write a test for the rounding of JPY',
-]
+const pickUp = 'Please pick up the return from the customer and credit 12.50 EUR.'
 
-const saidOfTask: Record<typeof givenStates[number], string> = {
-  working: 'Half of it is done.',
-  'input-required': 'Which of the two captures is the wrong one?',
-  'auth-required': 'The bank asks for a second signature.',
-  completed: 'Done. The receipt is in the order.',
-  failed: 'The SDK needs Node 22, and the server has 20.',
-  rejected: 'I may not touch orders that are older than a year.',
+/** Soon after a time, between 8 and 18 o'clock in UTC. */
+function atWork(time: number): number {
+  const soon = time + 5 * minute
+  const ofDay = soon % day
+  const morning = soon - ofDay + 8 * hour + soon % hour
+  return ofDay < 8 * hour ? morning : ofDay < 18 * hour ? soon : morning + day
 }
 
 function base64(text: string): string {

@@ -80,6 +80,8 @@ function fieldAttributes(field: FieldProps) {
     required: field.isRequired,
     'aria-describedby': describedBy || undefined,
     'aria-invalid': error ? 'true' : undefined,
+    // Of several, a browser takes the first, and scrolls to it.
+    autofocus: error !== undefined,
   }
 }
 
@@ -128,7 +130,7 @@ export function TextInput(field: TextInputProps) {
       maxlength={field.maxLength && 2 * field.maxLength}
       autocomplete={field.autocomplete ?? 'off'}
       spellcheck={!field.isMono}
-      autofocus={field.isFocused}
+      autofocus={field.isFocused || errorOf(field) !== undefined}
       list={field.list?.id}
     />
   )

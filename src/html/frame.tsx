@@ -228,7 +228,7 @@ export function Jump({ account }: { account: string }) {
 }
 
 /** The dialog that lists the keys, and by its presence turns them on. */
-export function Shortcuts({ frame: { account: { id: account }, sections } }: { frame: AppFrame }) {
+export function Shortcuts({ frame: { account: { id: account, role }, sections } }: { frame: AppFrame }) {
   return (
     <dialog id='shortcuts' aria-labelledby='shortcuts-title'>
       <div class='dialog-head'>
@@ -239,11 +239,15 @@ export function Shortcuts({ frame: { account: { id: account }, sections } }: { f
         <Key keys={['j', 'k']}>Next and previous row</Key>
         <Key keys={['Enter']}>Open the row</Key>
         <Key keys={['u']}>Back to the list</Key>
-        <Key keys={['r']}>Answer</Key>
-        <Key keys={['e']}>Mark read or unread</Key>
-        <Key keys={['n']}>
-          <a href={`/accounts/${account}/next-unread`} data-key='n'>Next unread</a>
-        </Key>
+        {role !== 'viewer' && (
+          <>
+            <Key keys={['r']}>Answer</Key>
+            <Key keys={['e']}>Mark read or unread</Key>
+            <Key keys={['n']}>
+              <a href={`/accounts/${account}/next-unread`} data-key='n'>Next unread</a>
+            </Key>
+          </>
+        )}
         <Key keys={['s']}>Snooze the row, on the page Attention</Key>
         <Key keys={['/']}>Search</Key>
         <Key keys={['Ctrl', 'K']}>Find anything by name, or an action</Key>

@@ -32,7 +32,7 @@ export interface NetworkNode extends Counts {
   group: NetworkGroup
   /** It belongs to other accounts, or to the agents that are not counted. */
   isOutside: boolean
-  /** An agent was seen in the time of the picture; a channel was written to. */
+  /** An agent was seen, or sent something, in the time of the picture; a channel was written to. */
   isSeen: boolean
   /** How many agents it stands for. */
   members: number
@@ -66,6 +66,7 @@ export function nodesOf(
   for (const { source: from, target, messages } of source.sent) {
     for (const key of [from, target]) traffic.set(key, (traffic.get(key) ?? 0) + messages)
   }
+  const senders = new Set(source.sent.map((one) => one.source))
   const foreign = [...traffic.keys()].filter((key) => key.startsWith('@')).sort()
   const busiest = new Set(foreign.toSorted((a, b) => traffic.get(b)! - traffic.get(a)!).slice(0, maxForeign))
 
@@ -91,7 +92,7 @@ export function nodesOf(
   }
   for (const { id, name, group, lastSeenAt } of grouped(source)) {
     const isChannel = name.startsWith('#')
-    const isSeen = isChannel ? traffic.has(id) : (lastSeenAt ?? 0) >= source.since
+    const isSeen = isChannel ? traffic.has(id) : senders.has(id) || (lastSeenAt ?? 0) >= source.since
     const kind = isChannel ? 'channel' : 'agent'
     join(id, add({ name, kind, id, group: groupOf(group, false), isOutside: false, isSeen }))
   }

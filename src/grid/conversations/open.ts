@@ -101,8 +101,7 @@ export async function openConversation(
     readPage(account, id, position, access.then(({ first }) => first)),
   ])
   const firstUnread = reader.personAlias ? thread.firstUnread : null
-  const firstNew = firstUnread ??
-    (thread.seenSeq > 0 && thread.seenSeq < thread.lastSeq ? thread.seenSeq + 1 : null)
+  const firstNew = firstUnread ?? firstUnseen(reader, thread, page)
   const shown = Promise.all([
     readable(account, reader, thread, page.messages, firstUnread),
     readable(account, reader, thread, page.answered, null),
@@ -126,6 +125,13 @@ export async function openConversation(
     ...(page.hasNewer && { newer: page.messages.at(-1)!.seq }),
     hidden: page.messages.length - messages.length,
   }
+}
+
+/** The first message since the user looked that is not their own, as far as the page shows it; null if there is none. */
+function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page: ThreadPage): number | null {
+  if (seenSeq === 0 || seenSeq >= lastSeq) return null
+  if (page.hasNewer || (page.hasOlder && page.messages[0].seq > seenSeq)) return seenSeq + 1
+  return page.messages.find((one) => one.seq > seenSeq && one.fromAgentId !== personAlias?.agentId)?.seq ?? null
 }
 
 /**

@@ -140,14 +140,18 @@ function wordsOf({ state, events }: ShownReceipt, at: number, now: number, zone:
     case 'released':
       return 'handed back, unread again'
     case 'read':
-      return `read after ${durationInWords(last - at)}`
+      return `read ${afterWords(last - at)}`
     case 'replied':
-      return `answered after ${durationInWords(last - at)}`
+      return `answered ${afterWords(last - at)}`
     case 'parked':
       return 'parked'
     default:
       return wordsOfEnd[state]
   }
+}
+
+function afterWords(ms: number): string {
+  return ms < 1 ? 'at once' : `after ${durationInWords(ms)}`
 }
 
 /** `4 s`, `5 min`, `3 h`, `2 d`, from milliseconds. */

@@ -24,7 +24,7 @@ export const attention = `
 .needs .at { flex: none; min-width: 5rem; text-align: end; white-space: nowrap } .needs .bad { color: var(--danger) } .needs .urgent .what > p { font-weight: 650 } .needs .urgent .soft { font-weight: 400 }
 .needs .open { display: block; overflow: inherit; text-overflow: inherit; min-height: 1.5rem; line-height: 1.5rem; color: inherit; text-decoration: none } .needs .open::after { content: ''; position: absolute; inset: 0 }
 .needs .open:focus-visible { outline: none } .needs .open:focus-visible::after, .needs summary:focus-visible { outline: 2px solid var(--focus); outline-offset: -2px }
-.needs :is(.row, .more) { position: relative; z-index: 1 } .needs .row { flex: none; flex-wrap: nowrap; gap: var(--s1) } .needs .more { flex: 1 0 100%; padding: 0 0 var(--s2) 2.5rem }
+.needs :is(.row, .more) { position: relative; z-index: 1 } .needs .row:has(.menu[open]) { z-index: 2 } .needs .row { flex: none; flex-wrap: nowrap; gap: var(--s1) } .needs .more { flex: 1 0 100%; padding: 0 0 var(--s2) 2.5rem }
 .needs .dot { flex: none; width: .5rem; height: .5rem; border-radius: 50%; background: var(--info) }
 .needs .said { list-style: none; color: var(--soft) } .needs .said b { color: var(--ink); font-weight: 560 } .needs .said li + li { margin-top: var(--s1) }
 .needs .row .offer { margin: 0; padding: 0; border: 0; background: none } .needs .row .offer legend { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) } .needs .row .answer { min-height: 1.75rem; padding-block: 0 }

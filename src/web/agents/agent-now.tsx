@@ -59,7 +59,8 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const queue = `${unread.toLocaleString('en')} unread`
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
-    ['Last seen', seen],
+    // Of a remote agent, only the use of a key is seen.
+    ['Last seen', (agent.type !== 'a2a' || agent.lastSeenAt !== null) && seen],
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
     ['Oldest', oldest && <OldestUnread {...oldest} now={now} />],
     ['Parked', parkedCount > 0 && <Parked visit={visit} agent={agent} count={parkedCount} />],

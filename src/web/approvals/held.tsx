@@ -251,7 +251,7 @@ const fieldNames: Record<string, string> = {
   isInTaskAlone: 'Only in its task, not in the inbox',
   expiresAt: 'Expires for its recipient',
   hops: 'Answers before it',
-  flagged: 'A guardrail objected',
+  flagged: 'Marked by a guardrail',
   sanitized: 'Invisible characters were removed',
   sharedWith: 'Text was sent to',
   state: 'New state of the task',

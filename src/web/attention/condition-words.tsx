@@ -63,10 +63,9 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         tone: 'bad',
         what: (
           <>
-            The guardrail <Name text={name} />{' '}
-            {unchecked + refused === 0
+            The guardrail <Name text={name} /> {unchecked + refused === 0
               ? 'does not work'
-              : `could not check ${pluralize(unchecked + refused, 'message')}`}
+              : `could not check ${pluralize(unchecked + refused, 'message')} within a day`}
           </>
         ),
         facts: [

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** The messages that a guardrail objected to, and the texts that it lets pass. See docs/protocol/guardrails.md. */
+import { mayRead, type Reader, readerOf } from '../../grid/conversations/may-read.ts'
 import { allowText, disallowText, type GuardrailCase, listCases, listExceptions } from '../../grid/guardrails/cases.ts'
 import { Name, visibleControls } from '../../html/bidi.tsx'
 import { Badge, type BadgeKind, Card, EmptyState, Notice, Time } from '../../html/components.tsx'
@@ -40,13 +41,14 @@ export function casePages({ get, post }: Pages<Visit>, page: (visit: Visit) => P
 export async function loadCases({ account, query }: Visit, id: string) {
   const given = query.get('before') ?? ''
   const before = /^[0-9a-f-]{36}$/.test(given) ? given : undefined
-  const [found, exceptions, showsContents] = await Promise.all([
+  const [found, exceptions, showsContents, reader] = await Promise.all([
     listCases(account, id, { before, limit: casesPerPage + 1 }),
     listExceptions(account, id),
     account.read.profile.showsContents(),
+    readerOf(account),
   ])
   const cases = found.slice(0, casesPerPage)
-  return { before, cases, hasMore: found.length > cases.length, exceptions, showsContents }
+  return { before, cases, hasMore: found.length > cases.length, exceptions, showsContents, reader }
 }
 
 type Loaded = Awaited<ReturnType<typeof loadCases>>
@@ -62,7 +64,7 @@ const badges: Record<VerdictAction, BadgeKind> = {
 
 /** The newest cases. People who may manage the account can allow the text of each. */
 export function CasesCard(
-  { visit, guardrailId, isAttached, before, cases, hasMore, showsContents }:
+  { visit, guardrailId, isAttached, before, cases, hasMore, showsContents, reader }:
     & { visit: Visit; guardrailId: string; isAttached: boolean }
     & Loaded,
 ) {
@@ -103,7 +105,7 @@ export function CasesCard(
         caption='Messages that it objected to'
         rows={cases}
         columns={[
-          { title: 'Message', cell: (one) => <Message one={one} visit={visit} /> },
+          { title: 'Message', cell: (one) => <Message one={one} visit={visit} reader={reader} /> },
           { title: 'What it found', width: 'time', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
           { title: 'Action', cell: (one) => <Outcome one={one} /> },
           { title: 'Time', width: 'short', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
@@ -142,8 +144,10 @@ function HiddenContents({ visit }: { visit: Visit }) {
   )
 }
 
-function Message({ one, visit }: { one: GuardrailCase; visit: Visit }) {
-  const { sender, recipient, direction, agents, textHash, content, messageId } = one
+function Message({ one, visit, reader }: { one: GuardrailCase; visit: Visit; reader: Reader }) {
+  const { sender, recipient, direction, agents, textHash, content, messageId, createdAt } = one
+  const alias = reader.personAlias && `@${reader.personAlias.alias}`
+  const isReadable = [`@${sender}`, recipient].includes(`${alias}`) || mayRead(reader, { kind: 'others' }, createdAt)
   const own = agents.map((alias) => `@${alias}`)
   const isShown = direction === 'outbound' ? own.includes(`@${sender}`) : own.includes(recipient)
   return (
@@ -157,7 +161,7 @@ function Message({ one, visit }: { one: GuardrailCase; visit: Visit }) {
         )}
         <div class='soft small'>
           text <code>{shortHash(textHash)}</code>
-          {messageId !== null && (
+          {messageId !== null && isReadable && (
             <>
               ,{' '}
               <a href={visit.path('messages', messageId)}>

@@ -191,11 +191,13 @@ test('many agents are groups, what fails first, then the slowest; a group opens 
   const open = `${page}?window=day&group=channel&open=%23busy`
   expect((await owner.open(page)).html).toContain(`href="${open.replaceAll('&', '&amp;')}"`)
   expect(await tableOf(open, owner, 'network-members')).toEqual([
-    '@bob not seen in this time 1 2 2 –',
-    '@alice not seen in this time 2 0 2 –',
+    '@bob 1 2 2 –',
+    '@alice 2 0 2 –',
     '#busy 0 1 1 –',
   ])
   expect(await tableOf(open)).toHaveLength(3)
+  const idle = await tableOf(open.replace('%23busy', 'In+no+channel'), owner, 'network-members')
+  expect(idle[0]).toContain('not seen in this time 0 0 0 –')
   expect(await tableOf(open.replace('busy', 'slow'))).toEqual(['@bob and @carol 2 1 / 1 1 just now'])
 })
 

@@ -62,7 +62,7 @@ const madeByGrid: Record<string, string[]> = {
 const tried = new Set<string>()
 /** The words by which the page says a flag or a number. */
 const inWords: Record<string, string> = {
-  'messages.flagged': 'A guardrail objected',
+  'messages.flagged': 'Marked by a guardrail',
   'messages.sanitized': 'Invisible characters were removed',
   'messages.hops': 'Answers before it',
   'deliveries.expires_at': 'Expires',

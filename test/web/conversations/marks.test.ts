@@ -1,6 +1,8 @@
 /** People say what they have read, on pages that need no script. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { followLog } from '../../../src/worker/followers.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { csrfTokenOf, person, signedIn } from '../../support/people.ts'
@@ -87,6 +89,20 @@ test('marking changes nothing for the messages of others', async () => {
 
   expect(await unreadOf(grid.bob.id)).toEqual(['between us'])
   expect(await unreadOf(grid.alice.id)).toEqual(['Hi'])
+})
+
+test('what one wrote is not new to oneself, and what follows it is', async () => {
+  const { grid, ann, browser, path, tell } = site
+  const { thread } = await tell(grid.alice, '@ann', 'one')
+  const page = path('conversations', thread)
+  await browser.send(await browser.open(page), {}, `${page}/read`)
+  await writeMessage(ann.account, { to: '@alice', text: 'own' })
+  await followLog(grid.store)
+  expect((await browser.open(page)).html).not.toContain('id="new"')
+
+  await writeMessage(ann.account, { to: '@alice', text: 'own again' })
+  const { seq } = await tell(grid.alice, '@ann', 'two')
+  expect((await browser.open(page)).html).toMatch(new RegExp(`id="new">New</li><li id="m${seq}"`))
 })
 
 test('Next unread leads to the oldest one of another conversation, and says when there is none', async () => {

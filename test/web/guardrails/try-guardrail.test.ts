@@ -79,7 +79,7 @@ test('a text that cannot be tried is refused at its field, and kept', async () =
 
   expect(status).toBe(400)
   expect(text).toContain('The text must have 1 to 250000 characters')
-  expect(html).toMatch(/name="text"[^>]*aria-invalid="true"/)
+  expect(html).toMatch(/name="text"[^>]*aria-invalid="true"[^>]*autofocus/)
   expect(html).toContain('\u2063\u2063</textarea>')
   // The form of the settings shows what is stored.
   expect(html).toMatch(/id="name"[^>]*value="alice outbound"/)

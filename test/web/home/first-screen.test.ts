@@ -1,4 +1,4 @@
-/** What Home shows without scrolling. */
+/** What Home shows without scrolling, and what covers a menu of Attention. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../../src/lib/time.ts'
 import { hasBrowser, useBrowser } from '../../support/browser.ts'
@@ -48,6 +48,22 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
       const isHigh = ({ text, height }: typeof rows[number]) => height > 46 && (width > 400 || !text.includes('Monday'))
       expect(rows.filter(isHigh)).toEqual([])
     }
+    await close()
+  })
+
+  test('nothing covers the menu of a row of Attention', async () => {
+    const { page, context, close } = await visit()
+    await signIn({ context }, site.browser, site.grid.url)
+    await pausedConversation(site.grid.acme.store, ['carol', 'dave'])
+    await page.setViewportSize({ width: 1280, height: 2000 })
+    await page.goto(site.grid.url + site.path('attention'))
+    await page.locator('.needs > li', { hasText: 'is paused' }).first().getByText('Snooze').click()
+    // The page may be laid out anew at once, by what comes live.
+    const isFree = `[...document.querySelectorAll('.needs .menu[open] .item')].every(item => {
+      const { left, right, top, height } = item.getBoundingClientRect()
+      return [left + 5, right - 5].every(x => item.contains(document.elementFromPoint(x, top + height / 2)))
+    })`
+    await page.waitForFunction(isFree, undefined, { timeout: 5_000 })
     await close()
   })
 })

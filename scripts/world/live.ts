@@ -1,0 +1,80 @@
+/** Keeps the example grid alive while it is served: its agents go on talking over REST, and answer people. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { second } from '../../src/lib/time.ts'
+import { type AgentName, agents, exchanges, remotes } from './cast.ts'
+
+/** In milliseconds, the shortest and the longest: between two exchanges, and until an answer. */
+type Pauses = Record<'exchange' | 'answer', readonly [number, number]>
+
+const pauses: Pauses = { exchange: [20 * second, 60 * second], answer: [3 * second, 9 * second] }
+const waitSeconds = 50
+
+/** What is read of the answers to a send and to a lease. */
+interface Answer {
+  message_id?: string
+  lease_id?: string | null
+  messages?: { message_id: string; channel: string; user: string; type: string }[]
+}
+
+/** Lets the agents with these keys talk at the grid of this URL until `signal` aborts. */
+export async function talkOn(
+  url: string,
+  keys: Record<string, string>,
+  signal: AbortSignal,
+  { exchange: pause, answer }: Pauses = pauses,
+): Promise<void> {
+  const between = ([least, most]: readonly [number, number]) => least + Math.floor(Math.random() * (most - least))
+  const rest = (ms: number) => sleep(ms, undefined, { signal })
+  const attending = (Object.keys(agents) as AgentName[])
+    .filter((name) => name in keys && !(name in remotes) && name !== 'design-critic')
+  const isAttending = (name: string) => (attending as string[]).includes(name)
+  const deck = exchanges.filter(([from, to]) => isAttending(from) && (to.startsWith('#') || isAttending(to)))
+    .flatMap((exchange) => Array.from({ length: exchange[2] }, () => exchange))
+
+  async function post(agent: AgentName, path: string, body: object): Promise<Answer> {
+    const response = await fetch(`${url}/api/v1/${path}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${keys[agent]}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.any([signal, AbortSignal.timeout((waitSeconds + 10) * second)]),
+    })
+    if (!response.ok) throw new Error(`${response.status} at ${path}`)
+    return await response.json() as Answer
+  }
+
+  async function attend(agent: AgentName): Promise<void> {
+    const { lease_id, messages = [] } = await post(agent, 'inbox/leases', { wait_seconds: waitSeconds })
+    if (!lease_id) return await rest(second)
+    const asked = messages.filter(({ type, channel }) => type === 'human' && channel === 'direct')
+    if (asked.length > 0) await rest(between(answer))
+    for (const { user, message_id } of asked) {
+      const message = 'I look at it now, and write when it is done.'
+      await post(agent, 'messages', { to: user, message, reply_to_message_id: message_id })
+    }
+    await post(agent, `inbox/leases/${lease_id}/ack`, {})
+  }
+
+  async function exchange(): Promise<void> {
+    await rest(between(pause))
+    const [from, to, , ...says] = deck[Math.floor(Math.random() * deck.length)]
+    const number = String(100 + Math.floor(Math.random() * 900))
+    let before: string | undefined
+    for (const [turn, text] of says.entries()) {
+      const isChannel = to.startsWith('#')
+      const [speaker, hearer] = isChannel || turn % 2 === 0 ? [from, to] : [to as AgentName, from]
+      const said = { to: isChannel ? to : `@${hearer}`, message: text.replaceAll('{n}', number) }
+      const { message_id } = await post(speaker, 'messages', { ...said, reply_to_message_id: before })
+      if (!isChannel) before = message_id
+      await rest(between(answer))
+    }
+  }
+
+  /** A grid that does not answer, or refuses, is left alone for a while. */
+  async function again(run: () => Promise<void>): Promise<void> {
+    while (!signal.aborted) await run().catch(() => rest(between(answer))).catch(() => {})
+  }
+  await Promise.all([
+    ...attending.map((agent) => again(() => attend(agent))),
+    ...deck.length > 0 ? [again(exchange)] : [],
+  ])
+}
