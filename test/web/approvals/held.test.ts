@@ -6,7 +6,7 @@ import { followLog } from '../../../src/worker/followers.ts'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
-import { type Person, person, signedIn } from '../../support/people.ts'
+import { password, type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
 let account: string
@@ -189,7 +189,7 @@ test('a member whom the rule does not name and a viewer see no word of it, and d
   expect(await inbox()).toEqual([])
 })
 
-test('a risky rule asks first who the person is, and then shows the message again', async () => {
+test('a risky rule asks first who the person is, and what was decided is done, unless the message is another', async () => {
   await rule({ isRisky: true })
   await send('Pay 100')
   const page = await oldest(annsBrowser)
@@ -201,4 +201,17 @@ test('a risky rule asks first who the person is, and then shows the message agai
   expect(asked.at).toContain('/confirm')
   expect(asked.at).toContain(encodeURIComponent(page))
   expect(await inbox()).toEqual([])
+  const done = await annsBrowser.send(asked, { password }, '/confirm')
+  expect(done.text).toContain('Approved. The message is delivered.')
+  expect(await inbox()).toEqual(['Pay 100'])
+
+  await send('Pay 200')
+  const next = await oldest(annsBrowser)
+  const other = await signedIn(grid, ann)
+  grid.clock.now += 11 * minute
+  const late = await annsBrowser.submit(next, { reason: 'Too much' }, `${next}/refuse`)
+  await other.send(await other.submit(next, {}, `${next}/approve`), { password }, '/confirm')
+  const refused = await annsBrowser.send(late, { password }, '/confirm')
+  expect(refused.status).toBe(409)
+  expect(refused.text).toMatch(/Approved\s+by\s+Ann/)
 })
