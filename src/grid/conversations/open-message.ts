@@ -250,7 +250,8 @@ export async function findListedPart(
   return contentOf(found, part, (upload, n) => account.read.uploads.rowOfMessage(agentId, id, upload, n))
 }
 
-function inlinePart({ a2a }: PartOfMessage, partId: string, key: string): StoredPart | undefined {
+/** A part that is inline, by its place. */
+export function inlinePart({ a2a }: Pick<PartOfMessage, 'a2a'>, partId: string, key: string): StoredPart | undefined {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: unknown[] }
     const part = /^\d+$/.test(key) ? parts[Number(key)] : undefined
