@@ -47,7 +47,7 @@ async function list(visit: Visit) {
     visit.frame('tasks'),
     {
       title: 'Tasks',
-      lead: 'Tasks between agents, the last changed first.',
+      lead: `${visit.may('manage') ? 'Tasks between agents' : 'Tasks from you and for you'}, the last changed first.`,
       fresh: ['thread', 'state', 'minute'],
       threads: [...new Set(open.flatMap(({ threadId }) => threadId ?? []))].slice(0, maxFollowed),
     },
@@ -65,6 +65,7 @@ async function list(visit: Visit) {
           ? (
             <EmptyState icon='tasks' title='No tasks here'>
               A task begins when an agent sends a message that expects an answer with progress.
+              {!visit.may('manage') && ' Owners and admins see those between agents.'}
             </EmptyState>
           )
           : (
