@@ -275,6 +275,8 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
+    // Before everything that the page reads.
+    const seq = account.waiting.live.position || undefined
     const questions = once(() => questionsOf(account))
     const conditions = once(() => findConditions(account))
     const findOffer = () => findClaimOffer(store, user)
@@ -305,6 +307,7 @@ export function accountPages(
         csrf,
         sections: sectionsWith(features.flatMap(({ section }) => section ?? [])),
         current,
+        seq,
         timeZone,
         scripts: features.flatMap(({ script }) => script?.path ?? []),
         notice: noticeOf(query, features.flatMap(({ notices }) => notices ?? [])),

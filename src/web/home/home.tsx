@@ -70,7 +70,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   attention.found({ id: visit.membership.id, account }, open)
   // What waits for the visitor is not shown twice.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
-  const { broken, warnings } = byUrgency(visit, open)
+  const { broken, warnings } = byUrgency(visit, open, 'home')
   const answers = countQuestions(questions)
   return await appPage(
     frame('home', countConditions(open) + answers + heldCount.count),

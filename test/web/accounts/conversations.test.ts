@@ -37,8 +37,9 @@ test('an admin resumes a paused conversation, others see it', async () => {
   expect(seen.html).not.toContain('/resume')
 
   const ann = await signedInByEmail(grid, 'ann@acme.example')
-  const after = await ann.submit(`${path}/attention`, {}, `${path}/conversations/${encodeURIComponent(key)}/resume`)
+  const after = await ann.submit(`${path}/home`, {}, `${path}/conversations/${encodeURIComponent(key)}/resume`)
 
+  expect(after.at).toBe(`${path}/home?done=resumed`)
   expect(after.text).toContain('The conversation continues.')
   expect(after.text).not.toMatch(/is paused|keep answering/)
   expect((await ann.open(`${path}/activity`)).text).toMatch(/Resumed the conversation of @alice ?, @bob/)
