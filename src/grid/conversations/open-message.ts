@@ -230,6 +230,11 @@ export function listParts({ id, a2a, body }: { id: string; a2a: string | null; b
   }
 }
 
+/** The names of the files among parts, as one text. */
+export function fileNames(parts: readonly ListedPart[]): string {
+  return parts.flatMap(({ filename }) => filename ?? []).join(', ')
+}
+
 /** The handle of a part that is inline or apart. */
 function handleAt(messageId: string, part: Record<string, unknown>, n: number): PartHandle {
   if (part.part_id !== undefined) return part as unknown as PartHandle

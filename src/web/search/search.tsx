@@ -61,7 +61,7 @@ async function show(visit: Visit) {
       {!result.isAsked && (
         <EmptyState icon='search' title='Find what was said'>
           {result.isReader
-            ? 'All words are searched, in any order. The beginning of a word is enough, from three letters on.'
+            ? 'All words and the names of files are searched, in any order. The beginning of a word is enough, from three letters on. @a and @b find their conversation.'
             : 'Your role sees numbers, not messages. You can search agents, channels and skills.'}
         </EmptyState>
       )}
