@@ -26,7 +26,7 @@ export const writing = `
 .entry textarea.input:not([rows='1']) { min-height: 6rem; max-height: 24rem; padding-inline: var(--s3) }
 /* What is long is cut in the first line. */
 .entry textarea[rows='1']:placeholder-shown { white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
-.entry .field .hint { display: none; position: absolute; inset: auto var(--s2) calc(100% + 2px) auto; margin: 0; padding: 0 var(--s1); border-radius: var(--round); background: var(--ground); font-size: var(--text-s) }
+.entry .field .hint { display: none; position: absolute; inset: auto 0 calc(100% + .75rem) auto; margin: 0; padding: 0 var(--s2); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel); font-size: var(--text-s) }
 @media (pointer: fine) and (scripting: enabled) { .entry:has(textarea:focus:not(:placeholder-shown)) .hint { display: block } }
 .entry .field .error { padding: 0 var(--s1) var(--s1) }
 .entry > .not-sent { grid-column: 1 / -1; padding: 0 var(--s3) var(--s1) }
