@@ -42,7 +42,7 @@ function rowOf(visit: Visit, condition: Condition, from: Origin): NeedRow {
   return {
     ...words,
     href: hrefOf(visit, condition),
-    facts: [condition.isHidden && hiddenWords(visit), ...words.facts],
+    facts: [condition.isHidden && hiddenWords, ...words.facts],
     actions: actionOf(visit, condition, from),
   }
 }

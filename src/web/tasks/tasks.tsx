@@ -105,7 +105,7 @@ async function list(visit: Visit) {
 
 /** The first line of what was asked, and why it failed or waits. */
 function Title({ visit, task: { seq, text, why, isReadable } }: { visit: Visit; task: ListedTask }) {
-  if (!isReadable) return <span class='soft'>{hiddenWords(visit)}</span>
+  if (!isReadable) return <span class='soft'>{hiddenWords}</span>
   const [line = ''] = text.split('\n').filter((line) => line.trim() !== '')
   return (
     <>
