@@ -53,7 +53,7 @@ export interface SignedInUser {
 }
 
 /** How long a proof of who the user is allows the changes that need a fresh one. */
-const confirmedForMs = 10 * minute
+export const confirmedForMs = 10 * minute
 
 /**
  * Require that the user has proved recently who they are: by signing in, or on the page for it. Other callers pass. Fails

@@ -134,8 +134,15 @@ export function createSessions(store: Store, origins: string[]) {
     throw new GridError('forbidden_form', 'This form was sent by another site. Open the page here and try again.')
   }
 
+  /** Whether `csrf` of the form belongs to the session or, before sign-in, to the browser. */
+  function isOfSession(request: Request, form: URLSearchParams, visitor: Visitor | undefined): boolean {
+    const token = secretCookieOf(request, visitor ? sessionCookie : anonymousCookie)
+    return token !== undefined && isSameSecret(form.get('csrf') ?? '', formToken(token))
+  }
+
   return {
     checkOrigin,
+    isOfSession,
 
     /**
      * The signed-in user of a request; undefined without a live session, and while the second factor is missing.
@@ -179,8 +186,7 @@ export function createSessions(store: Store, origins: string[]) {
      */
     checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void {
       checkOrigin(request)
-      const token = secretCookieOf(request, visitor ? sessionCookie : anonymousCookie)
-      if (token === undefined || !isSameSecret(form.get('csrf') ?? '', formToken(token))) {
+      if (!isOfSession(request, form, visitor)) {
         throw new GridError(
           'form_expired',
           'You have signed in or out since this form was opened. Check what you entered, and send it again.',

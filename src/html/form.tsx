@@ -98,6 +98,9 @@ export function QueryForm({ action, children }: { action: string; children: Chil
   return <form method='get' action={action} class='line query'>{children}</form>
 }
 
+/** The field of forms that are answered with a file. */
+export const downloadsField = 'downloads'
+
 interface ButtonProps {
   children: Child
   /** `plain danger`: an action that cannot be undone, among other actions. */
@@ -123,7 +126,7 @@ export function SubmitButton(
   { children, kind = 'main-action', name, value, isWhole, isSmall, waits, whenChanged, downloads, sends, title }:
     ButtonProps,
 ) {
-  return (
+  const button = (
     <button
       type='submit'
       title={title}
@@ -139,6 +142,12 @@ export function SubmitButton(
     >
       {children}
     </button>
+  )
+  return downloads === undefined ? button : (
+    <>
+      <HiddenFields fields={{ [downloadsField]: 'yes' }} />
+      {button}
+    </>
   )
 }
 

@@ -28,6 +28,8 @@ export interface AppFrame {
   sections: readonly (readonly Section[])[]
   /** The name of a section, or `search`. Undefined on pages that belong to no section. */
   current: string | undefined
+  /** What was said up to this message is in the page; undefined if that is not known. */
+  seq?: number
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
   /** How much needs the user, for the number in the navigation; undefined if it is not known. */

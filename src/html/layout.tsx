@@ -74,6 +74,7 @@ export async function appPage(
               id='fresh'
               class='fresh'
               data-fresh={fresh.join(' ')}
+              data-seq={frame.seq}
               data-watch={threads.length > 0 ? threads.join(' ') : undefined}
             >
               {content}

@@ -58,6 +58,15 @@ export function Refusal({ visit, children }: { visit: Pick<FormRequest, 'inputEr
   return <Notice kind={isBack(visit) ? 'good' : 'bad'}>{children}</Notice>
 }
 
+const origins = ['home', 'attention'] as const
+/** The pages that list what needs the visitor: forms of their rows say which, and lead back there. */
+export type Origin = (typeof origins)[number]
+
+/** The page that a form came from, if it leads back there. */
+export function originOf(form: URLSearchParams): Origin | undefined {
+  return origins.find((origin) => origin === form.get('from'))
+}
+
 /** A form value that must be one of `options`; undefined if the form has no such field. Fails with `invalid_input`. */
 export function readChoice<const T extends string>(
   form: URLSearchParams,

@@ -154,12 +154,8 @@ export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** Instead of what the visitor may not read. */
-export function hiddenWords(visit: Visit): string {
-  return visit.may('manage')
-    ? 'Hidden: people of this account do not read messages between agents'
-    : 'Hidden for your role'
-}
+/** Instead of what owners and admins may not read. Others have no row of it. */
+export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
 /** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
 export function ManagersOnlyNote({ visit, what }: { visit: Visit; what: string }) {

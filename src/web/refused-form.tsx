@@ -4,24 +4,26 @@
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
 import { secretFields } from '../html/fields.tsx'
+import { downloadsField, HiddenFields } from '../html/form.tsx'
 import type { CallTrace } from '../call-trace.ts'
 import type { Bodies } from '../lib/http/body.ts'
-import { readForm } from '../lib/http/form.ts'
+import { PostedFields, readForm } from '../lib/http/form.ts'
+import { hashForLookup } from '../lib/secrets.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'
 import { checkOutdated, type PostedForm } from './outdated-form.ts'
 
 /**
- * The result of a page or an action: a response, or a redirect with an optional `Set-Cookie`. `withForm` sends the form
- * along (307).
+ * The result of a page or an action: a response, or a redirect with optional `Set-Cookie` headers. `withForm` sends the
+ * form along (307).
  */
-export type PageResult = Response | { redirectTo: string; cookie?: string; withForm?: boolean }
+export type PageResult = Response | { redirectTo: string; cookie?: string | string[]; withForm?: boolean }
 export type PageHandler<V> = (visit: V) => Promise<PageResult> | PageResult
 
 export function asResponse(result: PageResult): Response {
   if (result instanceof Response) return result
   const status = result.withForm ? 307 : 303
   const response = new Response(null, { status, headers: { Location: result.redirectTo } })
-  return withCookie(response, result.cookie)
+  return [result.cookie].flat().reduce(withCookie, response)
 }
 
 export function withCookie(response: Response, cookie: string | undefined): Response {
@@ -44,6 +46,8 @@ export interface FormVisit {
    * none does.
    */
   kept: string | undefined
+  /** Until when the form that waits may run as soon as its user has proved who they are; undefined if it may not. */
+  runsUntil?: number
   /** As `PostedForm` has it. */
   lastChange?: PostedForm['lastChange']
 }
@@ -108,25 +112,27 @@ export async function submit<V extends FormVisit>(
   act: PageHandler<V>,
   page?: PageHandler<V>,
 ): Promise<Response> {
+  let waited: string | undefined
   try {
-    sessions.checkForm(visit.request, visit.form, visit.visitor)
+    waited = await takeWaited(visit, sessions)
+    if (!waited) sessions.checkForm(visit.request, visit.form, visit.visitor)
     const request = new Request(visit.request.url, { headers: visit.request.headers })
     const show = async () => await page?.({ ...visit, request, form: new URLSearchParams(), inputError: undefined })
     await checkOutdated(visit, show)
-    return asResponse(await act(visit))
+    return withCookie(asResponse(await act(visit)), waited)
   } catch (error) {
     if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error
     // A form that has waited comes back inside the form that ended the wait.
-    const waited = error.code === 'form_expired' ? keptForm(visit.form) : undefined
-    const again = waited
-      ? { form: waited, kept: undefined, inputError: new GridError(error.code, sendAgain) }
+    const back = error.code === 'form_expired' ? keptForm(visit.form) : undefined
+    const again = back
+      ? { form: back, kept: undefined, inputError: new GridError(error.code, sendAgain) }
       : { inputError: error }
     const shown = asResponse(await pageOr(error, () => page({ ...visit, ...again })))
     const { body, headers } = shown
     if (headers.has('Location')) return shown
-    if (!waited) visit.trace.refusal(error)
+    if (!back) visit.trace.refusal(error)
     for (const [name, value] of Object.entries(errorHeaders(error))) headers.set(name, value)
-    return new Response(body, { status: waited ? 200 : httpStatus[error.kind], headers })
+    return withCookie(new Response(body, { status: back ? 200 : httpStatus[error.kind], headers }), waited)
   }
 }
 
@@ -140,23 +146,71 @@ async function pageOr(refusal: GridError, show: () => Promise<PageResult> | Page
   }
 }
 
+/** The form of a visit that runs because its user has just proved who they are: its only proof is a one-time cookie. */
+const waitedQuery = 'waited'
+
+/**
+ * Lets the form that waits for the user run at `path` in the session that `begun` begins, once. Resolves to the address
+ * and the cookie that do so.
+ */
+export async function letRun(
+  sessions: Sessions,
+  { request }: Pick<FormVisit, 'request'>,
+  { path, kept, begun }: { path: string; kept: string; begun: string },
+): Promise<{ redirectTo: string; cookie: string }> {
+  const { id, cookie } = await sessions.keepOnce(
+    new Request(request.url, { headers: { Cookie: begun } }),
+    hashForLookup(path + kept),
+  )
+  return { redirectTo: `${path}?${waitedQuery}=${id}`, cookie }
+}
+
+/**
+ * If `letRun` lets the posted form run, it becomes the form of the visit. Resolves to the `Set-Cookie` that ends this.
+ * Fails with `forbidden_form`.
+ */
+async function takeWaited(visit: FormVisit, sessions: Sessions): Promise<string | undefined> {
+  const { pathname, searchParams } = new URL(visit.request.url)
+  const [id, kept] = [searchParams.get(waitedQuery), visit.form.get('kept')]
+  if (id === null || kept === null) return undefined
+  sessions.checkOrigin(visit.request)
+  const taken = await sessions.takeOnce(visit.request, id)
+  if (taken?.secret !== hashForLookup(pathname + kept)) return undefined
+  visit.form = keptForm(visit.form)!
+  visit.kept = undefined
+  return taken.cookie
+}
+
 /** Fields that never wait: what only the old session knows, and every secret that a user types. */
-const droppedFields: string[] = [...secretFields, 'csrf', 'code', 'passkey']
+const droppedFields: string[] = [...secretFields, 'csrf', 'code', 'passkey', downloadsField]
+
+function isDropped([name, value]: [string, string]): boolean {
+  return droppedFields.includes(name) && value !== ''
+}
+
+/**
+ * Whether the form can run just as it was posted: it has not waited before, and no secret, file or download is missing
+ * in what waits.
+ */
+export function isKeptWhole(form: PostedFields): boolean {
+  return !form.has('kept') && form.files.length === 0 &&
+    ![...form].some((field) => field[0] !== 'csrf' && isDropped(field))
+}
 
 /**
  * The fields of a posted form, as the field `kept` carries them: JSON, which makes the form hardly longer. A form that
  * waits already stays as it is.
  */
 export function keptFields(form: URLSearchParams): string {
-  return form.get('kept') ?? JSON.stringify([...form].filter(([name]) => !droppedFields.includes(name)))
+  return form.get('kept') ?? JSON.stringify([...form].filter((field) => !isDropped(field)))
 }
 
 /** The form that has waited, from the form that carries it; undefined if none has. Fails with `invalid_request`. */
-function keptForm(form: URLSearchParams): URLSearchParams | undefined {
+function keptForm(form: URLSearchParams): PostedFields | undefined {
   const kept = form.get('kept')
   if (kept === null) return undefined
   const fields = jsonOf(kept)
-  if (Array.isArray(fields) && fields.every(isField)) return new URLSearchParams(fields)
+  if (Array.isArray(fields) && fields.every(isField)) return new PostedFields(fields)
   throw new GridError('invalid_request', 'The form that waited was changed. Open its page again.')
 }
 
@@ -175,6 +229,7 @@ function isField(field: unknown): field is [string, string] {
 }
 
 /** Carries a form that waits through the forms of a page. */
-export function KeptForm({ kept }: { kept: string | undefined }) {
-  return kept === undefined ? null : <input type='hidden' name='kept' value={kept} />
+export function KeptForm({ kept, runsUntil }: Pick<FormVisit, 'kept' | 'runsUntil'>) {
+  if (kept === undefined) return null
+  return <HiddenFields fields={{ kept, ...(runsUntil === undefined ? {} : { runsUntil: `${runsUntil}` }) }} />
 }

@@ -1,7 +1,7 @@
 /** Registration of pages, and what each page gets: the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
 import type { Child } from 'hono/jsx'
-import { allows, type Permission, requireWholeSession, type UserActor } from '../auth/actor.ts'
+import { allows, confirmedForMs, type Permission, requireWholeSession, type UserActor } from '../auth/actor.ts'
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
@@ -31,6 +31,7 @@ import {
   answerOrWait,
   asResponse,
   type FormVisit,
+  isKeptWhole,
   keptFields,
   type PageHandler,
   type PageResult,
@@ -203,7 +204,7 @@ export interface FormRoute {
 export interface PublicPages extends Pages<PublicVisit> {
   /**
    * Registers the page that a form is sent on to before its user signs in or proves who they are. It must change nothing:
-   * only the origin of the form is checked.
+   * only the origin of the form is checked. A form that is whole, and of the session, may run after the proof.
    */
   keep(path: string, page: PageHandler<PublicVisit>): void
 }
@@ -231,6 +232,7 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
           const { visit, cookie } = await visitOf(c)
           visit.form = await readForm(store.deps.bodies, visit.request)
           visit.kept = visit.form.get('kept') ?? undefined
+          visit.runsUntil = Number(visit.form.get('runsUntil')) || undefined
           return withCookie(await submit(visit, sessions, act, page), cookie)
         }))
     },
@@ -239,7 +241,10 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
       app.post(path, async (c) => {
         const { visit, cookie } = await visitOf(c)
         sessions.checkOrigin(visit.request)
-        visit.kept = keptFields(await readForm(store.deps.bodies, visit.request))
+        const form = await readForm(store.deps.bodies, visit.request)
+        visit.kept = keptFields(form)
+        const mayRun = visit.visitor && sessions.isOfSession(visit.request, form, visit.visitor) && isKeptWhole(form)
+        if (mayRun) visit.runsUntil = store.deps.now() + confirmedForMs
         return withCookie(asResponse(await page(visit)), cookie)
       })
     },
@@ -270,6 +275,8 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
+    // Before everything that the page reads.
+    const seq = account.waiting.live.position || undefined
     const questions = once(() => questionsOf(account))
     const conditions = once(() => findConditions(account))
     const findOffer = () => findClaimOffer(store, user)
@@ -300,6 +307,7 @@ export function accountPages(
         csrf,
         sections: sectionsWith(features.flatMap(({ section }) => section ?? [])),
         current,
+        seq,
         timeZone,
         scripts: features.flatMap(({ script }) => script?.path ?? []),
         notice: noticeOf(query, features.flatMap(({ notices }) => notices ?? [])),
@@ -383,8 +391,13 @@ export function wholly(visit: PublicVisit): Visitor {
 /** The path of the page where users prove again who they are, before the change that `url` is about. */
 export function confirmPath({ pathname, search }: URL, method: string): string {
   // A form cannot be repeated by a redirect. Its user comes back to the page that has it.
-  const next = method === 'GET' ? pathname + search : withNotice(pathname.split('/').slice(0, 5).join('/'), 'confirmed')
+  const next = method === 'GET' ? pathname + search : withNotice(aboveForm(pathname), 'confirmed')
   return `/confirm?next=${encodeURIComponent(next)}`
+}
+
+/** A page that leads to the form of this path. */
+export function aboveForm(path: string): string {
+  return path.split('?')[0].split('/').slice(0, 5).join('/')
 }
 
 /** The path of the sign-in page that returns to `url` afterwards. */

@@ -1,6 +1,6 @@
 /** The follower `search`: stores the words of messages, and notes whom they are news for. */
 import { features } from '../features.ts'
-import { listParts } from '../grid/conversations/open-message.ts'
+import { fileNames, listParts } from '../grid/conversations/open-message.ts'
 import { isShortened } from '../grid/message/long-text.ts'
 import { namedAliases } from '../aliases.ts'
 import { searchWords } from '../lib/search-words.ts'
@@ -15,6 +15,8 @@ import type { Store } from '../store/store.ts'
 export const searchBatchChars = 400_000
 /** How many words of one message are stored for recipients with a text of their own. */
 const maxOwnWords = 20_000
+/** How much of the names of the files of one message is stored. */
+const maxFileNameChars = 2_000
 
 const link = /https?:\/\//i
 
@@ -22,14 +24,18 @@ const link = /https?:\/\//i
 export async function addToSearch(store: Store, batch: Batch): Promise<Statement[]> {
   const { searchIndex } = store.global
   const found = await searchIndex.texts(batch)
-  const rows = await Promise.all(found.map(async ({ seq, id, body, a2a, channelId, changed }) => ({
-    seq,
-    channelId,
-    names: namedAliases(body),
-    words: searchWords(isShortened(body) ? `${body} ${await searchIndex.wholeText(seq)}` : body),
-    has: [...listParts({ id, a2a, body }).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
-    own: ownWords(JSON.parse(changed)),
-  })))
+  const rows = await Promise.all(found.map(async ({ seq, id, body, a2a, channelId, changed }) => {
+    const parts = listParts({ id, a2a, body })
+    const files = fileNames(parts).slice(0, maxFileNameChars)
+    return {
+      seq,
+      channelId,
+      names: namedAliases(body),
+      words: searchWords(`${body} ${files} ${isShortened(body) ? await searchIndex.wholeText(seq) : ''}`),
+      has: [...parts.length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
+      own: ownWords(JSON.parse(changed)),
+    }
+  }))
   const { after } = batch
   const words = searchIndex.add(rows, after)
   const possible = rows.filter(isPossibleNews)

@@ -162,18 +162,18 @@ test('keys are told to those who can replace them, and who wrote to those who ma
 })
 
 test('the number is found out once for some seconds, for each user, and anew by the page', async () => {
-  const viewer = await signedInMember(grid, grid.acme, 'viewer')
+  const admin = await signedInMember(grid, grid.acme, 'admin')
   await send()
   grid.clock.now += 2 * hour
   const seen = async (one: Browser) => count((await one.open(`${home}/agents`)).html)
-  expect([await seen(ann), await seen(viewer)]).toEqual(['1', '1'])
+  expect([await seen(ann), await seen(admin)]).toEqual(['1', '1'])
 
   await pausedConversation(grid.acme.store, ['alice', 'bob'])
-  expect([await seen(ann), await seen(viewer)]).toEqual(['1', '1'])
+  expect([await seen(ann), await seen(admin)]).toEqual(['1', '1'])
   await ann.open(page)
-  expect([await seen(ann), await seen(viewer)]).toEqual(['2', '1'])
+  expect([await seen(ann), await seen(admin)]).toEqual(['2', '1'])
   grid.clock.now += 10_000
-  expect([await seen(ann), await seen(viewer)]).toEqual(['2', '2'])
+  expect([await seen(ann), await seen(admin)]).toEqual(['2', '2'])
 })
 
 test('from three of a kind on one row stands for all; it leads to them from Home, and says how many there are', async () => {

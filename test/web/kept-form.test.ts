@@ -1,6 +1,6 @@
 /** What a user typed survives the end of the session, and everything else that comes between. */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { day, minute } from '../../src/lib/time.ts'
+import { day } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
 import { dump } from '../support/database.ts'
@@ -71,17 +71,6 @@ test('if the user has signed in again in another tab', async () => {
   expect(page.text).toContain('You have signed in or out since this form was opened')
   expect(page.html).toContain('value="forecasts &lt;i&gt;"')
   expect((await one.send(page, fields, action())).text).toContain('The skill has been created')
-})
-
-test('a confirmation that comes between', async () => {
-  const path = `/accounts/${grid.acme.id}/settings/account/keys`
-  grid.clock.now += 10 * minute
-  const asked = await one.submit(path, { name: 'nightly deployment' })
-
-  const page = await one.send(asked, { password }, '/confirm')
-
-  expect(page.html).toContain('value="nightly deployment"')
-  expect(await grid.acme.store.read.keys.adminKeys()).toHaveLength(1)
 })
 
 test('pages outside accounts: the name of a new account', async () => {

@@ -56,6 +56,25 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(faults).toEqual([])
   })
 
+  test('that counts minutes reads itself again when something is new, and not because it was opened', async () => {
+    const { page } = visitor
+    const read: string[] = []
+    page.on('request', (request) => void (request.headers()['x-by-itself'] && read.push(request.url())))
+    // The first page of a process does not know what is in it.
+    await page.goto(thread)
+    await waitFor('the stream', () => streams() === 1)
+    read.length = 0
+    const begun = page.waitForResponse(/\/live\?/)
+    await page.goto(`${grid.url}/accounts/${grid.acme.id}/home`)
+    await begun
+    await waitFor('the stream', () => streams() === 1)
+    const home = () => read.filter((url) => url.endsWith('/home'))
+    expect(home()).toEqual([])
+    await send('the second message')
+    await page.getByText('1 new').or(page.getByText('2 new')).first().waitFor()
+    expect(home()).toHaveLength(1)
+  })
+
   test('that shows a conversation next to the list does not make it seen', async () => {
     const { page } = visitor
     const list = `${grid.url}/accounts/${grid.acme.id}/conversations`

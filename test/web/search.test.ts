@@ -229,6 +229,17 @@ test('while the index is filled again, the page says so', async () => {
   expect((await browser.open(`/accounts/${grid.acme.id}/search?q=deploy`)).html).toContain(note)
 })
 
+test('the name of a file finds its message', async () => {
+  await sendMessage(storeOf(grid, grid.alice), {
+    ...{ to: 'ann', text: 'as agreed' },
+    parts: [{ filename: 'Offer-2026.pdf', mediaType: 'application/pdf', raw: btoa('%PDF') }],
+  })
+  const { html, texts } = await search('q=offer-2026.pdf')
+  expect(texts).toEqual(['Offer-2026.pdf: as agreed'])
+  expect(html).toContain('<mark>Offer</mark>')
+  expect((await search('q=agreed+pdf&has=file')).texts).toEqual(['as agreed'])
+})
+
 test('pages of hits follow each other', async () => {
   for (let n = 0; n < 23; n++) await say(grid.alice, 'ann', `word ${n}`)
   const first = await search('q=word')
@@ -267,6 +278,21 @@ describe('places', () => {
 
     expect(await places('#ali')).toEqual(['#alice-news'])
     expect(await places('@ali')).toEqual(['@alice'])
+  })
+
+  test('two aliases find their conversation first, for those who may open it', async () => {
+    const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+    const talk = (one: string) => `Conversation of @alice and @${one}`
+    const other = await grid.acme.agent('bobby')
+    for (const to of ['bob', 'ann', 'bobby']) await say(grid.alice, to, 'hello')
+    await say(other, 'bob', 'not of alice')
+    await followLog(grid.store)
+
+    expect((await places('@alice @bob', owner)).slice(0, 2)).toEqual([talk('bob'), talk('bobby')])
+    expect((await places('@ann @ali', owner))[0]).toBe(talk('ann'))
+    expect(await places('@ann @alice')).toEqual([talk('ann')])
+    expect(await places('@alice @bob')).toEqual([])
+    expect(await readings()).toEqual([])
   })
 
   test.each([

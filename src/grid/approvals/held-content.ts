@@ -3,6 +3,7 @@ import { digestOf } from '../../lib/digest.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
 import type { HeldDelivery } from '../../store/account/new-held.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
+import { listParts } from '../conversations/open-message.ts'
 import { shownDetails } from '../message/shown-parts.ts'
 
 const columns = [
@@ -39,10 +40,16 @@ export function hashOfContent(content: HeldContent): string {
 }
 
 export interface ShownContent {
-  /** As its recipient would see them. What is too large has `part_id`. */
+  /** As its recipient would see them. A file, and what is too large, has `part_id`. */
   parts: Record<string, unknown>[]
   /** All that is delivered besides the text and the parts, by its name; what is empty or not so is left out. */
   fields: [name: string, value: unknown][]
+}
+
+/** A file that is inline, as one that is stored apart. */
+function asFile({ raw, ...part }: Record<string, unknown>, partId: string): Record<string, unknown> {
+  const isFile = raw !== undefined || part.filename !== undefined
+  return isFile && part.part_id === undefined ? { ...part, part_id: partId } : part
 }
 
 /** All of a content that its text and its ends do not say. */
@@ -54,9 +61,10 @@ export function shownContent(content: HeldContent): ShownContent {
     ? {}
     : { ...shownDetails(messageId, a2a, body, Infinity), choices: JSON.parse(a2a).choices }
   const { more = [], ...named } = details as { more?: Record<string, unknown>[] }
+  const listed = listParts({ id: messageId, a2a, body })
   return {
     parts: [
-      ...shown,
+      ...shown.map((part, n) => asFile(part, `${messageId}.${listed[n]?.key}`)),
       ...more,
       ...parts.filter(({ id }) => !a2a?.includes(id)).map(({ id }) => ({ part_id: id })),
     ],

@@ -4,6 +4,7 @@ import { GridError } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { DecisionFilter, HeldRow, HeldToDecide } from '../../store/account/held.ts'
+import { inlinePart } from '../conversations/open-message.ts'
 import { contentOf, type PartContent, partIn } from '../message/read-part.ts'
 import { hashOfContent, type HeldContent, heldContent, type ShownContent, shownContent } from './held-content.ts'
 
@@ -43,11 +44,12 @@ export async function heldMessage(account: AccountStore, id: string): Promise<He
   return { ...rowOf(row), ...shownContent(content), hash, mayDecide }
 }
 
-/** A large part of such a message. Fails with `message_not_found` or `part_not_found`. */
+/** A file or a large part of such a message. Fails with `message_not_found` or `part_not_found`. */
 export async function heldPartOf(account: AccountStore, id: string, partId: string): Promise<PartContent> {
   const { held, content: { parts } } = await findHeld(account, id)
   const stored = parts.find((part) => part.id === partId)
-  const part = partIn({ part: stored, a2a: held.a2a }, held.messageId, partId)
+  const key = partId.slice(held.messageId.length + 1)
+  const part = partIn({ part: stored, a2a: held.a2a }, held.messageId, partId) ?? inlinePart(held, partId, key)
   if (!part) throw new GridError('part_not_found', 'This message has no part with this id.')
   const { read: { uploads } } = account.ofSender(held)
   const rowOfUpload = (upload: string, n: number) => uploads.rowOfMessage(held.fromAgentId, held.messageId, upload, n)

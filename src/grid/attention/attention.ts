@@ -31,8 +31,8 @@ export interface Attention {
 }
 
 /**
- * What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. Why a task
- * failed is a text: it is left out without `isReading`, and the caller records the reading if `readsOthers`.
+ * What needs the calling user. Only owners and admins see keys and what goes wrong between others, and only readers who
+ * wrote an unread message. Why a task failed is a text: it is left out without `isReading`, and the caller records the reading if `readsOthers`.
  */
 export async function attentionOf(
   account: AccountStore,
@@ -42,7 +42,7 @@ export async function attentionOf(
 ): Promise<Attention & { readsOthers: boolean }> {
   const reader = readerOf(account)
   const found = forReader(reader, conditions, isReading)
-  const attention = await withoutSnoozed(account, found, offer)
+  const attention = await withoutSnoozed(account, found, offer, reader)
   return { ...attention, readsOthers: readsOthers(await reader, attention.open) }
 }
 
@@ -64,14 +64,31 @@ async function forReader(
         const of = isReadable && isReading ? condition.of : { ...condition.of, text: '', why: null }
         return { ...condition, of, isHidden: !isReadable }
       }
-      case 'paused':
-      case 'turns':
-        // Who can resume it may open it.
-        return { ...condition, isHidden: !allows(reader.role, 'manage') && !mayReadTurns(reader, condition.of) }
       default:
         return condition
     }
   })
+}
+
+/** Without what is between others, of which members and viewers may open nothing. */
+function ofReader(reader: Reader, conditions: readonly Condition[]): readonly Condition[] {
+  const open = conditions.filter((condition) => {
+    switch (condition.kind) {
+      case 'task':
+        return mayRead(reader, placeOfTask(reader, condition.of), condition.of.createdAt)
+      case 'paused':
+      case 'turns':
+        return reader.personAlias !== undefined && condition.of.agents.includes(reader.personAlias.alias)
+      default:
+        return true
+    }
+  })
+  const isOfAll = (kind: Condition['kind']) => !['task', 'paused', 'turns'].includes(kind)
+  return open.map((condition) =>
+    isOfAll(condition.kind)
+      ? condition
+      : { ...condition, total: open.filter(({ kind }) => kind === condition.kind).length }
+  )
 }
 
 function readsOthers(reader: Reader, conditions: Condition[]): boolean {
@@ -82,11 +99,6 @@ function readsOthers(reader: Reader, conditions: Condition[]): boolean {
 
 function placeOfTask(reader: Reader, { clientAgentId, recipientAgentId }: SeenTask): Place {
   return placeOf(reader, { channelId: null, agents: [clientAgentId, recipientAgentId] })
-}
-
-function mayReadTurns(reader: Reader, { agents, since }: PlacedConversation): boolean {
-  const isOwn = reader.personAlias !== undefined && agents.includes(reader.personAlias.alias)
-  return mayRead(reader, { kind: isOwn ? 'mine' : 'others' }, since)
 }
 
 /** How many of these there are, with those that are more than `maxOfKind` of a kind. */
@@ -100,11 +112,13 @@ export async function withoutSnoozed(
   account: AccountStore,
   found: Awaitable<readonly Condition[]>,
   offered: Awaitable<ClaimOffer | undefined>,
+  known?: Promise<Reader>,
 ): Promise<Attention> {
   const { userId, role } = callingUser(account.actor)
   const asked = account.read.snoozes.ofUser(userId, account.deps.now())
-  const [conditions, offer, kept] = await Promise.all([found, offered, asked])
-  const seen = conditions.filter((condition) => {
+  const asReader = allows(role, 'manage') ? undefined : known ?? readerOf(account)
+  const [conditions, offer, kept, reader] = await Promise.all([found, offered, asked, asReader])
+  const seen = (reader ? ofReader(reader, conditions) : conditions).filter((condition) => {
     if (['key', 'webhook', 'follower', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
     // What waits for the users themselves is listed by conversation: see `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
@@ -222,7 +236,7 @@ interface Common {
   level: number
   /** How many of its kind there are; at most `maxOfKind` are found. */
   total: number
-  /** The calling user may not open what it is about. */
+  /** The calling user may not open the task that it is about. */
   isHidden?: boolean
 }
 

@@ -10,7 +10,7 @@ import { messageIn, replyToMessage } from './write.ts'
 
 /**
  * Answer a message of a conversation with one of its choices, as the calling user. Only the first answer counts: choosing
- * the same again changes nothing. Fails with `conversation_not_found`, `message_not_found` or `already_answered`.
+ * the same again changes nothing. The message is read then. Fails with `conversation_not_found`, `message_not_found` or `already_answered`.
  */
 export async function choose(
   account: AccountStore,
@@ -30,6 +30,7 @@ export async function choose(
     concern: {
       plan: ({ message: { at } }) => ({
         preconditions: [account.change.questions.requireOpen(personAlias.agentId, message.id, at)],
+        statements: account.change.inbox.markRead(personAlias.agentId, [message.id], at),
         needsMessage: true,
         async explain() {
           const choices = (await choicesIn(account, [message])).get(seq)!

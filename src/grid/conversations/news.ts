@@ -1,6 +1,6 @@
 /** What the page Home shows: conversations with news, and figures. It reads no texts between others. */
 import { day, hour, startOfDay } from '../../lib/time.ts'
-import { callingUser } from '../../auth/actor.ts'
+import { allows, callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { maxNew } from '../../store/account/figures.ts'
 import { placesOfNewest } from './list.ts'
@@ -15,17 +15,18 @@ export interface News {
   /** How many messages are new, up to `maxNew`, and how many of these have failed. */
   messages: number
   failed: number
-  /** The calling user may read what was said last. */
-  isReadable: boolean
 }
 
 /**
- * The newest conversations in which something was said since the calling user looked: failures first, then those with
- * people. Conversations that they never opened count for a day, but not what was said before they came to the account. It is no look at them. `isCut`: there may be older ones.
+ * The conversations in which something was said since the calling user looked, the newest first, without those that they
+ * may not read. Conversations that they never opened count for a day, but not what was said before they came to the
+ * account. It is no look at them. `isCut`: there may be older ones.
  */
 export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
-  const { userId } = callingUser(account.actor)
-  const [reader, { threads, next }] = await Promise.all([readerOf(account), listThreads(account, { userId })])
+  const { userId, role } = callingUser(account.actor)
+  // Who is neither owner nor admin reads only what they take part in.
+  const asked = listThreads(account, { userId, isOfUser: !allows(role, 'manage') })
+  const [reader, { threads, next }] = await Promise.all([readerOf(account), asked])
   const since = Math.max(reader.memberSince, account.deps.now() - day)
   const changed = threads.filter(({ seenSeq, lastSeq, lastAt }) => seenSeq === 0 ? lastAt >= since : seenSeq < lastSeq)
   const [counts, places] = await Promise.all([
@@ -34,17 +35,11 @@ export async function newsOf(account: AccountStore): Promise<{ reader: Reader; n
     })),
     placesOfNewest(account, reader, changed),
   ])
-  const found = counts.map(({ threadId, messages, failed, hasPerson }) => {
-    const thread = changed.find(({ id }) => id === threadId)!
-    const isReadable = mayRead(reader, places.get(threadId)!, thread.lastAt)
-    return { news: { thread: { ...thread, preview: null }, messages, failed, isReadable }, hasPerson }
+  const news = changed.flatMap((thread): News[] => {
+    const count = counts.find(({ threadId }) => threadId === thread.id)
+    if (!count || !mayRead(reader, places.get(thread.id)!, thread.lastAt)) return []
+    return [{ thread: { ...thread, preview: null }, messages: count.messages, failed: count.failed }]
   })
-  found.sort((a, b) =>
-    b.news.failed - a.news.failed || Number(b.news.isReadable) - Number(a.news.isReadable) ||
-    b.hasPerson - a.hasPerson ||
-    b.news.thread.lastSeq - a.news.thread.lastSeq
-  )
-  const news = found.map(({ news }) => news)
   return { reader, news, isCut: next !== undefined && changed.length === threads.length }
 }
 

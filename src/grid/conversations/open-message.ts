@@ -230,6 +230,11 @@ export function listParts({ id, a2a, body }: { id: string; a2a: string | null; b
   }
 }
 
+/** The names of the files among parts, as one text. */
+export function fileNames(parts: readonly ListedPart[]): string {
+  return parts.flatMap(({ filename }) => filename ?? []).join(', ')
+}
+
 /** The handle of a part that is inline or apart. */
 function handleAt(messageId: string, part: Record<string, unknown>, n: number): PartHandle {
   if (part.part_id !== undefined) return part as unknown as PartHandle
@@ -250,7 +255,8 @@ export async function findListedPart(
   return contentOf(found, part, (upload, n) => account.read.uploads.rowOfMessage(agentId, id, upload, n))
 }
 
-function inlinePart({ a2a }: PartOfMessage, partId: string, key: string): StoredPart | undefined {
+/** A part that is inline, by its place. */
+export function inlinePart({ a2a }: Pick<PartOfMessage, 'a2a'>, partId: string, key: string): StoredPart | undefined {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: unknown[] }
     const part = /^\d+$/.test(key) ? parts[Number(key)] : undefined

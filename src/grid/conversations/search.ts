@@ -5,6 +5,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { FoundPlace, SearchTerms } from '../../store/account/search.ts'
 import { isReadBySwitch, mayRead, placeOf, readableTimes, type Reader, readerOf, recordReading } from './may-read.ts'
 import { findMessages, type ThreadMessage } from './messages.ts'
+import { fileNames, listParts } from './open-message.ts'
 import { maxClockSkewMs, rangeOf } from '../messaging/log-range.ts'
 import type { SearchQuery } from './search-query.ts'
 
@@ -74,7 +75,7 @@ export async function searchConversations(
     recordReading(account, { list: 'search' }, requestId, isOfOthers),
   ])
   return {
-    hits: hits.toReversed().map((message) => ({ ...message, excerpt: excerptOf(message.body, words) })),
+    hits: hits.toReversed().map((message) => ({ ...message, excerpt: excerptIn(message, words) })),
     total: places.length,
     hasMore: found.length > maxCounted,
     isFilling: missing > maxMissing,
@@ -82,6 +83,14 @@ export async function searchConversations(
     isAsked,
     isReader,
   }
+}
+
+/** A piece of the text, or the names of the files and the text if that has no word of the query. */
+function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPiece[] {
+  const excerpt = excerptOf(message.body, words)
+  const isFound = words.length === 0 || excerpt.some(({ isMatch }) => isMatch)
+  const files = isFound ? '' : fileNames(listParts(message))
+  return files === '' ? excerpt : excerptOf(`${files}: ${message.body}`, words)
 }
 
 /**

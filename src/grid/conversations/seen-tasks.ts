@@ -1,4 +1,5 @@
 /** The tasks of an account, for its people. */
+import { allows } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { SeenTask } from '../../store/account/seen-tasks.ts'
 import { isReadBySwitch, mayRead, placeOf, readerOf, recordReading } from './may-read.ts'
@@ -21,17 +22,17 @@ export interface ListedTask extends SeenTask {
   isReadable: boolean
 }
 
-/** Tasks to or from agents of the account, the last changed first. `hasMore`: there are others after this page. */
+/** Tasks to or from agents of the account, the last changed first; for members and viewers those to or from them. `hasMore`: there are others after this page. */
 export async function listSeenTasks(
   account: AccountStore,
   { filter, page, requestId }: { filter: TaskFilterName | undefined; page: number; requestId: string | null },
 ): Promise<{ tasks: ListedTask[]; hasMore: boolean }> {
   const pageSize = 50
   const states = filter ? taskFilters[filter] : null
-  const [reader, found] = await Promise.all([
-    readerOf(account),
-    account.read.seenTasks.list(states, pageSize + 1, (page - 1) * pageSize),
-  ])
+  const reader = await readerOf(account)
+  // Who is neither owner nor admin sees tasks of their own. No agent has the empty id.
+  const agent = allows(reader.role, 'manage') ? null : reader.personAlias?.agentId ?? ''
+  const found = await account.read.seenTasks.list(states, agent, pageSize + 1, (page - 1) * pageSize)
   let isOfOthers = false
   const tasks = found.slice(0, pageSize).map((task) => {
     const { clientAgentId, recipientAgentId, createdAt } = task

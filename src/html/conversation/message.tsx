@@ -251,19 +251,28 @@ export function MessageText(
           <a href={whole.href}>Show all {whole.characters.toLocaleString('en')} characters</a>
         </span>
       )}
-      {parts.map(({ name, type, size, href }) => (
-        <div class='part'>
-          {href
-            ? (
-              <a href={href}>
-                <Name text={name} />
-              </a>
-            )
-            : <Name text={name} />} <span class='soft'>{type}, {size}</span>
-          {href && pictures.includes(type) && <Picture href={href} name={name} />}
-        </div>
-      ))}
+      {parts.map((part) => <Part part={part} />)}
       {choices && <Choices {...choices} />}
+    </div>
+  )
+}
+
+/** A file or data: its name, which downloads it, and what it is. `children`: its content. */
+export function Part({ part: { name, type, size, href }, children }: { part: ShownPart; children?: Child }) {
+  return (
+    <div class='part'>
+      {href
+        ? (
+          <a href={href}>
+            <Name text={name} />
+          </a>
+        )
+        : <Name text={name} />}{' '}
+      <span class='soft'>
+        <Name text={[type, size].filter(Boolean).join(', ')} />
+      </span>
+      {href && pictures.includes(type) && <Picture href={href} name={name} />}
+      {children}
     </div>
   )
 }

@@ -19,7 +19,8 @@ if (shortcuts) {
   }
   function go(step) {
     const rows = rowsHere()
-    const at = rows.findIndex(row => row.contains(document.activeElement))
+    // The rows of a fold are in its row.
+    const at = rows.findLastIndex(row => row.contains(document.activeElement))
     // The list alone also shows its newest conversation, which the reader has not chosen.
     const current = rows.findIndex(row => row.matches('[aria-current=page]') && !row.closest('.list-first'))
     const row = rows[at >= 0 ? at + step : current >= 0 ? current + step : step > 0 ? 0 : rows.length - 1]
@@ -37,7 +38,7 @@ if (shortcuts) {
   }
   function snooze() {
     const rows = rowsHere()
-    const menu = (rows.find(row => row.contains(document.activeElement)) ?? rows[0])?.querySelector('.menu')
+    const menu = (rows.findLast(row => row.contains(document.activeElement)) ?? rows[0])?.querySelector('.menu')
     if (!menu) return
     menu.open = true
     menu.querySelector('button').focus()

@@ -57,12 +57,12 @@ function live(root) {
   // What is known to be on the page; undefined on pages that do not say it.
   const seqs = [...root.querySelectorAll('[data-seq]')].map(one => Number(one.dataset.seq))
   let known = seqs.length > 0 ? Math.max(...seqs) : undefined
-  let unread = Number(root.querySelector('[data-unread]')?.dataset.unread ?? 0)
+  let unread = root.querySelector('[data-unread]')?.dataset.unread
   let needs
   const counts = document.querySelectorAll('[data-count]')
 
   function isCounted(data) {
-    if (unread !== data.unread) fresh.isNews('count')
+    if (unread !== undefined && Number(unread) !== data.unread) fresh.isNews('count')
     unread = data.unread
     if (data.attention === undefined) return
     const text = data.attention > 99 ? '99+' : String(data.attention)
@@ -78,9 +78,12 @@ function live(root) {
       one.classList.toggle('urgent', data.urgent === true)
     }
   }
-  // The stream has what is new from now on. Something may have changed since the page was made.
+  // The stream has what is new from now on. Something may have changed since the page was made: if that was just now, a
+  // part that comes each minute waits for it.
   function hasBegun(seq) {
-    for (const one of ['presence', 'state', ...known === undefined ? ['thread'] : []]) fresh.isNews(one)
+    const isNew = performance.now() < 5000
+    for (const one of ['presence', 'state']) fresh.isNews(one, isNew)
+    if (known === undefined) fresh.isNews('thread')
     known ??= seq
     messages?.lookAtOpen()
   }

@@ -22,6 +22,7 @@ export const search = `
 .hits .excerpt { grid-area: excerpt; max-width: 80ch; color: var(--soft); overflow-wrap: anywhere } .hits mark { color: var(--ink) }
 .found-names a { display: flex; justify-content: space-between; align-items: center; gap: var(--s3); min-height: 2.25rem; padding: var(--s1) var(--s4);
   color: inherit; text-decoration: none; overflow-wrap: anywhere }
+.found-names a > span:last-child { flex: none }
 .found-names li + li { border-top: 1px solid var(--line) }
 #jump { margin-top: 12vh; padding: var(--s4) } #jump form { gap: var(--s3) } #jump .found-names a { padding-inline: var(--s2) }
 @media (max-width: 64rem) { .search-link kbd { display: none } }

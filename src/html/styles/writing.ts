@@ -26,6 +26,8 @@ export const writing = `
 .entry textarea.input:not([rows='1']) { min-height: 6rem; max-height: 24rem; padding-inline: var(--s3) }
 /* What is long is cut in the first line. */
 .entry textarea[rows='1']:placeholder-shown { white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
+.entry .field .hint { display: none; position: absolute; inset: auto 0 calc(100% + .75rem) auto; margin: 0; padding: 0 var(--s2); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel); font-size: var(--text-s) }
+@media (pointer: fine) and (scripting: enabled) { .entry:has(textarea:focus:not(:placeholder-shown)) .hint { display: block } }
 .entry .field .error { padding: 0 var(--s1) var(--s1) }
 .entry > .not-sent { grid-column: 1 / -1; padding: 0 var(--s3) var(--s1) }
 .entry:has(textarea:placeholder-shown) > .main-action:not(:hover) { background: none; color: var(--soft) }
@@ -49,7 +51,7 @@ export const writing = `
 p:has(> .line-of-facts) { max-width: none } .line-of-facts > span + span::before { content: ' \\b7\\20' } .line-of-facts time { white-space: nowrap } .line-of-facts .bad { color: var(--danger); font-weight: 560 }
 .around { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); font-size: var(--text-s) } .around > * { min-height: 1.5rem }
 .said.whole { max-width: 74ch; max-height: none; padding: 0; border: 0; background: none; font: inherit; font-size: 1.1875rem; line-height: 1.5 }
-.card > .part { display: grid; gap: var(--s2) } .part > .row { gap: var(--s1) var(--s3) }
+.card > .part > a { display: inline-block; min-height: 1.5rem; font-weight: 500 } .card > .part > .said { margin-top: var(--s2) }
 .delivered { font-size: var(--text-s) } .delivered dd > .said { max-height: 12rem }
 /* The decision stays in reach while a long message is read. */
 .decide { position: sticky; z-index: 5; bottom: 0; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2); margin-inline: calc(-1 * var(--s1)); padding: var(--s3) var(--s1) var(--s4); background: linear-gradient(transparent, var(--ground) var(--s3)) }

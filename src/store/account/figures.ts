@@ -11,12 +11,10 @@ interface New {
   messages: number
   /** How many of these could not be delivered, or belong to a task that failed. */
   failed: number
-  /** 1 if an alias of a person takes part. */
-  hasPerson: number
 }
 
 const news = query<New>(`
-  SELECT thread_id, counts ->> 0 AS messages, counts ->> 1 AS failed, has_person FROM (
+  SELECT thread_id, counts ->> 0 AS messages, counts ->> 1 AS failed FROM (
     SELECT asked.value ->> 'thread' AS thread_id, (
       SELECT json_array(count(*), coalesce(sum(one.has_failed), 0)) FROM (
         SELECT EXISTS (
@@ -29,12 +27,7 @@ const news = query<New>(`
         WHERE place.account_id = :account AND place.thread_id = asked.value ->> 'thread'
           AND place.seq > asked.value ->> 'after'
           AND ${ofMessage('place.seq', 'm.created_at')} >= asked.value ->> 'since'
-        ORDER BY place.seq DESC LIMIT ${maxNew}) AS one) AS counts,
-      EXISTS (
-        SELECT 1 FROM thread_agents CROSS JOIN agents
-        WHERE thread_agents.account_id = :account AND thread_agents.thread_id = asked.value ->> 'thread'
-          AND agents.account_id = :account AND agents.id = thread_agents.agent_id
-          AND agents.type = 'human') AS has_person
+        ORDER BY place.seq DESC LIMIT ${maxNew}) AS one) AS counts
     FROM json_each(:threads) AS asked)
   WHERE messages > 0`)
 

@@ -80,7 +80,8 @@ const listed = (total: string) => `
     FROM tasks JOIN messages ON messages.account_id = tasks.account_id AND messages.id = tasks.message_id
       AND messages.seq > 0
     WHERE ${isSeen} AND (:states IS NULL OR tasks.state IN (SELECT value FROM json_each(:states)) OR :quiet AND ${isQuietNow})
-      AND tasks.status_at >= :since`).join(' UNION ALL ')
+      AND (:agent IS NULL OR :agent IN (tasks.client_agent_id, tasks.recipient_agent_id)) AND tasks.status_at >= :since`)
+    .join(' UNION ALL ')
 })
   ORDER BY status_at DESC, id DESC LIMIT :limit OFFSET :offset`
 const list = query<SeenTask>(listed(''))
@@ -89,12 +90,12 @@ const listCounted = query<SeenTask & { total: number }>(listed(', count(*) OVER 
 export const seenTasks = {
   reads: (account: AccountDb) => ({
     ofMessages: (seqs: number[]) => account.all(ofMessages, { seqs: JSON.stringify(seqs) }),
-    /** The tasks of the account that changed last, in one of these states, or with null in any. */
-    list: (states: readonly TaskState[] | null, limit: number, offset: number) =>
-      account.all(list, { states: states && JSON.stringify(states), quiet: false, since: 0, limit, offset }),
+    /** The tasks of the account, or of an agent, that changed last, in one of these states, or with null in any. */
+    list: (states: readonly TaskState[] | null, agent: string | null, limit: number, offset: number) =>
+      account.all(list, { states: states && JSON.stringify(states), agent, quiet: false, since: 0, limit, offset }),
     /** Those that changed last since then, are in one of these states, or quiet. `total`: how many there are. */
     needy: (states: readonly TaskState[], since: number, limit: number) =>
-      account.all(listCounted, { states: JSON.stringify(states), quiet: true, since, limit, offset: 0 }),
+      account.all(listCounted, { states: JSON.stringify(states), agent: null, quiet: true, since, limit, offset: 0 }),
   }),
   changes: () => ({}),
 }

@@ -6,7 +6,7 @@ import { Card, Facts } from '../../html/components.tsx'
 import { TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
 import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
-import { PageForm } from '../forms.tsx'
+import { originOf, PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { AccountSubject, PageResult, Pages, Visit } from '../visit.ts'
 
@@ -58,7 +58,9 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
     const agents = (await visit.account.read.turns.pausedByKey(id))?.agents
     await visit.record('resume_conversation', { id, agents }, (account) => resumeConversation(account, id))
     const thread = visit.form.get('thread')
-    return thread ? visit.done('resumed', 'conversations', thread) : visit.done('resumed', 'attention')
+    return thread
+      ? visit.done('resumed', 'conversations', thread)
+      : visit.done('resumed', originOf(visit.form) ?? 'attention')
   })
   post('/settings/account/turns', async (visit) => {
     const limits = Object.fromEntries(fields.map(({ name }) => [name, numberOf(visit.form.get(name))]))

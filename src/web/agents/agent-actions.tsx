@@ -18,7 +18,7 @@ import { setAutomated } from '../../grid/messaging/turns.ts'
 import { requeueMessages } from '../../grid/messaging/parked.ts'
 import { readCardAgain, setPaused, tryNow } from '../../grid/remote-agents/manage.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
-import { readChoice } from '../forms.tsx'
+import { originOf, readChoice } from '../forms.tsx'
 import type { AccountPages, Visit } from '../visit.ts'
 import { showConnect } from './agent-connect.tsx'
 import { agentOf } from './agent.tsx'
@@ -76,12 +76,12 @@ export function agentActions({ get, post, may }: AccountPages): void {
   post('/agents/:alias/access/:partner/confirm', async (visit) => {
     const input = partnerOf(visit)
     await visit.record('confirm_access', input, (account) => confirmAccess(account, input))
-    return visit.done('access-confirmed', 'attention')
+    return visit.done('access-confirmed', originOf(visit.form) ?? 'attention')
   }, showSettings)
   post('/agents/:alias/access/:partner/remove', async (visit) => {
     const input = partnerOf(visit)
     await visit.record('remove_access', input, (account) => removeAccess(account, input))
-    return visit.done('access-removed', 'attention')
+    return visit.done('access-removed', originOf(visit.form) ?? 'attention')
   }, showSettings)
 
   post('/agents/:alias/skills', async (visit) => {

@@ -11,42 +11,51 @@ import { oneLine } from '../conversations/shown.ts'
 import type { Visit } from '../visit.ts'
 
 /**
- * Nothing if there is none. `max`: of those with the same sender, recipient, rule and text only the first to expire is a
- * row, and at most so many are. `total`: how many wait.
+ * Nothing if there is none. Those with the same sender, recipient, rule and text are one row: it leads to the first to
+ * expire, or with `isWhole` opens to all of them. `max`: how many rows there are at most. `total`: how many wait.
  */
 export function HeldForYou(
-  { visit, held, max, total = held.length, isShort }: {
+  { visit, held, max, total, isShort, isWhole }: {
     visit: Visit
     held: HeldRow[]
     max?: number
-    total?: number
+    total: number
     isShort?: boolean
+    isWhole?: boolean
   },
 ) {
   if (held.length === 0) return null
-  const groups = max === undefined ? held.map((one) => [one]) : alike(held)
+  const groups = new Map<string, HeldRow[]>()
+  for (const one of held) groups.set(likenessOf(one), [...groups.get(likenessOf(one)) ?? [], one])
   return (
     <NeedCard
       title='Waiting for your decision'
       all={visit.path('held')}
       max={max}
-      total={total}
+      total={isWhole ? undefined : total}
       isShort={isShort}
-      rows={groups.map((group) => rowOf(visit, group))}
-    />
+      rows={[...groups.values()].map((group) => rowOf(visit, group, isWhole))}
+    >
+      {isWhole && total > held.length && (
+        <p class='inside checked'>
+          {held.length} of {total.toLocaleString('en')} are shown, the first to expire.
+        </p>
+      )}
+    </NeedCard>
   )
 }
 
-function alike(held: HeldRow[]): HeldRow[][] {
-  const groups = new Map<string, HeldRow[]>()
-  for (const one of held) {
-    const key = JSON.stringify([one.fromAlias, one.via, one.recipient, one.rule.id, one.body])
-    groups.set(key, [...groups.get(key) ?? [], one])
-  }
-  return [...groups.values()]
+/** Whether both have the same sender, recipient, rule and text. */
+export function isAlike(one: HeldRow, other: HeldRow): boolean {
+  return likenessOf(one) === likenessOf(other)
 }
 
-function rowOf(visit: Visit, group: HeldRow[]): NeedRow {
+function likenessOf({ fromAlias, via, recipient, rule, body }: HeldRow): string {
+  return JSON.stringify([fromAlias, via, recipient, rule.id, body])
+}
+
+function rowOf(visit: Visit, group: HeldRow[], isFold?: boolean): NeedRow {
+  const isFolded = isFold && group.length > 1
   const now = visit.account.deps.now()
   const [{ id, fromAlias, via, recipient, body, rule, expiresAt }] = group
   const isUrgent = endsSoon(expiresAt, now)
@@ -54,7 +63,8 @@ function rowOf(visit: Visit, group: HeldRow[]): NeedRow {
     icon: 'guardrails',
     tone: isUrgent ? 'bad' : 'warning',
     isUrgent,
-    href: visit.path('held', id),
+    href: isFolded ? undefined : visit.path('held', id),
+    folded: isFolded ? { rows: group.map((one) => rowOf(visit, [one])) } : undefined,
     what: (
       <>
         <Name text={`@${fromAlias}`} /> <Via via={via} /> to <Name text={recipient} />: <Name text={oneLine(body)} />

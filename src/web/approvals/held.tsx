@@ -5,13 +5,20 @@ import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
 import { downloadBody } from '../../answers/downloads.ts'
-import { endsSoon, type HeldMessage, heldMessage, heldMessages, heldPartOf } from '../../grid/approvals/held.ts'
+import {
+  countHeld,
+  endsSoon,
+  type HeldMessage,
+  heldMessage,
+  heldMessages,
+  heldPartOf,
+} from '../../grid/approvals/held.ts'
 import { type HeldPlace, placeOfHeld } from '../../grid/approvals/held-place.ts'
 import { isShortened } from '../../grid/message/long-text.ts'
 import { maxMessageLength } from '../../grid/message/outgoing-message.ts'
 import { Name, visibleControls } from '../../html/bidi.tsx'
 import { Card, Disclosure, EmptyState, LocalTime, Notice, Time } from '../../html/components.tsx'
-import { Via } from '../../html/conversation/message.tsx'
+import { Part, Via } from '../../html/conversation/message.tsx'
 import { TextArea } from '../../html/fields.tsx'
 import { ButtonLink, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -22,7 +29,7 @@ import { PageForm } from '../forms.tsx'
 import type { NoticeCode } from '../notices.ts'
 import type { AccountPages, PageResult, Visit } from '../visit.ts'
 import { decisionPages } from './decisions.tsx'
-import { HeldForYou } from './held-list.tsx'
+import { HeldForYou, isAlike } from './held-list.tsx'
 
 export function heldPages(pages: AccountPages): void {
   const { get, may } = pages
@@ -64,16 +71,26 @@ async function decide(
 ): Promise<PageResult> {
   requirePermission(visit.actor, 'use')
   const id = visit.param('held')
-  const { fromAlias: agent, recipient: to } = await heldMessage(visit.account, id)
+  const held = await heldMessage(visit.account, id)
+  const { fromAlias: agent, recipient: to } = held
   const choice = { id, hash: visit.form.get('hash') ?? '' }
   const { state } = await visit.record(tool, { agent, to }, (account) => run(account, choice))
-  if (state === 'held') return visit.done('held-again', 'held')
-  if (state === 'approved' || tool === 'refuse_message') return visit.done(done, 'held')
+  if (state === 'held') return await toNext(visit, held, 'held-again')
+  if (state === 'approved' || tool === 'refuse_message') return await toNext(visit, held, done)
   return visit.done('held-undeliverable', 'held', id)
 }
 
+/** To the list, which offers the next message like this one. */
+async function toNext(visit: Visit, held: HeldMessage, done: NoticeCode): Promise<PageResult> {
+  const next = (await heldMessages(visit.account)).find((one) => isAlike(one, held))
+  const { redirectTo } = visit.done(done, 'held') as { redirectTo: string }
+  return { redirectTo: next ? `${redirectTo}&next=${next.id}` : redirectTo }
+}
+
 async function list(visit: Visit) {
-  const held = await heldMessages(visit.account)
+  const [held, { count }] = await Promise.all([heldMessages(visit.account), countHeld(visit.account)])
+  const next = held.find(({ id }) => id === visit.query.get('next'))
+  const left = next && held.filter((one) => isAlike(one, next)).length
   return await appPage(
     visit.frame('attention'),
     {
@@ -81,6 +98,9 @@ async function list(visit: Visit) {
       lead: 'They are delivered when you approve them, and refused when their time is over. The first to expire first.',
       actions: (
         <>
+          {next && (
+            <ButtonLink href={visit.path('held', next.id)} kind='main-action'>Next like it, {left} left</ButtonLink>
+          )}
           <ButtonLink href={visit.path('held', 'decisions')}>Decisions</ButtonLink>
           <ButtonLink href={visit.path('approval-rules')}>Rules</ButtonLink>
         </>
@@ -93,7 +113,7 @@ async function list(visit: Visit) {
           <EmptyState icon='check' title='Nothing waits for your decision' />
         </Card>
       )
-      : <HeldForYou visit={visit} held={held} />,
+      : <HeldForYou visit={visit} held={held} total={count} isWhole />,
   )
 }
 
@@ -139,7 +159,7 @@ async function show(visit: Visit) {
       <Card>
         <Around visit={visit} place={place} />
         <pre class='said whole' dir='auto' aria-label='The whole text'>{visibleControls(body)}</pre>
-        {held.parts.map((part) => <Part visit={visit} id={held.id} part={part} />)}
+        {held.parts.map((part) => <HeldPart visit={visit} id={held.id} part={part} />)}
       </Card>
       {held.fields.length > 0 && (
         <Card title='Delivered with it'>
@@ -207,35 +227,35 @@ function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held
   )
 }
 
-/** A file with its text, or data. What else a part says is below. */
-function Part({ visit, id, part }: { visit: Visit; id: string; part: Record<string, unknown> }) {
-  const { part_id: partId, filename, mediaType, bytes, text, ...others } = part
-  const name = typeof filename === 'string' ? filename : 'data' in part ? 'Data' : 'Part'
-  const facts = [typeof mediaType === 'string' && mediaType, typeof bytes === 'number' && sizeInWords(bytes)]
+/** A file or data, with what else is said of it. */
+function HeldPart({ visit, id, part }: { visit: Visit; id: string; part: Record<string, unknown> }) {
+  const { part_id: partId, kind, filename, mediaType, bytes, text, ...others } = part
+  const name = typeof filename === 'string'
+    ? filename
+    : kind === 'raw'
+    ? 'File'
+    : kind ?? ('data' in part ? 'Data' : 'Part')
   const more = 'data' in others && Object.keys(others).length === 1 ? others.data : others
   const said = [
     typeof text === 'string' ? text : undefined,
     isEmpty(more) ? undefined : JSON.stringify(more, undefined, 2),
   ]
+  const shown = {
+    name: `${name}`,
+    type: typeof mediaType === 'string' ? mediaType : '',
+    size: typeof bytes === 'number' ? sizeInWords(bytes) : '',
+    href: typeof partId === 'string' ? visit.path('held', id, 'parts', partId) : undefined,
+  }
   return (
-    <div class='part'>
-      <p class='row'>
-        <b>
-          <Name text={name} />
-        </b>
-        <span class='soft small'>
-          <Name text={facts.filter(Boolean).join(', ')} />
-        </span>
-        {typeof partId === 'string' && <a href={visit.path('held', id, 'parts', partId)}>Download</a>}
-      </p>
+    <Part part={shown}>
       {said.map((text) =>
         text !== undefined && (
-          <pre class='said' dir='auto' tabindex={0} aria-label={name}>
+          <pre class='said' dir='auto' tabindex={0} aria-label={shown.name}>
             {visibleControls(text)}
           </pre>
         )
       )}
-    </div>
+    </Part>
   )
 }
 

@@ -94,8 +94,8 @@ function page(
   const show = query.get('show')
   // A row of Home leads to those of its fold.
   const ofFold = open.filter((condition) => foldOf(condition) === show)
-  const found = byUrgency(visit, ofFold.length > 0 ? ofFold : open)
-  const all = byUrgency(visit, open)
+  const found = byUrgency(visit, ofFold.length > 0 ? ofFold : open, 'attention')
+  const all = byUrgency(visit, open, 'attention')
   const counts: Record<Part, number> = {
     decisions,
     answers: countQuestions(questions),

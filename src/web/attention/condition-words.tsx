@@ -17,6 +17,7 @@ import type { FullInbox } from '../../store/account/usage.ts'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
 import { Resume } from '../conversations/paused.tsx'
+import type { Origin } from '../forms.tsx'
 import { oneLine } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import { settingsPath } from '../settings.tsx'
@@ -439,15 +440,15 @@ export function hrefOf(visit: Visit, condition: Condition): string | undefined {
 }
 
 /** The buttons that act on a condition at once. */
-export function actionOf(visit: Visit, condition: Condition): Child {
+export function actionOf(visit: Visit, condition: Condition, from: Origin): Child {
   const { path, may } = visit
-  if (condition.kind === 'paused') return <Resume visit={visit} conversation={condition.of.key} />
+  if (condition.kind === 'paused') return <Resume visit={visit} conversation={condition.of.key} from={from} />
   if (condition.kind !== 'access' || !may('manage')) return false
   const list = ['agents', condition.of.alias, 'access', condition.of.partner]
   return (
     <>
-      <ButtonForm action={path(...list, 'confirm')} kind='plain' isSmall>Confirm</ButtonForm>
-      <ButtonForm action={path(...list, 'remove')} kind='quiet' isSmall>Remove</ButtonForm>
+      <ButtonForm action={path(...list, 'confirm')} fields={{ from }} kind='plain' isSmall>Confirm</ButtonForm>
+      <ButtonForm action={path(...list, 'remove')} fields={{ from }} kind='quiet' isSmall>Remove</ButtonForm>
     </>
   )
 }

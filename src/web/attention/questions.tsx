@@ -10,12 +10,10 @@ import { Choices } from '../../html/conversation/choices.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from '../conversations/list-pane.tsx'
 import { oneLine } from '../conversations/shown.ts'
+import { type Origin, originOf } from '../forms.tsx'
 import { pluralize } from '../listing.tsx'
 import type { PageResult, Visit } from '../visit.ts'
 
-/** Where a dismissal or a choice leads back to: one of these pages, or else the conversation itself. */
-const origins = ['home', 'attention'] as const
-type Origin = (typeof origins)[number]
 /** Choices whose JSON is so long find room beside their question. */
 const maxInLine = 60
 
@@ -126,11 +124,6 @@ export async function dismiss(visit: Visit): Promise<PageResult> {
   const { redirectTo } = visit.done('dismissed', 'conversations', visit.param('thread')) as { redirectTo: string }
   const { show } = listPlace(form)
   return { redirectTo: show === 'all' ? redirectTo : `${redirectTo}&show=${show}` }
-}
-
-/** The page that a form came from, if it leads back there. */
-export function originOf(form: URLSearchParams): Origin | undefined {
-  return origins.find((origin) => origin === form.get('from'))
 }
 
 function answerPath({ path }: Visit, { threadId, seq }: Question): string {

@@ -3,6 +3,7 @@
 /** What needs a person, as rows: what is broken, and then warnings. */
 import { type Condition, countConditions } from '../../grid/attention/attention.ts'
 import type { NeedRow } from '../../html/attention.tsx'
+import type { Origin } from '../forms.tsx'
 import { hiddenWords } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { actionOf, foldOf, hrefOf, inWords, sumInWords } from './condition-words.tsx'
@@ -21,9 +22,13 @@ export interface ShownConditions {
   total: number
 }
 
-/** Both totals add up to the count of all. */
-export function byUrgency(visit: Visit, open: Condition[]): Record<'broken' | 'warnings', ShownConditions> {
-  const shown = open.map((condition) => ({ condition, row: rowOf(visit, condition) }))
+/** Both totals add up to the count of all. `from`: the page that has the rows. */
+export function byUrgency(
+  visit: Visit,
+  open: Condition[],
+  from: Origin,
+): Record<'broken' | 'warnings', ShownConditions> {
+  const shown = open.map((condition) => ({ condition, row: rowOf(visit, condition, from) }))
   const warnings = shown.filter(({ row }) => row.tone !== 'bad')
   const total = countConditions(warnings.map(({ condition }) => condition))
   return {
@@ -32,13 +37,13 @@ export function byUrgency(visit: Visit, open: Condition[]): Record<'broken' | 'w
   }
 }
 
-function rowOf(visit: Visit, condition: Condition): NeedRow {
+function rowOf(visit: Visit, condition: Condition, from: Origin): NeedRow {
   const words = inWords(visit, condition, visit.account.deps.now())
   return {
     ...words,
     href: hrefOf(visit, condition),
-    facts: [condition.isHidden && hiddenWords(visit), ...words.facts],
-    actions: actionOf(visit, condition),
+    facts: [condition.isHidden && hiddenWords, ...words.facts],
+    actions: actionOf(visit, condition, from),
   }
 }
 

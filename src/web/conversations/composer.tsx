@@ -243,6 +243,7 @@ export function Entry(
         name='text'
         label={label}
         isLabelUnseen
+        hint='Ctrl Enter sends, Enter begins a new line'
         placeholder={placeholder}
         rows={rows}
         isRequired

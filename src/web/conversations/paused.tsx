@@ -12,6 +12,7 @@ import { Via } from '../../html/conversation/message.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
+import type { Origin } from '../forms.tsx'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { oneLine } from './shown.ts'
@@ -54,13 +55,15 @@ function PausedBanner({ visit, thread, pause, perHour }: { visit: Visit; thread:
   )
 }
 
-/** For those who may resume it. `thread`: where that leads back to, instead of Attention. */
-export function Resume({ visit, conversation, thread }: { visit: Visit; conversation: string; thread?: number }) {
+/** For those who may resume it. It leads back to `thread` or to the page `from`. */
+export function Resume(
+  { visit, conversation, thread, from }: { visit: Visit; conversation: string; thread?: number; from?: Origin },
+) {
   if (!visit.may('manage')) return null
   return (
     <ButtonForm
       action={visit.path('conversations', conversation, 'resume')}
-      fields={thread === undefined ? {} : { thread: String(thread) }}
+      fields={{ ...thread === undefined ? {} : { thread: String(thread) }, ...from && { from } }}
       kind='plain'
       isSmall
     >

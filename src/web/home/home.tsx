@@ -20,7 +20,7 @@ import { HeldForYou } from '../approvals/held-list.tsx'
 import { WaitingForYou } from '../attention/questions.tsx'
 import { byUrgency, foldedRows, type ShownConditions } from '../attention/rows.tsx'
 import { shownThread } from '../conversations/shown.ts'
-import { hiddenWords, pluralize } from '../listing.tsx'
+import { pluralize } from '../listing.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { clockAt, day } from '../../lib/time.ts'
 import { FirstAgent } from './first-agent.tsx'
@@ -31,8 +31,6 @@ const maxQuestions = 3
 const maxBroken = 5
 const maxWarnings = 3
 const maxNews = 10
-/** Of conversations that the visitor may not read. */
-const maxHidden = 3
 
 /** Registers Home, and the path of the account, which redirects to it and keeps what the query says. */
 export function homePages({ get }: Pages<Visit>, deps: PageDeps): void {
@@ -72,7 +70,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   attention.found({ id: visit.membership.id, account }, open)
   // What waits for the visitor is not shown twice.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
-  const { broken, warnings } = byUrgency(visit, open)
+  const { broken, warnings } = byUrgency(visit, open, 'home')
   const answers = countQuestions(questions)
   return await appPage(
     frame('home', countConditions(open) + answers + heldCount.count),
@@ -140,28 +138,21 @@ function Conditions(
   return <NeedCard title={title} all={`${attention}?show=${part}`} max={max} total={found.total} rows={rows} isShort />
 }
 
-/** Conversations with news. It names them and counts: what was said is read in the conversation. */
+/** Conversations with news, the newest first. It names them and counts: what was said is read in the conversation. */
 function SinceYouWereHere(
   { visit, news, isCut, self }: { visit: Visit; news: News[]; isCut: boolean; self?: string },
 ) {
   if (news.length === 0) return null
-  const readable = news.filter(({ isReadable }) => isReadable)
-  const hidden = news.filter(({ isReadable }) => !isReadable)
-  const shown = [...readable.slice(0, maxNews), ...hidden.slice(0, maxHidden)]
-  const rows = shown.map((one) => newsRow(visit, one, self))
+  const rows = news.slice(0, maxNews).map((one) => newsRow(visit, one, self))
   return (
     <>
       <FaceSymbols names={rows.map(({ face }) => face)} />
       <NeedCard title='Since you were here' all={visit.path('conversations')} rows={rows} isShort>
-        {(isCut || readable.length > maxNews)
-          ? (
-            <p class='inside checked'>
-              And more in <a href={visit.path('conversations')}>Conversations</a>.
-            </p>
-          )
-          : hidden.length > maxHidden && (
-            <p class='inside checked'>And {hidden.length - maxHidden} more that you may not read.</p>
-          )}
+        {(isCut || news.length > maxNews) && (
+          <p class='inside checked'>
+            And more in <a href={visit.path('conversations')}>Conversations</a>.
+          </p>
+        )}
       </NeedCard>
     </>
   )
@@ -170,21 +161,20 @@ function SinceYouWereHere(
 function newsRow(visit: Visit, one: News, self: string | undefined): NeedRow & { face: string } {
   const { href, names, label, lastAt, unread } = shownThread(one.thread, visit.path, '', { self })
   const face = names[0].replace('@', '')
-  const isNew = one.isReadable
   return {
     face,
     icon: 'conversations',
     tone: one.failed > 0 ? 'bad' : 'info',
     picture: <Face name={face} />,
-    href: one.isReadable ? `${href.replace(/#new$/, '')}#new` : undefined,
-    isNew,
+    href: `${href.replace(/#new$/, '')}#new`,
+    isNew: true,
     isUrgent: unread > 0,
     what: (
       <>
         <ThreadNames names={names} label={label} /> <span class='soft small'>{newsInWords(one)}</span>
       </>
     ),
-    facts: [!one.isReadable && hiddenWords(visit)],
+    facts: [],
     at: <Time at={lastAt} now={visit.account.deps.now()} />,
   }
 }

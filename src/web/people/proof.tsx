@@ -5,11 +5,19 @@ import { passkeyProofOptions, proveByPasskey } from '../../grid/people/passkeys.
 import { confirmByPassword, listSecondFactors, useSecondFactorCode } from '../../grid/people/second-factor.ts'
 import { Notice } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/fields.tsx'
-import { ButtonForm, Form, PasskeyForm, SubmitButton } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink, Form, HiddenFields, PasskeyForm, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../forms.tsx'
-import { KeptForm } from '../refused-form.tsx'
-import { localPath, type PageDeps, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'
+import { KeptForm, letRun } from '../refused-form.tsx'
+import {
+  aboveForm,
+  localPath,
+  type PageDeps,
+  type PageResult,
+  type PublicPages,
+  type PublicVisit,
+  signedIn,
+} from '../visit.ts'
 
 export function secondFactorPath(next: string): string {
   return next === '/' ? '/second-factor' : `/second-factor?next=${encodeURIComponent(next)}`
@@ -22,10 +30,23 @@ export function secondFactorPath(next: string): string {
 export function proofPages({ get, post, keep }: PublicPages, { store, sessions, features }: PageDeps): void {
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
 
+  /** The page that the user came from, or one near the change. */
+  function backOf(visit: PublicVisit): string {
+    const referrer = URL.parse(visit.request.headers.get('referer') ?? '')
+    const from = visit.form.get('back') ?? (referrer && referrer.pathname + referrer.search)
+    const next = nextOf(visit)
+    return from === null || [next, '/confirm'].includes(from.split('?')[0]) ? aboveForm(next) : localPath(from)
+  }
+
   async function begin(visit: PublicVisit, user: SessionUser, proof: Proof) {
     const { onlyAccount = null, identity = null } = visit.visitor ?? {}
-    const cookie = await sessions.begin(visit.request, user.id, visit.address, { onlyAccount, identity, ...proof })
-    return { redirectTo: nextOf(visit), cookie, withForm: visit.kept !== undefined }
+    const begun = await sessions.begin(visit.request, user.id, visit.address, { onlyAccount, identity, ...proof })
+    const { kept, runsUntil = 0 } = visit
+    const path = nextOf(visit)
+    if (kept === undefined) return { redirectTo: path, cookie: begun }
+    if (!visit.visitor || runsUntil <= store.deps.now()) return { redirectTo: path, cookie: begun, withForm: true }
+    const { redirectTo, cookie } = await letRun(sessions, visit, { path, kept, begun })
+    return { redirectTo, cookie: [begun, cookie], withForm: true }
   }
 
   /** Registers a page that asks `userOf` to prove who they are. */
@@ -69,18 +90,21 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions, 
     )
 
     async function page(visit: PublicVisit, user: SessionUser): Promise<Response> {
-      const { csrf } = visit
+      const { csrf, kept, runsUntil } = visit
+      const back = backOf(visit)
       const next = (
         <>
-          <input type='hidden' name='next' value={nextOf(visit)} />
-          <KeptForm kept={visit.kept} />
+          <HiddenFields fields={{ next: nextOf(visit), back }} />
+          <KeptForm {...{ kept, runsUntil }} />
         </>
       )
       const codeErrors = formErrors(visit, path, ['code', 'password'])
       const passkeyErrors = formErrors(visit, `${path}/passkey`, ['passkey'])
       const options = await passkeyProofOptions(store, csrf, user.id)
       const { hasTotp } = await listSecondFactors(store, user.id)
-      const ways = visit.visitor ? features.map(({ signIn }) => signIn?.proof(store, visit, nextOf(visit))) : []
+      const ways = visit.visitor
+        ? features.map(({ signIn }) => signIn?.proof(store, visit, kept === undefined ? nextOf(visit) : back))
+        : []
       const again = (await Promise.all(ways)).filter((way) => way !== undefined)
       const hasPassword = !user.hasSecondFactor && (await store.global.users.byId(user.id))?.passwordHash != null
       return await barePage(
@@ -88,7 +112,13 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions, 
         <>
           <h1>{texts.title}</h1>
           <p>{texts.lead}</p>
-          {visit.kept !== undefined && <p class='soft'>What you entered is kept. You get it back in the next step.</p>}
+          {kept !== undefined && (
+            <p class='soft'>
+              {runsUntil === undefined
+                ? 'What you entered is kept. You get it back in the next step.'
+                : 'What you entered is kept. It is done as soon as you have confirmed.'}
+            </p>
+          )}
           {codeErrors.rest && <Notice kind='bad'>{codeErrors.rest}</Notice>}
           {options && (
             <PasskeyForm
@@ -144,7 +174,10 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions, 
               <p>You have no password. Sign out, and sign in again with an email link.</p>
             )}
           {again}
-          <ButtonForm action='/sign-out' kind='quiet' isSmall>Sign out</ButtonForm>
+          <div class='row'>
+            {visit.visitor && <ButtonLink href={back} kind='quiet' isSmall>Cancel</ButtonLink>}
+            <ButtonForm action='/sign-out' kind='quiet' isSmall>Sign out</ButtonForm>
+          </div>
         </>,
       )
     }

@@ -1,8 +1,10 @@
 /** Where the search box and Ctrl K lead: what people named, pages, settings and actions. */
 import type { Permission } from '../../auth/actor.ts'
+import { listThreads } from '../../grid/conversations/threads.ts'
 import { sectionsWith, writePath } from '../../html/paths.ts'
 import type { NamedThing } from '../../store/account/named-things.ts'
 import { accountSubjects } from '../accounts/settings-account.tsx'
+import { namesOf } from '../conversations/shown.ts'
 import { settingsTabs } from '../settings.tsx'
 import type { FixedPlace, Visit } from '../visit.ts'
 
@@ -47,14 +49,20 @@ export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
   const [first, ...more] = text.toLowerCase().split(/\s+/).filter((word) => word !== '')
   if (first === undefined) return []
   const words = [first, ...more] as const
-  const [named, actions] = await Promise.all([namedPlaces(visit, [...words]), actionsOnAgents(visit, [...words])])
+  const [talks, named, actions] = await Promise.all([
+    conversationsOf(visit, words),
+    namedPlaces(visit, [...words]),
+    actionsOnAgents(visit, [...words]),
+  ])
   const places = [...sectionPlaces(visit), ...fixedPlaces, ...visit.features.flatMap(({ places }) => places ?? [])]
   const fixed = places.flatMap((place) => {
     const rank = rankOf(words, place.name, place.words)
     return rank === undefined || !visit.may(place.may ?? 'view') ? [] : [{ rank, place: shown(visit, place) }]
   })
   // The sort keeps the order of equal ones.
-  return [...actions, ...named, ...fixed].sort((a, b) => a.rank - b.rank).slice(0, maxPlaces).map(({ place }) => place)
+  return [...talks, ...actions, ...named, ...fixed].sort((a, b) => a.rank - b.rank).slice(0, maxPlaces).map((
+    { place },
+  ) => place)
 }
 
 interface Ranked {
@@ -96,6 +104,27 @@ function sectionPlaces(visit: Visit): FixedPlace[] {
 }
 
 const shown = ({ path }: Visit, place: FixedPlace): Place => ({ ...place, href: `${path()}/${place.path}` })
+
+/** `@plan @build` finds the conversation of @planner and @builder. */
+async function conversationsOf({ account, visitor, path, may }: Visit, words: readonly string[]): Promise<Ranked[]> {
+  if (words.length !== 2 || !words.every((word) => /^@./.test(word))) return []
+  const names = words.map((word) => word.slice(1))
+  // Others than owners and admins open only their own.
+  const list = { userId: visitor.user.id, names, isOfUser: !may('manage') }
+  const { threads } = await listThreads(account, list)
+  return threads.filter(({ kind }) => kind === 'pair').map((thread) => {
+    const ends = namesOf(thread)
+    const isExact = words.every((word) => ends.includes(word))
+    return {
+      rank: isExact ? -2 : -1,
+      place: {
+        name: `Conversation of ${ends.join(' and ')}`,
+        kind: 'conversation',
+        href: path('conversations', String(thread.id)),
+      },
+    }
+  })
+}
 
 async function namedPlaces(visit: Visit, words: [string, ...string[]]): Promise<Ranked[]> {
   const things = await visit.account.read.namedThings.search(words, maxNames)

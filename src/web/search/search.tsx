@@ -33,6 +33,12 @@ async function show(visit: Visit) {
     searchConversations(account, query, { days, position, requestId }),
     position === undefined ? findPlaces(visit, query.words) : [],
   ])
+  const named = places.length > 0 && (
+    <Card title='Names, pages and actions' isFlush>
+      <PlaceList places={places} />
+    </Card>
+  )
+  const isNameMeant = result.hits.length === 0 || places[0]?.kind === 'conversation'
   return await appPage(
     visit.frame('search'),
     { title: 'Search' },
@@ -52,16 +58,13 @@ async function show(visit: Visit) {
         {filterFields(query)}
       </form>
       {result.isFilling && <p class='soft'>The search is being set up again. The newest messages are not found yet.</p>}
+      {isNameMeant && named}
       {result.isAsked && <Messages visit={visit} query={query} result={result} isFirst={position === undefined} />}
-      {places.length > 0 && (
-        <Card title='Names, pages and actions' isFlush>
-          <PlaceList places={places} />
-        </Card>
-      )}
+      {!isNameMeant && named}
       {!result.isAsked && (
         <EmptyState icon='search' title='Find what was said'>
           {result.isReader
-            ? 'All words are searched, in any order. The beginning of a word is enough, from three letters on.'
+            ? 'All words and the names of files are searched, in any order. The beginning of a word is enough, from three letters on. @a and @b find their conversation.'
             : 'Your role sees numbers, not messages. You can search agents, channels and skills.'}
         </EmptyState>
       )}

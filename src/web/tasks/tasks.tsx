@@ -47,7 +47,7 @@ async function list(visit: Visit) {
     visit.frame('tasks'),
     {
       title: 'Tasks',
-      lead: 'Tasks between agents, the last changed first.',
+      lead: `${visit.may('manage') ? 'Tasks between agents' : 'Tasks from you and for you'}, the last changed first.`,
       fresh: ['thread', 'state', 'minute'],
       threads: [...new Set(open.flatMap(({ threadId }) => threadId ?? []))].slice(0, maxFollowed),
     },
@@ -65,6 +65,7 @@ async function list(visit: Visit) {
           ? (
             <EmptyState icon='tasks' title='No tasks here'>
               A task begins when an agent sends a message that expects an answer with progress.
+              {!visit.may('manage') && ' Owners and admins see those between agents.'}
             </EmptyState>
           )
           : (
@@ -104,7 +105,7 @@ async function list(visit: Visit) {
 
 /** The first line of what was asked, and why it failed or waits. */
 function Title({ visit, task: { seq, text, why, isReadable } }: { visit: Visit; task: ListedTask }) {
-  if (!isReadable) return <span class='soft'>{hiddenWords(visit)}</span>
+  if (!isReadable) return <span class='soft'>{hiddenWords}</span>
   const [line = ''] = text.split('\n').filter((line) => line.trim() !== '')
   return (
     <>

@@ -6,7 +6,7 @@ import { followLog } from '../../../src/worker/followers.ts'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
-import { type Person, person, signedIn } from '../../support/people.ts'
+import { password, type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
 let account: string
@@ -141,6 +141,45 @@ test('parts of all sizes can be read before the decision', async () => {
   expect(read.join('')).not.toContain('part_not_found')
 })
 
+test('a file has its name, its size and its bytes, as a download that no browser shows as a page', async () => {
+  await rule()
+  const files = [['offer.pdf', 'application/pdf', '%PDF-1.7 \u0001'], ['page.html', 'text/html', '<script>1</script>']]
+  const parts = files.map(([filename, mediaType, content]) => ({ filename, mediaType, raw: btoa(content) }))
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'See the offer', parts })
+  const { html, text } = await annsBrowser.open(await oldest(annsBrowser))
+
+  expect(text).toMatch(/offer\.pdf application\/pdf, 10 B page\.html text\/html, 18 B <script>1/)
+  expect(html).not.toContain(btoa(files[0][2]))
+  for (const [filename, type, content] of files) {
+    const href = html.match(new RegExp(`href="([^"]*/parts/[^"]*)">(?:<bdi>)?${filename}`))![1]
+    const file = await annsBrowser.request(href)
+    expect(await file.text()).toBe(content)
+    expect(file.headers.get('content-disposition')).toBe(`attachment; filename*=UTF-8''${filename}`)
+    expect(file.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
+    expect(file.headers.get('content-type')).toBe(type)
+    expect((await (await signedIn(grid, ben)).request(href)).status).toBe(404)
+  }
+})
+
+test('equal ones are one row that opens to each; a decision is about one, and offers the next like it', async () => {
+  await rule()
+  for (const text of ['Pay 100', 'Pay 7', 'Pay 100', 'Pay 100']) await send(text)
+  const list = `${account}/held`
+  const { html } = await annsBrowser.open(list)
+  const [fold] = html.match(/<details>[\s\S]*?<\/details>/g)!
+  expect(fold).toContain('3 like this')
+  expect(fold.match(/\/held\/[0-9a-f-]{36}/g)).toHaveLength(3)
+  expect(html).not.toContain('/approve')
+
+  const done = await resultOf(annsBrowser, 'approve')
+  expect(done.text).toContain('Approved. The message is delivered.')
+  expect(await inbox()).toEqual(['Pay 100'])
+  const [, next] = done.html.match(/href="([^"]*)"[^>]*>Next like it, 2 left</)!
+  expect((await annsBrowser.open(next)).text).toContain('Pay 100')
+  expect((await annsBrowser.submit(next, { reason: 'No' }, `${next}/refuse`)).text).toContain('Next like it, 1 left')
+  expect((await resultOf(annsBrowser, 'approve')).text).not.toContain('Next like it')
+})
+
 test('of two people one decides, and the other reads who did', async () => {
   await rule({ deciders: [ann.id, ben.id] })
   await send('Pay 100')
@@ -189,7 +228,7 @@ test('a member whom the rule does not name and a viewer see no word of it, and d
   expect(await inbox()).toEqual([])
 })
 
-test('a risky rule asks first who the person is, and then shows the message again', async () => {
+test('a risky rule asks first who the person is, and what was decided is done, unless the message is another', async () => {
   await rule({ isRisky: true })
   await send('Pay 100')
   const page = await oldest(annsBrowser)
@@ -201,4 +240,17 @@ test('a risky rule asks first who the person is, and then shows the message agai
   expect(asked.at).toContain('/confirm')
   expect(asked.at).toContain(encodeURIComponent(page))
   expect(await inbox()).toEqual([])
+  const done = await annsBrowser.send(asked, { password }, '/confirm')
+  expect(done.text).toContain('Approved. The message is delivered.')
+  expect(await inbox()).toEqual(['Pay 100'])
+
+  await send('Pay 200')
+  const next = await oldest(annsBrowser)
+  const other = await signedIn(grid, ann)
+  grid.clock.now += 11 * minute
+  const late = await annsBrowser.submit(next, { reason: 'Too much' }, `${next}/refuse`)
+  await other.send(await other.submit(next, {}, `${next}/approve`), { password }, '/confirm')
+  const refused = await annsBrowser.send(late, { password }, '/confirm')
+  expect(refused.status).toBe(409)
+  expect(refused.text).toMatch(/Approved\s+by\s+Ann/)
 })

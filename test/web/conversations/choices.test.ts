@@ -97,6 +97,8 @@ test('what waits is answered on Home and Attention, and leads back there', async
     expect(after.at).toBe(`${world.path(origin)}?done=answered`)
     expect(after.text).toContain('Your answer has been sent.')
     expect(after.html).not.toContain(action)
+    // The question is read, too.
+    expect(await world.ann.account.read.inbox.unread(world.ann.personAlias.agentId)).toBe(0)
   }
 })
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../../src/lib/time.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
+import { hold } from '../../support/held.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
 
@@ -71,6 +72,39 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(url('conversations')), press('e')])
     await Promise.all([page.waitForURL(/\?m=\d+#m\d+$/), press('n')])
     await Promise.all([page.waitForURL(url('conversations')), press('g', 'c')])
+  })
+
+  test('on Home, j and k go through decisions and questions first, and over the rows of an open fold', async () => {
+    const { page } = visitor
+    const { grid: { alice, bob, acme }, tell } = site
+    await hold(acme.store, { deciders: [site.ann.person.id] })
+    for (const text of ['Ship?', 'Pay?', 'Pay?']) await tell(bob, '@alice', text).catch(() => {})
+    await acme.store.write([{ sql: 'DELETE FROM approval_rules WHERE account_id = ?', args: [acme.id] }])
+    await tell(alice, '@ann', 'Monday?')
+    const rows = await page.goto(url('home')).then(() => page.locator('.needs > li').allTextContents())
+    const through = async (key: string, n: number) => {
+      const found = []
+      for (; n > 0; n--) found.push((await press(key), await focused()))
+      return found
+    }
+
+    expect(rows.length).toBeGreaterThan(3)
+    const down = await through('j', rows.length)
+    expect(down[0]).toMatch(/Ship\?/)
+    expect(down[1]).toMatch(/Pay\?/)
+    expect(down[2]).toMatch(/@alice: |@bob: /)
+    for (const [n, row] of rows.entries()) expect(row).toContain(down[n])
+    expect(await through('k', 2)).toEqual(down.slice(-3, -1).reverse())
+
+    await page.goto(url('held'))
+    await page.locator('summary', { hasText: 'like this' }).click()
+    await page.evaluate('document.activeElement.blur()')
+    const links = new Set()
+    for (let n = 0; n < 4; n++) {
+      await press('j')
+      links.add(await page.evaluate('document.activeElement.outerHTML'))
+    }
+    expect(links.size).toBe(4)
   })
 
   test('on the page of what needs a person, j goes to the link of a row, and s opens its snooze', async () => {

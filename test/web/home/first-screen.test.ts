@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
       })
     }
     clock.now += hour
-    await pausedConversation(acme.store, ['alice', 'bob'])
+    await pausedConversation(acme.store, ['alice', 'ann'])
   })
   afterAll(() => site.close())
 

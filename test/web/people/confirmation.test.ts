@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
 import { minute } from '../../../src/lib/time.ts'
-import { type Browser, browser } from '../../support/browse.ts'
+import { type Browser, browser, unescapeHtml } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { arrivalOf, csrfTokenOf, password, person, signedIn } from '../../support/people.ts'
 import { addPasskey, addTotp, codeOf, securityOf } from '../../support/second-factor.ts'
@@ -43,12 +43,12 @@ describe('ten minutes after the last proof', () => {
     const asked = await post()
 
     expect(asked.at).toBe(`/confirm/form?next=${encodeURIComponent(action)}`)
-    expect(asked.text).toContain('What you entered is kept')
+    expect(asked.text).toContain('It is done as soon as you have confirmed')
     expect(await stateOf(grid)).toBe(before)
     const confirmed = await one.send(asked, { password }, '/confirm')
-    expect(confirmed.at).toBe(action)
-    expect(confirmed.text).toContain('Nothing has changed yet')
-    expect(await stateOf(grid)).toBe(before)
+    expect(confirmed.at).not.toMatch(/^\/confirm/)
+    expect(confirmed.text).not.toMatch(/Nothing has changed yet|Confirm that it is you/)
+    if (path.startsWith('team/')) expect(await stateOf(grid)).not.toBe(before)
     expect((await post()).at).not.toMatch(/^\/confirm/)
   })
 
@@ -64,6 +64,97 @@ describe('ten minutes after the last proof', () => {
   })
 })
 
+describe('a form that waits for the proof', () => {
+  const keys = () => settings('account/keys')
+  const names = async () => (await grid.acme.store.read.keys.adminKeys()).map(({ name }) => name)
+  const ask = async (one: Browser) => await one.submit(keys(), { name: 'deployment' })
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  let one: Browser
+  let before: string[]
+  beforeEach(async () => {
+    one = await signedIn(grid, await person(grid, { role: 'owner' }))
+    before = await names()
+    grid.clock.now += 10 * minute
+  })
+
+  /** Confirms, without what follows: the address that runs the form, and the form. */
+  async function confirm(asked: Awaited<ReturnType<typeof ask>>) {
+    const field = (name: string) => unescapeHtml(asked.html.match(new RegExp(`name="${name}" value="([^"]*)"`))![1])
+    const fields = ['csrf', 'next', 'back', 'kept', 'runsUntil'].map((name) => [name, field(name)])
+    const form = { ...Object.fromEntries(fields) as Record<string, string>, password }
+    const { appUrl } = grid.deps.config
+    const body = new URLSearchParams(form).toString()
+    const response = await one.request('/confirm', { method: 'POST', headers: { ...headers, Origin: appUrl }, body })
+    expect(response.status).toBe(307)
+    return { to: response.headers.get('location')!, form }
+  }
+
+  test('runs once, at its path, with its fields, in the session that has begun', async () => {
+    const { to, form } = await confirm(await ask(one))
+    const kept = JSON.stringify([['name', 'another']])
+    const elsewhere = `${home()}/skills/new?${to.split('?')[1]}`
+    const thief = browser(grid)
+    await thief.submit('/sign-in', { email: (await person(grid, { role: 'owner' })).email, password })
+    for (const [name, value] of one.cookies) if (name.includes('once')) thief.cookies.set(name, value)
+
+    expect((await one.post(to, form, { Origin: 'https://evil.example' })).status).toBe(403)
+    expect((await thief.post(to, form)).text).toContain('Nothing has changed yet')
+    expect((await one.post(to, { ...form, kept })).text).toContain('Nothing has changed yet')
+    expect((await one.post(elsewhere, form)).text).toContain('Nothing has changed yet')
+    expect(await names()).toEqual(before)
+
+    expect((await one.post(to, form)).at).toContain(`${keys()}?shown=`)
+    expect(await names()).toEqual(['deployment', ...before])
+    expect((await one.post(to, form)).text).toContain('Nothing has changed yet')
+    expect(await names()).toHaveLength(before.length + 1)
+  })
+
+  test.each<[string, (one: Browser) => Promise<{ html: string; text: string; at: string }>]>([
+    ['of another session', async (one) => {
+      const other = await signedIn(grid, await person(grid, { role: 'owner' }))
+      const csrf = await csrfTokenOf(other, settings('sessions'))
+      return await one.post(`/confirm/form?next=${keys()}`, { csrf, name: 'deployment' })
+    }],
+    ['that has waited before', async (one) => {
+      const csrf = await csrfTokenOf(one, settings('sessions'))
+      return await one.post(`/confirm/form?next=${keys()}`, { csrf, kept: '[["name","deployment"]]' })
+    }],
+    ['with a secret, which does not wait', async (one) => {
+      const csrf = await csrfTokenOf(one, settings('sessions'))
+      return await one.post(keys(), { csrf, name: 'deployment', token: 'a secret' })
+    }],
+  ])('comes back instead if it is one %s', async (_, ask) => {
+    const asked = await ask(one)
+    expect(asked.text).toContain('You get it back in the next step')
+    const page = await one.send(asked as Awaited<ReturnType<Browser['open']>>, { password }, '/confirm')
+    expect(page.text).toContain('Nothing has changed yet')
+    expect(page.html).toContain('value="deployment"')
+    expect(await names()).toEqual(before)
+  })
+
+  test('comes back after ten minutes, and a form of another site is not kept', async () => {
+    const asked = await ask(one)
+    grid.clock.now += 10 * minute
+    expect((await one.send(asked, { password }, '/confirm')).text).toContain('Nothing has changed yet')
+
+    const foreign = await one.post(`/confirm/form?next=${keys()}`, { name: 'x' }, { Origin: 'https://evil.example' })
+    expect(foreign.status).toBe(403)
+    expect(await names()).toEqual(before)
+  })
+
+  test('is given up by Cancel, which leads back; a download comes back', async () => {
+    const csrf = await csrfTokenOf(one, settings('sessions'))
+    const from = `${home()}/held?page=2`
+    const asked = await one.post(keys(), { csrf, name: 'x' }, { Referer: grid.deps.config.appUrl + from })
+    const wrong = await one.send(asked, { password: 'wrong horse battery' }, '/confirm')
+    for (const page of [asked, wrong]) {
+      expect(page.html).toMatch(new RegExp(`href="${from.replace('?', '\\?')}">Cancel`))
+    }
+    const file = await one.submit(settings('account/export'), {})
+    expect((await one.send(file, { password }, '/confirm')).text).toContain('press the button again')
+  })
+})
+
 describe('the proof', () => {
   test('of a user with a second factor is the factor, not the password, and the old cookie ends', async () => {
     const ann = await person(grid, { role: 'owner' })
@@ -73,9 +164,10 @@ describe('the proof', () => {
     const csrf = await csrfTokenOf(one, settings('sessions'))
     expect((await one.post('/confirm', { csrf, password })).status).toBe(400)
 
-    const done = await one.submit(`/confirm?next=${settings('team')}`, { code: codeOf(grid, secret) }, '/confirm')
+    const asked = await one.post(settings('account/keys'), { csrf, name: 'deployment' })
+    const done = await one.send(asked, { code: codeOf(grid, secret) }, '/confirm')
 
-    expect(done.at).toBe(settings('team'))
+    expect(done.at).toContain(`${settings('account/keys')}?shown=`)
     const thief = browser(grid)
     for (const [name, value] of old) thief.cookies.set(name, value)
     expect((await thief.open(home())).at).toMatch(/^\/sign-in/)

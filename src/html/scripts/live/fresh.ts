@@ -95,8 +95,8 @@ function freshParts(root, onWatch) {
     onWatch()
     await new Promise(resolve => setTimeout(resolve, 1000))
   })
-  function isNews(name) {
-    if (!parts().some(part => wants(part, name))) return
+  function isNews(name, canWait) {
+    if (!parts().some(part => wants(part, name) && !(canWait && wants(part, 'minute')))) return
     due.add(name)
     refresh()
   }
