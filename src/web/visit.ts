@@ -65,8 +65,6 @@ export interface WebFeature {
   readonly cards?: {
     /** On the settings of a channel. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
-    /** On the page of admin access. */
-    readonly adminAccess?: (visit: Visit) => Child
   }
   /** A card on the page of the second factor of the user, and its forms. `show` is the page that has it. */
   readonly security?: {
@@ -75,8 +73,6 @@ export interface WebFeature {
   }
   readonly signIn?: OtherSignIn
   readonly notices?: readonly FeatureNotice[]
-  /** What the search box finds. */
-  readonly places?: readonly FixedPlace[]
   /** Sentences of the activity log. */
   readonly phrases?: Phrases
   /** The words of its conditions in Attention, by kind. */
