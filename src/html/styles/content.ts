@@ -84,7 +84,8 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .fold > summary > svg { color: var(--soft); transition: rotate .12s }
 .fold[open] > summary > svg { rotate: 90deg }
 .fold > div { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); padding: var(--s1) var(--s3) var(--s4) }
-.folds > .fold + .fold { border-top: 1px solid var(--line) }
+.folds > .fold + .fold, .card.flush > .table + .fold { border-top: 1px solid var(--line) }
+.card:not(.flush) > .fold > summary { margin-inline: calc(var(--s3) * -1) } .card:not(.flush) > .fold > div { padding-inline: 0; padding-bottom: 0 }
 tbody .fold > summary { min-height: 1.5rem; padding: 0; width: max-content; color: var(--soft); font-size: var(--text-s); font-weight: 400 }
 tbody .fold > summary:hover { background: none; color: var(--ink) }
 tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight: 400 }
@@ -98,10 +99,10 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
 /* An alias needs the room more, and the page of the agent has its skills. */
-@media (min-width: 48.01rem) and (max-width: 72rem) { #agents :is(th, td):nth-child(2) { display: none } }
+@media (min-width: 48.01rem) and (max-width: 72rem) { #agents :is(th, td):last-child { display: none } }
 
 /* Folded where there is no room. */
-.fold.narrow > summary { padding-inline: var(--card) } .fold.narrow > div { padding: 0; gap: 0 }
+.card.flush > .fold > summary { padding-inline: var(--card) } .card.flush > .fold > div { padding: 0; gap: 0 }
 .fold.narrow + * { border-top: 1px solid var(--line) }
 @media (min-width: 48.01rem) {
   @supports selector(details::details-content) {

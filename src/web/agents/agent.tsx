@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
-import { Badge, Tabs, Time } from '../../html/components.tsx'
+import { Badge, type BadgeKind, Tabs, Time } from '../../html/components.tsx'
 import { type AppPage, appPage } from '../../html/layout.tsx'
 import { type Presence, presenceWords, type RemotePresence } from '../../presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
@@ -92,11 +92,19 @@ export function PresenceNow(
   },
 ) {
   if (presence) {
-    const words = presenceWords(presence, lastSeenAt, now)
-    const isThere = presence.state === 'attended' || presence.state === 'runner'
-    return <Badge kind={isThere ? 'good' : undefined} title={meaning[presence.state]}>{words}</Badge>
+    const words = presenceWords(presence, lastSeenAt, now).replace('remote, ', '')
+    return (
+      <span class='pairs'>
+        <Badge kind={kindOf(presence)} title={meaning[presence.state]}>{words}</Badge>
+      </span>
+    )
   }
   return <Time at={lastSeenAt} now={now} />
+}
+
+function kindOf(presence: Presence | RemotePresence): BadgeKind {
+  if (presence.state !== 'remote') return presence.state === 'waiting' ? 'plain' : 'good'
+  return presence.pausedAt !== null ? 'warning' : presence.failingSince !== null ? 'bad' : 'plain'
 }
 
 const meaning: Record<(Presence | RemotePresence)['state'], string> = {
