@@ -157,7 +157,7 @@ class Seed {
   async build(): Promise<void> {
     const { world } = this
     const act: Seed['act'] = (...given) => this.act(...given)
-    await act('olga', 'set_people_read', {}, (owner) => setPeopleRead(owner, { choice: 'on' }))
+    await act('olga', 'show_conversations', {}, (owner) => setPeopleRead(owner, { choice: 'on' }))
     const key = await act('olga', 'create_admin_key', { name: 'example' }, (owner) => createAdminKey(owner, 'example'))
     world.adminKey = key.adminKey
     for (const [alias, [description, ...skills]] of Object.entries(agents) as [AgentName, readonly string[]][]) {
@@ -198,7 +198,7 @@ class Seed {
       },
     ]
     for (const { attach: _, ...input } of guardrails) {
-      await this.act('tomas', 'admin_create_guardrail', { name: input.name }, (admin) => createGuardrail(admin, input))
+      await this.act('tomas', 'create_guardrail', { name: input.name }, (admin) => createGuardrail(admin, input))
     }
     const attached = {
       researcher: [{ ref: 'Code names', direction: 'outbound' as const }],

@@ -70,7 +70,7 @@ export const webhooksSubject: AccountSubject & { after: string } = {
     const webhooks = await listWebhooks(account)
     const failing = webhooks.filter(isFailing).length
     const text = [
-      webhooks.length === 0 ? 'None' : pluralize(webhooks.length, 'webhook'),
+      webhooks.length === 0 ? 'No webhooks' : pluralize(webhooks.length, 'webhook'),
       failing > 0 && `${failing} failing`,
     ]
     return { text: text.filter(Boolean).join(', '), link: webhooks.length === 0 ? 'Set up' : 'Open' }

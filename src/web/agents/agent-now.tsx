@@ -44,7 +44,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
     ['Last seen', seen],
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
-    ['Oldest', oldest && <OldestUnread {...oldest} now={now} />],
+    ['Oldest unread', oldest && <OldestUnread {...oldest} now={now} />],
     ['Parked', parkedCount > 0 && <Parked visit={visit} agent={agent} count={parkedCount} />],
     ['Type', typeName(agent.type)],
     ['Name', holder && <Name text={holder.name || holder.email} />],

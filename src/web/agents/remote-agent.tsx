@@ -17,7 +17,7 @@ export function RemoteAgent(
   const path = (action: string) => visit.path('agents', agent.alias, action)
   const skills = card?.skills.map(({ name }) => name) ?? []
   return (
-    <Card title='Remote agent' lead='Messages are sent to its server, those from each sender one after the other.'>
+    <Card title='Remote agent' lead='Messages are sent to its server, in order for each sender.'>
       {pausedAt !== null && (
         <Notice kind='warning'>
           Paused since <Time at={pausedAt} now={now} />. Its messages wait.

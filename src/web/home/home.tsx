@@ -156,11 +156,11 @@ function SinceYouWereHere(
         {(isCut || readable.length > maxNews)
           ? (
             <p class='inside checked'>
-              And more in <a href={visit.path('conversations')}>Conversations</a>.
+              Older ones are in <a href={visit.path('conversations')}>Conversations</a>.
             </p>
           )
           : hidden.length > maxHidden && (
-            <p class='inside checked'>And {hidden.length - maxHidden} more that you may not read.</p>
+            <p class='inside checked'>{hidden.length - maxHidden} more are hidden for your role.</p>
           )}
       </NeedCard>
     </>
@@ -265,7 +265,7 @@ function Figures(
           bars={periods.map(({ refused, failed }) => [refused, failed])}
         />
       </div>
-      <Disclosure title='The numbers'>
+      <Disclosure title='As a table'>
         <PlotTable
           caption={`Figures ${span}`}
           head={[unit === 'hour' ? `Hour (${zone})` : 'Day (UTC)', 'Messages', 'Answer time', 'Refused', 'Failed']}

@@ -155,9 +155,9 @@ function KeyboardCard({ visit }: { visit: Visit }) {
   const action = settingsPath(visit, 'profile', 'keyboard')
   const { shortcuts } = visit.visitor.user
   return (
-    <Card id='keyboard' title='Keyboard' lead='Single keys open, answer and mark what you read.'>
+    <Card id='keyboard' title='Keyboard' lead='Press single keys to open, answer and mark messages.'>
       <p>
-        Single keys are {shortcuts ? 'on' : 'off'}. They never do anything while you type in a field.
+        Single keys are {shortcuts ? 'on' : 'off'}. They do nothing while you type in a field.
         {shortcuts && ' Press ? to see them.'}
       </p>
       <PageForm visit={visit} action={action} acts>

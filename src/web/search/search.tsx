@@ -59,9 +59,9 @@ async function show(visit: Visit) {
         </Card>
       )}
       {!result.isAsked && (
-        <EmptyState icon='search' title='Find what was said'>
+        <EmptyState icon='search' title='Search messages'>
           {result.isReader
-            ? 'All words are searched, in any order. The beginning of a word is enough, from three letters on.'
+            ? 'Finds messages with all words, in any order. From three letters on, the beginning of a word is enough.'
             : 'Your role sees numbers, not messages. You can search agents, channels and skills.'}
         </EmptyState>
       )}

@@ -47,7 +47,7 @@ async function list(visit: Visit) {
     visit.frame('tasks'),
     {
       title: 'Tasks',
-      lead: 'Tasks between agents, the last changed first.',
+      lead: 'Tasks between agents, last changed first.',
       fresh: ['thread', 'state', 'minute'],
       threads: [...new Set(open.flatMap(({ threadId }) => threadId ?? []))].slice(0, maxFollowed),
     },

@@ -73,10 +73,10 @@ test('says where more waits and where more is new than it shows', async () => {
   }
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   await notifyAll(grid.alice, 'bob', 10)
-  expect((await owner.open(home)).text).not.toContain('And more in')
+  expect((await owner.open(home)).text).not.toContain('Older ones are in')
   await notifyAll(grid.alice, 'bob', 11)
-  expect((await owner.open(home)).text).toContain('And more in Conversations .')
-  expect((await browser.open(home)).text).toContain('And 8 more that you may not read.')
+  expect((await owner.open(home)).text).toContain('Older ones are in Conversations .')
+  expect((await browser.open(home)).text).toContain('8 more are hidden for your role.')
 
   await notifyAll(grid.alice, 'ann', maxQuestions - 1)
   expect((await browser.open(world.path('attention'))).text).not.toContain('are shown')
