@@ -95,6 +95,8 @@ export interface AccountSubject {
 
 interface SubjectState {
   text: string
+  /** Something is broken. */
+  isBad?: boolean
   /** What the visitor does on the page. */
   link: 'Set up' | 'Change' | 'Open'
 }

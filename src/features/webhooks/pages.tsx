@@ -73,7 +73,11 @@ export const webhooksSubject: AccountSubject & { after: string } = {
       webhooks.length === 0 ? 'No webhooks' : pluralize(webhooks.length, 'webhook'),
       failing > 0 && `${failing} failing`,
     ]
-    return { text: text.filter(Boolean).join(', '), link: webhooks.length === 0 ? 'Set up' : 'Open' }
+    return {
+      text: text.filter(Boolean).join(', '),
+      isBad: failing > 0,
+      link: webhooks.length === 0 ? 'Set up' : 'Open',
+    }
   },
   page: (visit) => webhooksPage(visit),
 }

@@ -16,7 +16,6 @@ import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
-import { presenceWords } from '../../presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { FullInbox } from '../../store/account/usage.ts'
 import { fullness } from '../attention/condition-words.tsx'
@@ -42,7 +41,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const queue = `${unread.toLocaleString('en')} unread`
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
-    ['Last seen', seen],
+    ['Last seen', agent.type !== 'a2a' && seen],
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
     ['Oldest unread', oldest && <OldestUnread {...oldest} now={now} />],
     ['Parked', parkedCount > 0 && <Parked visit={visit} agent={agent} count={parkedCount} />],
@@ -55,6 +54,8 @@ export async function showAgent(visit: Visit): Promise<Response> {
     ['Trial', trial && `${trial.used} of ${trial.max} messages used`],
     ['Id', <CopyText id='agent-id' label='the id of the agent' text={agent.id} />],
   ]
+  const server = remote && <RemoteAgent visit={visit} agent={agent} state={remote} now={now} />
+  const isFailing = remote !== undefined && remote.failingSince !== null
   const isOther = talk.reader.personAlias?.agentId !== agent.id
   return await agentPage(visit, agent, 'now', {
     fresh: ['thread', 'state', `presence:${agent.id}`, 'minute'],
@@ -68,15 +69,17 @@ export async function showAgent(visit: Visit): Promise<Response> {
       <WithFacts
         summary={
           <>
-            {queue}, {presence ? presenceWords(presence, null, now) : <>last seen {seen}</>}
+            {queue},{' '}
+            {presence ? <PresenceNow presence={presence} lastSeenAt={null} now={now} /> : <>last seen {seen}</>}
           </>
         }
         facts={
           <>
+            {isFailing && server}
             <Card title='About'>
               <Facts items={about} />
             </Card>
-            {remote && <RemoteAgent visit={visit} agent={agent} state={remote} now={now} />}
+            {!isFailing && server}
             <AnswerTimes times={answerTimes} />
             <TalksWith talk={talk} agent={agent} visit={visit} now={now} />
             {joined.length > 0 && (

@@ -56,14 +56,14 @@ export function agentPage(
     frame('agents'),
     {
       title: `@${agent.alias}`,
-      lead: agent.description,
-      back: { title: 'Agents', href: path('agents') },
-      actions: (
+      heading: (
         <>
-          {actions}
-          <AgentIcon alias={agent.alias} size={36} />
+          <AgentIcon alias={agent.alias} size={36} />@{agent.alias}
         </>
       ),
+      lead: agent.description,
+      back: { title: 'Agents', href: path('agents') },
+      actions,
       ...live,
     },
     <>
@@ -93,11 +93,7 @@ export function PresenceNow(
 ) {
   if (presence) {
     const words = presenceWords(presence, lastSeenAt, now).replace('remote, ', '')
-    return (
-      <span class='pairs'>
-        <Badge kind={kindOf(presence)} title={meaning[presence.state]}>{words}</Badge>
-      </span>
-    )
+    return <Badge kind={kindOf(presence)} title={meaning[presence.state]}>{words}</Badge>
   }
   return <Time at={lastSeenAt} now={now} />
 }

@@ -132,7 +132,9 @@ async function list({ account, frame, path, query, may }: Visit) {
               title: 'Last seen',
               width: 'time',
               cell: (agent) => (
-                <PresenceNow presence={presenceOf(account, agent)} lastSeenAt={agent.lastSeenAt} now={now} />
+                <span class='pairs'>
+                  <PresenceNow presence={presenceOf(account, agent)} lastSeenAt={agent.lastSeenAt} now={now} />
+                </span>
               ),
             },
             { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => unread.toLocaleString('en') },

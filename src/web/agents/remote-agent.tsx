@@ -24,8 +24,8 @@ export function RemoteAgent(
         </Notice>
       )}
       {failingSince !== null && (
-        <Notice kind='warning'>
-          Messages to it have been failing since <Time at={failingSince} now={now} />. {error}
+        <Notice kind='bad' title={error ?? undefined}>
+          It has been failing for {durationInWords(now - failingSince)}, {pluralize(attempts ?? 0, 'attempt')}.
         </Notice>
       )}
       <Facts
@@ -35,10 +35,9 @@ export function RemoteAgent(
           ['Speaks', card && `A2A ${card.endpoint.version}, ${card.endpoint.binding}`],
           ['Signature', card?.isForged && 'does not verify: something changed the card on its way'],
           ['Not used', card && card.otherOrigins.length > 0 && `endpoints at ${card.otherOrigins.join(', ')}`],
-          ['Time limit for an answer', durationInWords(answerMs)],
+          ['Time limit', durationInWords(answerMs)],
           ['Waiting', pluralize(unread, 'message')],
           ['Last attempt', failingSince !== null && <Time at={triedAt} now={now} />],
-          ['Failed attempts', failingSince !== null && (attempts ?? 0).toLocaleString('en')],
           [
             'Next attempt',
             pausedAt === null && failingSince !== null && dueAt !== null && <Time at={dueAt} now={now} />,

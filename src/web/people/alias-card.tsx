@@ -67,6 +67,7 @@ export function AliasCard(
       {personAlias && (
         <ConfirmDelete
           action={giveUp}
+          isSmall
           label='Remove alias'
           fields={{ alias: personAlias.alias }}
           question={`Remove @${personAlias.alias}? It leaves its channels. Messages that you have not read are parked, and their senders see that. You can still read your messages.`}

@@ -53,7 +53,7 @@ test('an owner sees every subject in one line with its state, and no form', asyn
     usage: '0 of 200,000 messages, 0 of 1,000 MB | Open',
     'second-factor': 'Optional for owners and admins | Change',
     sso: 'Not set up | Set up',
-    turns: 'A warning at 30 turns in an hour, a pause at 200 turns in an hour, 64 answers in a chain | Change',
+    turns: 'A warning at 30 turns an hour, a pause at 200, 64 answers in a chain | Change',
     reading: 'Owners and admins read all messages | Change',
     contents: 'Not kept, and shown to nobody | Change',
     keys: '1 admin key | Open',
