@@ -100,7 +100,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .changed bdi ~ bdi { color: var(--ink) }
 .call > .happened { flex: 1 1 10rem; min-width: 0 } .call > .fold[open] { flex-basis: 100% }
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
-.pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
+.pairs .badge, #agents td > .badge { display: block; width: max-content; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
 /* An alias needs the room more, and the page of the agent has its skills. */
 @media (min-width: 48.01rem) and (max-width: 72rem) { #agents :is(th, td):last-child { display: none } }

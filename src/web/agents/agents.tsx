@@ -132,9 +132,7 @@ async function list({ account, frame, path, query, may }: Visit) {
               title: 'Last seen',
               width: 'time',
               cell: (agent) => (
-                <span class='pairs'>
-                  <PresenceNow presence={presenceOf(account, agent)} lastSeenAt={agent.lastSeenAt} now={now} />
-                </span>
+                <PresenceNow presence={presenceOf(account, agent)} lastSeenAt={agent.lastSeenAt} now={now} />
               ),
             },
             { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => unread.toLocaleString('en') },
