@@ -215,7 +215,12 @@ const hooks = owner.store.feature(webhookTables)
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
 await owner.store.write([
   hooks.change.add(webhook, 'https://acme.example/events', ['held'], sealedSecret, grid.clock.now),
-  ...hooks.change.addTest(webhook, newId(), grid.clock.now),
+  ...hooks.change.notifyOfConditions(
+    webhook,
+    { before: '{}', after: '{}' },
+    [{ id: newId(), type: 'attention', data: {} }],
+    grid.clock.now,
+  ),
   owner.store.change.remoteAgents.claim(
     { kind: 'webhook', agent: webhook, id: webhook, claim: 'a webhook claim of acme' },
     'a process',
@@ -421,7 +426,7 @@ const others: Record<string, InValue[]> = {
   },
   ...{ unusedSince: [later], neverUsedSince: [later], oldSince: [later], least: [1], level: [1] },
   ...{ above: [0], turns: [1], counted: [1] },
-  ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
+  ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id], answer: ['{}'], taken: [1] },
   ...{ megabytesPerDay: [0], retentionDays: [0] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], externalMessagesPerDay: [0] },
   messageReplies: [1],

@@ -204,7 +204,12 @@ async function withRowsOfFeatures() {
   const hooks = acme.store.feature(webhookTables).change
   await acme.store.write([
     hooks.add(webhook, 'https://acme.example/', ['message'], await acme.store.seal('webhooks', webhook, '{}'), 1),
-    ...hooks.addTest(webhook, newId(), 1),
+    ...hooks.notifyOfConditions(
+      webhook,
+      { before: '{}', after: '{}' },
+      [{ id: newId(), type: 'message', data: {} }],
+      1,
+    ),
   ])
   const person = await personWithAlias(grid, 'ann-lee')
   await setDigest(person.account, person.person, 'daily')

@@ -223,7 +223,7 @@ export function Jump({ account }: { account: string }) {
           autofocus
         />
         <div data-found />
-        <p class='soft small' id='jump-hint'>Enter opens the first. Shift Enter searches messages.</p>
+        <p class='soft small' id='jump-hint'>Enter opens the first result, Shift+Enter searches messages.</p>
       </form>
     </dialog>
   )

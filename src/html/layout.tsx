@@ -13,7 +13,7 @@ type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count
 export interface AppPage extends HtmlResponseOptions {
   title: string
   /** The `h1`, if it is not the title. */
-  heading?: string
+  heading?: Child
   /** One sentence below the title. */
   lead?: Child
   /** Buttons next to the title. */

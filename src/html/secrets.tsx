@@ -26,7 +26,7 @@ export function CopyBlock({ id, label, text, wraps }: { id: string; label: strin
 export function CopyText({ id, label, text }: { id: string; label: string; text: string }) {
   return (
     <span class='copy-text'>
-      <code id={id}>{text}</code>
+      <code id={id} title={text}>{text}</code>
       <button type='button' class='button quiet icon small' data-copy={id} data-needs-script>
         <Icon name='copy' size={14} />
         <span class='unseen' data-label aria-live='polite'>Copy</span>

@@ -88,7 +88,7 @@ export async function readCard(stream: SafeStream, address: RemoteAddress): Prom
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error
       failure ??= error
-      tried.push(`${url} (${error.answered?.told ?? error.reason})`)
+      tried.push(`${url} (${error.answered?.told ?? error.why.replace(/\.$/, '')})`)
     }
   }
   throw new NoCard(failure!, tried)

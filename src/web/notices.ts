@@ -58,8 +58,7 @@ const notices = {
   'address-verified': 'Your email address is verified.',
   'address-changed': 'Your email address has been changed.',
   'alias-chosen': 'Agents can write to you at this alias.',
-  'alias-given-up':
-    'You have given up your alias. Messages to it are refused, and those that you had not read are parked.',
+  'alias-given-up': 'Your alias is removed. Messages to it are refused, and those that you had not read are parked.',
   'service-allowed': 'Your messages may be sent there from now on.',
   'service-disallowed': 'Your messages are no longer sent there.',
   'theme-chosen': 'The colours of this browser have been changed.',

@@ -34,7 +34,7 @@ export function settingsPage(visit: Visit, current: string, content: Child, subj
   return appPage(
     visit.frame('settings'),
     { title: subject ?? 'Settings', heading: 'Settings' },
-    <div class='stack'>
+    <div class='stack settings'>
       <Tabs label='Settings' items={items} />
       {subject && items.filter(({ isCurrent }) => isCurrent).map((tab) => <BackLink {...tab} />)}
       {content}

@@ -66,8 +66,6 @@ export interface WebFeature {
   readonly cards?: {
     /** On the settings of a channel. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
-    /** On the page of admin access. */
-    readonly adminAccess?: (visit: Visit) => Child
   }
   /** A card on the page of the second factor of the user, and its forms. `show` is the page that has it. */
   readonly security?: {
@@ -76,8 +74,6 @@ export interface WebFeature {
   }
   readonly signIn?: OtherSignIn
   readonly notices?: readonly FeatureNotice[]
-  /** What the search box finds. */
-  readonly places?: readonly FixedPlace[]
   /** Sentences of the activity log. */
   readonly phrases?: Phrases
   /** The words of its conditions in Attention, by kind. */
@@ -100,6 +96,8 @@ export interface AccountSubject {
 
 interface SubjectState {
   text: string
+  /** Something is broken. */
+  isBad?: boolean
   /** What the visitor does on the page. */
   link: 'Set up' | 'Change' | 'Open'
 }

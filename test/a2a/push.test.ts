@@ -502,7 +502,7 @@ test('checklist 15: a name that resolves to loopback at the attempt gets nothing
   expect(asked).toBe(2)
   expect(grid.logs.filter((line) => line.includes('is not allowed'))).toHaveLength(2)
   const [{ error }] = await rows(grid, 'SELECT error FROM task_push_configs WHERE account_id = ?', [grid.acme.id])
-  expect(error).toBe('Its address is not allowed.')
+  expect(error).toBe('Its address is not allowed; private networks need ALLOW_PRIVATE_TARGETS.')
 })
 
 test.each<[string, object, string]>([

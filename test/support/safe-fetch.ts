@@ -45,3 +45,8 @@ export function reasonFrom(error: unknown): string {
   if (!(error instanceof RemoteError)) throw error
   return error.reason
 }
+
+/** The reason for the program, and the one for people. */
+export function failureOf(response: Promise<unknown>): Promise<[reason: string, why: string]> {
+  return response.then(() => ['answered', ''], (error) => [reasonFrom(error), error.why])
+}

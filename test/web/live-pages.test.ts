@@ -51,10 +51,10 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     await page.locator('.messages > li:last-child .state.leased').first().waitFor()
     const connection = new AbortController()
     const waiting = waitForMessages(storeOf(grid, grid.bob), { limit: 10 }, { seconds: 50, caller: connection })
-    await page.locator('.badge', { hasText: 'waiting' }).first().waitFor()
+    await page.locator('.facts .badge', { hasText: 'waiting' }).first().waitFor()
     connection.abort()
     await expect(waiting).rejects.toThrow('left')
-    await page.locator('.badge', { hasText: 'waiting' }).first().waitFor({ state: 'detached' })
+    await page.locator('.facts .badge', { hasText: 'waiting' }).first().waitFor({ state: 'detached' })
 
     expect(await page.locator('.messages > li[id]').count()).toBe(2)
     expect(await page.locator('.menu.user summary:focus').count()).toBe(1)

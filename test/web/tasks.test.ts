@@ -96,7 +96,7 @@ test('a quiet task is in Attention, with who has said nothing for how long', asy
   grid.clock.now += hour
 
   const { text } = await (await signedInWithRole(grid, 'owner')).open(`${base}/attention`)
-  expect(text).toContain('@bob has said nothing for 2 h about a task from @alice it is working')
+  expect(text).toContain('@bob has been silent for 2 h about a task from @alice it is working')
 })
 
 test('the second page goes on where the first ends, and reading tasks of others is recorded', async () => {

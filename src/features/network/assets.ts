@@ -6,8 +6,10 @@ export const style = asset(
   'text/css',
   `
 .picture { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); padding: var(--s3) var(--card) var(--card) }
-.picture + .table, .fold:has(.picture) + .table { border-top: 1px solid var(--line) }
-.network.ring { display: block; width: 100%; min-width: 44rem; height: auto; max-height: none }
+.picture + .table { border-top: 1px solid var(--line) }
+/* Its names need this room. Narrow windows have the table. */
+@media (max-width: 60rem) { .picture { display: none } .picture + .table { border-top: 0 } }
+.network.ring { display: block; max-width: 100%; height: auto; max-height: none; margin-inline: auto }
 .network text { fill: var(--ink); font: .8125rem/1 var(--sans) }
 .network .heading { fill: var(--soft); font-weight: 640 }
 .network a { text-decoration: none } .network a:hover text, .network a:focus-visible text { text-decoration: underline }

@@ -52,7 +52,7 @@ export interface Network {
 const maxOnRing = 40
 /** Of the strongest, and as many more that fail. Next to groups fewer, so that the page stays light. */
 const maxEdges = 200
-const maxEdgesOfGroups = 80
+const maxEdgesOfGroups = 30
 /** Of more agents, those that were seen last are counted, with what they sent. */
 export const maxAgents = 500
 

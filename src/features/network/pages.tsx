@@ -29,6 +29,9 @@ import type { Pages, Visit } from '../../web/visit.ts'
 
 /** Pairs that are listed at once. */
 const maxRows = 30
+/** So many of the strongest pairs are always drawn, of the others those with this share of the messages of the strongest. */
+const minDrawn = 12
+const minShare = .02
 /** Of the members of a group, the first in their order. */
 const maxShown = 100
 
@@ -44,9 +47,11 @@ async function show(visit: Visit) {
   const network = await networkOf(visit.account, query)
   const { nodes, groups, open, edges, hidden, since, isCut } = network
   const link = (change: Partial<NetworkQuery>) => networkHref(visit, { ...query, ...change })
+  const strong = groups.length > 0 ? edges : edges.filter(isStrong)
   // What needs a look comes first.
-  const rows = [...edges.filter(({ failed }) => failed > 0), ...edges.filter(({ failed }) => failed === 0)]
-  const [first, more] = [rows.slice(0, maxRows), rows.slice(maxRows)]
+  const [failing, others] = [true, false].map((fails) => strong.filter(({ failed }) => failed > 0 === fails))
+  const first = [...failing, ...others].slice(0, maxRows)
+  const more = edges.filter((edge) => !first.includes(edge))
   const pairs = (
     <>
       {first.length === 0
@@ -116,16 +121,17 @@ async function show(visit: Visit) {
           ? <Members visit={visit} group={open} nodes={nodes} />
           : groups.length > 0
           ? <Groups visit={visit} query={query} groups={groups} />
-          : (
-            <Disclosure title='Picture' isNarrow>
-              <Picture visit={visit} network={network} />
-            </Disclosure>
-          )}
+          : <Picture visit={visit} network={{ ...network, edges: strong, hidden: edges.length - strong.length }} />}
         {groups.length === 0 && pairs}
       </Card>
       {groups.length > 0 && <Card title='Pairs' isFlush>{pairs}</Card>}
     </>,
   )
+}
+
+/** Weaker pairs would make the picture a tangle. The strongest is the first of `edges`. */
+function isStrong(edge: NetworkEdge, n: number, edges: NetworkEdge[]): boolean {
+  return n < minDrawn || edge.failed > 0 || volumeOf(edge) >= minShare * volumeOf(edges[0])
 }
 
 function networkQuery(query: URLSearchParams): NetworkQuery {
@@ -141,33 +147,37 @@ function networkHref({ path }: Pick<Visit, 'path'>, { window, by, open }: Networ
   return `${path('network')}?${query}`
 }
 
-function Picture({ visit, network: { nodes, edges, since } }: { visit: Visit; network: Network }) {
+function Picture({ visit, network: { nodes, edges, hidden, since } }: { visit: Visit; network: Network }) {
   const now = visit.account.deps.now()
   return (
     <div class='picture' data-network>
       <p class='soft small' role='status' data-chosen>
-        {edges.length === 0 ? 'Nothing was sent in this time.' : 'Every node and every line is a link.'}
+        {edges.length === 0
+          ? 'Nothing was sent in this time.'
+          : hidden === 0
+          ? 'Every node and every line is a link.'
+          : hidden === 1
+          ? 'The weakest pair is not drawn.'
+          : `The ${shown(hidden)} weakest pairs are not drawn.`}
       </p>
-      <div class='scrolls-x' tabindex={0} role='region' aria-label='Picture of the network'>
-        <Ring
-          label={`${pluralize(nodes.length, 'node')} and ${pluralize(edges.length, 'pair')}, as in the table below`}
-          nodes={nodes.map((node) => ({
-            ...node,
-            group: node.group.name,
-            title: nodeInWords(node),
-            href: nodeHref(visit, node),
-          }))}
-          edges={edges.map((edge) => ({
-            ...{ a: edge.a.n, b: edge.b.n, there: edge.there, back: edge.back, isFailing: edge.failed > 0 },
-            freshness: edge.lastAt === null ? 0 : (edge.lastAt - since) / Math.max(1, now - since),
-            title: edgeInWords(edge, now, visit.timeZone),
-            href: edgeHref(visit, edge),
-          }))}
-        />
-      </div>
+      <Ring
+        label={`${pluralize(nodes.length, 'node')} and ${pluralize(edges.length, 'pair')}, as in the table below`}
+        nodes={nodes.map((node) => ({
+          ...node,
+          group: node.group.name,
+          title: nodeInWords(node),
+          href: nodeHref(visit, node),
+        }))}
+        edges={edges.map((edge) => ({
+          ...{ a: edge.a.n, b: edge.b.n, there: edge.there, back: edge.back, isFailing: edge.failed > 0 },
+          freshness: edge.lastAt === null ? 0 : (edge.lastAt - since) / Math.max(1, now - since),
+          title: edgeInWords(edge, now, visit.timeZone),
+          href: edgeHref(visit, edge),
+        }))}
+      />
       <p class='soft small'>
-        Thicker: more messages. Faded: older ones. Red and dashed: some failed. Hollow: not seen in this time. Square: a
-        channel.
+        Thick lines are busy, faded ones old; red dashes mark failures. Hollow agents were not seen in this time.
+        Squares are channels.
       </p>
     </div>
   )

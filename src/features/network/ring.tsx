@@ -41,6 +41,9 @@ const margin = 36
 const perRow = 8
 const rowHeight = 56
 const maxLabel = 28
+/** Of the ring. */
+const widestReach = 270
+const letterWidth = 8
 
 interface Point {
   x: number
@@ -69,13 +72,17 @@ export function Ring({ label, nodes, edges }: Drawn) {
   }
   const at = (node: DrawnNode) => places.get(node)!
   const height = bottom + margin + rowHeight * Math.ceil(others.length / perRow)
+  // As wide as its names, so that these are as large as other text. Rows take all.
+  const longest = Math.max(0, ...nodes.map(({ name }) => labelOf(name).length))
+  const half = others.length > 0 ? centre : Math.min(centre, widestReach + 14 + Math.ceil(longest * letterWidth))
   const most = Math.max(1, ...edges.map(({ a, b, there, back }) => a === b ? 0 : there + back))
   // Many lines are thin and pale, so that single ones can be followed.
   const [widest, opacity] = edges.length > 100 ? [3, .6] : [5, 1]
   return (
     <svg
       class='network ring'
-      viewBox={`0 0 ${width} ${rounded(height)}`}
+      width={2 * half}
+      viewBox={`${centre - half} 0 ${2 * half} ${rounded(height)}`}
       role='group'
       aria-label={label}
       direction='ltr'
@@ -119,11 +126,13 @@ export function Ring({ label, nodes, edges }: Drawn) {
 function NodeLink(
   { node, n, x, y, r, children }: { node: DrawnNode; n: number; x: number; y: number; r: number; children?: Child },
 ) {
+  // A cut name is in the name of its link.
+  const label = labelOf(node.name)
   return (
     <a
       class={`node ${node.kind}${node.isSeen ? '' : ' hollow'}`}
       href={node.href}
-      aria-label={node.title}
+      aria-label={node.title.includes(label) ? node.title : `${label}: ${node.title}`}
       data-ends={String(n)}
     >
       {node.kind === 'channel'
@@ -184,7 +193,7 @@ function ringOf(slots: number): { points: Point[]; middle: number; bottom: numbe
   const rows = Math.max(1, Math.ceil(slots / 2))
   const gap = Math.min(64, Math.max(24, 560 / rows))
   const half = rows * gap / 2
-  const reach = Math.min(270, Math.max(half, 140))
+  const reach = Math.min(widestReach, Math.max(half, 140))
   const points = Array.from({ length: slots }, (_, n): Point => {
     const y = -half + gap * ((n < rows ? n : slots - 1 - n) + .5)
     const x = reach * Math.sqrt(1 - (y / half) ** 2)

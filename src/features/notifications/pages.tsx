@@ -114,7 +114,7 @@ function NoAlias({ visit }: { visit: Visit }) {
   return (
     <Card
       title='Notifications'
-      lead='Get notified of messages to your alias in this account, and of those that name it.'
+      lead='Get notified of messages to your alias in this account, and of those that mention it.'
     >
       {visit.may('use')
         ? (
@@ -138,7 +138,7 @@ function BrowsersCard(
   return (
     <Card
       title='In your browsers'
-      lead='For messages to you, for those that you may read and that name you, and for posts of channels that you follow. A notification names the sender and the place, never the text.'
+      lead='You are notified of messages to you, of messages that mention you, and of posts in channels that you follow. A notification names the sender and the place, never the text.'
     >
       {refused && <Notice kind='bad'>{refused}</Notice>}
       {browsers.length > 0 && (
@@ -222,7 +222,7 @@ function DigestCard(
   return (
     <Card
       title='By email'
-      lead='If messages wait for you, an email says how many and from whom, and who named you or posted in a channel that you follow, never what they say.'
+      lead='An email says how many messages wait for you, who sent them, who mentioned you, and who posted in channels that you follow. It has no texts.'
     >
       {!isPossible && <p class='soft'>This grid does not send email.</p>}
       {isPossible && !isVerified && (

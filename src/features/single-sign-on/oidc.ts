@@ -4,6 +4,7 @@ import type { Configuration, CustomFetch } from 'openid-client'
 import { GridError } from '../../errors.ts'
 import { isSameIssuer, issuerForm } from '../../lib/issuers.ts'
 import type { Log } from '../../lib/log.ts'
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeStream } from '../../lib/outbound/safe-stream.ts'
 import { minute, second } from '../../lib/time.ts'
 import { printableLine } from '../../lib/redact.ts'
@@ -161,7 +162,10 @@ export class OtherIssuer extends GridError {
   }
 }
 
-/** Fails with `remote_unreachable`, also if the metadata are those of another issuer. */
+/**
+ * Fails with `remote_unreachable`, also if the metadata are those of another issuer. The `cause` is only for owners: others
+ * could explore networks with it.
+ */
 export async function discover(provider: OidcProvider): Promise<Configuration> {
   try {
     return await discoverAt(provider, issuerForm(provider.issuer))
@@ -184,7 +188,9 @@ function otherIssuer({ log, issuer }: OidcProvider, said: string): OtherIssuer {
 function refuseProvider(provider: OidcProvider, error: unknown): never {
   if (error instanceof OtherIssuer) throw error
   logFault(provider, error)
-  throw new GridError('remote_unreachable', 'The provider of single sign-on does not answer as it should.')
+  const cause = [error, (error as Error).cause].find((one) => one instanceof RemoteError)
+  const refused = new GridError('remote_unreachable', 'The provider of single sign-on does not answer as it should.')
+  throw Object.assign(refused, { cause })
 }
 
 async function discoverAt(provider: OidcProvider, issuer: string): Promise<Configuration> {

@@ -6,6 +6,7 @@ import { newId } from '../../lib/id.ts'
 import { isOfManyTenants } from '../../lib/issuers.ts'
 import { plainName } from '../../lib/names.ts'
 import { parseAllowedUrl } from '../../lib/outbound/egress-policy.ts'
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { mintLinkToken } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore, FeatureCondition } from '../../store/account.ts'
@@ -79,8 +80,8 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
     if (error instanceof OtherIssuer) {
       return `The provider calls itself ${plainName(error.said, 300)}. Enter this issuer.`
     }
-    if (error instanceof GridError) return error.message
-    throw error
+    if (!(error instanceof GridError)) throw error
+    return error.cause instanceof RemoteError ? `${error.message} ${error.cause.why}` : error.message
   })
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')

@@ -115,7 +115,7 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
     } catch (error) {
       if (!(error instanceof RemoteError || error instanceof RemoteRefusal)) throw error
       const reason = error instanceof RemoteError ? error.answered?.told : error.message
-      throw invalidInput(reason ?? 'Slack cannot be reached from here.', field)
+      throw invalidInput(reason ?? `Slack cannot be reached from here. ${(error as RemoteError).why}`, field)
     }
   }
   const { user_id: botUser, team_id: teamId = null } = await ask('auth.test', {}, 'token')

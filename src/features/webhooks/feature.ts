@@ -3,16 +3,15 @@ import type { Feature } from '../../feature.ts'
 import { minute } from '../../lib/time.ts'
 import { failingWebhooks, notifyWebhooks } from './conditions.ts'
 import { deliverEvents } from './deliver.ts'
-import { failingWords, phrases, webhookPages, webhooksLink } from './pages.tsx'
+import { failingWords, phrases, webhookActions, webhooksSubject } from './pages.tsx'
 import { allWebhooks, webhookTables } from './store.ts'
 
 export const webhooks: Feature = {
   name: 'webhooks',
   web: {
-    pages: webhookPages,
-    cards: { adminAccess: webhooksLink },
+    pages: webhookActions,
+    accountSubjects: [webhooksSubject],
     conditions: { webhook: failingWords },
-    places: [{ name: 'Webhooks', kind: 'page', path: 'webhooks', words: 'events servers', may: 'manage' }],
     phrases,
   },
   outboxes: { webhook: deliverEvents },

@@ -1,19 +1,20 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The webhooks of the account, on one page. See docs/protocol/webhooks.md. */
+/** The webhooks of the account, a subject of its settings. See docs/protocol/webhooks.md. */
 import { Name } from '../../html/bidi.tsx'
-import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
+import { Badge, type BadgeKind, Card, Disclosure, Facts, Notice, Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ChoiceList, TextInput } from '../../html/fields.tsx'
 import { SubmitButton, SubmitRow } from '../../html/form.tsx'
-import { appPage } from '../../html/layout.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
+import { showSubject } from '../../web/accounts/settings-account.tsx'
 import { PageForm } from '../../web/forms.tsx'
-import { ManagersOnlyNote, pluralize } from '../../web/listing.tsx'
+import { pluralize } from '../../web/listing.tsx'
 import { settingsPath } from '../../web/settings.tsx'
-import type { AccountPages, FeatureWords, Phrases, Visit } from '../../web/visit.ts'
-import type { FailingWebhook } from './store.ts'
+import type { AccountPages, AccountSubject, FeatureWords, PageDeps, Phrases, Visit } from '../../web/visit.ts'
+import { isTaken } from './send-event.ts'
+import type { FailingWebhook, WebhookAnswer } from './store.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -26,14 +27,14 @@ import {
   webhookEvents,
 } from './webhooks.ts'
 
-const lead = 'Servers that this grid notifies of events in the account. Each request is signed.'
+const lead = 'The grid sends the events of this account to your server. Each request is signed.'
 
 const titles = {
-  message: 'messages that are delivered',
-  task: 'tasks that begin or change their state',
-  held: 'messages that wait for a decision',
-  attention: 'what needs a person (Attention)',
-  backup: 'failed backups of the grid',
+  message: 'Delivered messages',
+  task: 'Changes of tasks',
+  held: 'Messages that wait for a decision',
+  attention: 'New rows of Attention',
+  backup: 'Failed backups of the grid',
 } as const
 
 export const phrases: Phrases = {
@@ -43,16 +44,6 @@ export const phrases: Phrases = {
   pause_webhook: ['Pause', 'Paused', 'a webhook'],
   resume_webhook: ['Resume', 'Resumed', 'a webhook'],
   delete_webhook: ['Delete', 'Deleted', 'a webhook'],
-}
-
-/** Why a server gave no answer, by the reason that is stored. */
-const failures: Record<string, string> = {
-  refused: 'Its address is not allowed.',
-  not_connected: 'It could not be reached.',
-  timeout: 'It did not answer in time.',
-  redirected: 'It redirected, which is not followed.',
-  too_large: 'Its answer was too large.',
-  invalid_response: 'Its answer was not complete.',
 }
 
 /** A failing webhook in Attention. */
@@ -66,115 +57,143 @@ export const failingWords: FeatureWords<FailingWebhook> = {
     facts: [<Name text={new URL(url).host} />, error],
   }),
   many: (n) => `${n} webhooks fail or are paused`,
-  href: ({ may, path }) => may('manage') ? path('webhooks') : undefined,
+  href: (visit) => visit.may('manage') ? settingsPath(visit, 'account', 'webhooks') : undefined,
 }
 
-/** The line in the card of admin access. */
-export function webhooksLink(visit: Visit) {
-  return (
-    <p>
-      <a href={visit.path('webhooks')}>Webhooks</a> send the events of this account to servers.
-    </p>
-  )
+export const webhooksSubject: AccountSubject & { after: string } = {
+  after: 'keys',
+  path: 'webhooks',
+  title: 'Webhooks',
+  words: 'events servers notify',
+  may: 'manage',
+  async state({ account }) {
+    const webhooks = await listWebhooks(account)
+    const failing = webhooks.filter(isFailing).length
+    const text = [
+      webhooks.length === 0 ? 'No webhooks' : pluralize(webhooks.length, 'webhook'),
+      failing > 0 && `${failing} failing`,
+    ]
+    return {
+      text: text.filter(Boolean).join(', '),
+      isBad: failing > 0,
+      link: webhooks.length === 0 ? 'Set up' : 'Open',
+    }
+  },
+  page: (visit) => webhooksPage(visit),
 }
 
-export function webhookPages({ get, post }: AccountPages): void {
-  get('/webhooks', async (visit) => {
-    const shown = await visit.takeShown<{ secret: string }>()
-    return await show(visit, shown === 'shown' ? undefined : shown?.secret)
-  })
-  post('/webhooks', async (visit) => {
+/** The forms of the page. */
+export function webhookActions({ post }: AccountPages, deps: PageDeps): void {
+  const page = (visit: Visit) => settingsPath(visit, 'account', 'webhooks')
+  const show = (visit: Visit) => showSubject(visit, deps, webhooksSubject)
+  post('/settings/account/webhooks', async (visit) => {
     const input = { url: visit.form.get('url') ?? '', events: visit.form.getAll('events') }
     const { secret } = await visit.record('create_webhook', input, (account) => createWebhook(account, input))
-    return await visit.showOnce(visit.path('webhooks'), { secret })
-  }, (visit) => show(visit))
-  post('/webhooks/:webhook/rotate', async (visit) => {
+    return await visit.showOnce(page(visit), { secret })
+  }, show)
+  post('/settings/account/webhooks/:webhook/rotate', async (visit) => {
     const id = visit.param('webhook')
     const { secret } = await visit.record('rotate_webhook', { id }, (account) => rotateWebhook(account, id))
-    return await visit.showOnce(visit.path('webhooks'), { secret })
+    return await visit.showOnce(page(visit), { secret })
   })
-  const actions = { test: testWebhook, pause: pauseWebhook, resume: resumeWebhook, delete: deleteWebhook }
+  post('/settings/account/webhooks/:webhook/test', async (visit) => {
+    const id = visit.param('webhook')
+    await visit.record('test_webhook', { id }, (account) => testWebhook(account, id))
+    return { redirectTo: `${page(visit)}?${new URLSearchParams({ tested: id })}#webhook-${id}` }
+  })
+  const actions = { pause: pauseWebhook, resume: resumeWebhook, delete: deleteWebhook }
   for (const [name, act] of Object.entries(actions)) {
-    post(`/webhooks/:webhook/${name}`, async (visit) => {
+    post(`/settings/account/webhooks/:webhook/${name}`, async (visit) => {
       const id = visit.param('webhook')
       await visit.record(`${name}_webhook`, { id }, (account) => act(account, id))
-      return { redirectTo: visit.path('webhooks') }
+      return { redirectTo: page(visit) }
     })
   }
 }
 
-async function show(visit: Visit, secret?: string) {
-  const page = { title: 'Webhooks', lead, back: { title: 'Settings', href: settingsPath(visit, 'account') } }
-  if (!visit.may('manage')) {
-    return appPage(
-      visit.frame('settings'),
-      page,
-      <Card>
-        <ManagersOnlyNote visit={visit} what='manage webhooks' />
-      </Card>,
-    )
-  }
-  const webhooks = await listWebhooks(visit.account)
+/** Webhooks that fail stand first, the form for a new one last. */
+async function webhooksPage(visit: Visit) {
+  const [webhooks, shown] = await Promise.all([
+    listWebhooks(visit.account),
+    visit.takeShown<{ secret: string }>(),
+  ])
   const now = visit.account.deps.now()
-  return appPage(
-    visit.frame('settings'),
-    page,
+  const form = <NewWebhook visit={visit} />
+  return (
     <>
-      {secret && <SecretDialog title='Secret of the webhook' label='Signing secret' secret={secret} />}
-      <Card title='New webhook'>
-        <PageForm visit={visit} acts action={visit.path('webhooks')} fields={['url', 'events']}>
-          <TextInput name='url' label='URL' maxLength={2000} isRequired />
-          <ChoiceList
-            name='events'
-            label='Events'
-            options={webhookEvents.map((value) => ({ value, title: titles[value] }))}
-            values={[...webhookEvents]}
-            isMultiple
-          />
-          <SubmitRow>Create webhook</SubmitRow>
-        </PageForm>
-      </Card>
-      {webhooks.length === 0 && (
-        <EmptyState icon='key' title='No webhooks'>
-          No server is notified of events.
-        </EmptyState>
+      {shown !== undefined && shown !== 'shown' && (
+        <SecretDialog title='Secret of the webhook' label='Signing secret' secret={shown.secret} />
       )}
-      {webhooks.map((webhook) => <WebhookCard visit={visit} webhook={webhook} now={now} />)}
-    </>,
+      {webhooks.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a))).map((webhook) => (
+        <WebhookCard visit={visit} webhook={webhook} now={now} />
+      ))}
+      {webhooks.length === 0 ? <Card title='New webhook' lead={lead}>{form}</Card> : (
+        <Card>
+          <Disclosure title='New webhook' isOpen={visit.inputError !== undefined}>
+            <p class='soft'>{lead}</p>
+            {form}
+          </Disclosure>
+        </Card>
+      )}
+    </>
   )
 }
 
-function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; now: number }) {
-  const { id, url, events, waiting, pausedAt, error, answers } = webhook
-  const actions = [['test', 'Send a test event'], pausedAt === null ? ['pause', 'Pause'] : ['resume', 'Resume'], [
-    'rotate',
-    'Rotate secret',
-  ]]
-  const facts = [
-    pausedAt === null ? 'On' : 'Paused',
-    events.join(', '),
-    ...(waiting > 0 ? [`${pluralize(waiting, 'event')} waiting`] : []),
-    ...(error === null ? [] : [error]),
-  ]
+function NewWebhook({ visit }: { visit: Visit }) {
   return (
-    <Card title={url} lead={facts.join(' · ')}>
-      {pausedAt !== null && (
-        <Notice kind='warning'>
-          Paused since{' '}
-          <Time at={pausedAt} now={now} />. Events since then are not recorded and will not be sent. Those that were
-          waiting before are sent, in order, when it is resumed.
-        </Notice>
-      )}
+    <PageForm visit={visit} acts action={settingsPath(visit, 'account', 'webhooks')} fields={['url', 'events']}>
+      <TextInput name='url' label='URL' maxLength={2000} isRequired isMono />
+      <ChoiceList
+        name='events'
+        label='Events'
+        options={webhookEvents.map((value) => ({ value, title: titles[value] }))}
+        values={[...webhookEvents]}
+        isMultiple
+      />
+      <SubmitRow>Create webhook</SubmitRow>
+    </PageForm>
+  )
+}
+
+function isFailing({ failingSince, error }: Webhook): boolean {
+  return failingSince !== null || error !== null
+}
+
+function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; now: number }) {
+  const { id, url, events, waiting, pausedAt, answers } = webhook
+  const action = (name: string) => settingsPath(visit, 'account', 'webhooks', id, name)
+  const actions = [
+    ['test', 'Send a test event'],
+    pausedAt === null ? ['pause', 'Pause'] : ['resume', 'Resume'],
+    ['rotate', 'Rotate secret'],
+  ]
+  const test = visit.query.get('tested') === id && answers.find(({ type }) => type === 'test')
+  const [kind, state] = pausedAt !== null
+    ? ['warning', 'Paused']
+    : isFailing(webhook)
+    ? ['bad', 'Failing']
+    : ['good', 'On']
+  return (
+    <Card
+      id={`webhook-${id}`}
+      title={url}
+      actions={<Badge kind={kind as BadgeKind} hasDot>{state}</Badge>}
+    >
+      {test && <TestResult answer={test} now={now} />}
+      <WebhookState webhook={webhook} now={now} />
+      <Facts
+        items={[
+          ['Events', listed(events.map((event) => titles[event as keyof typeof titles]))],
+          ['Waiting', pluralize(waiting, 'event')],
+        ]}
+      />
       <div class='row'>
         {actions.map(([name, label]) => (
-          <PageForm visit={visit} acts action={visit.path('webhooks', id, name)}>
+          <PageForm visit={visit} acts action={action(name)}>
             <SubmitButton kind='plain'>{label}</SubmitButton>
           </PageForm>
         ))}
-        <ConfirmDelete
-          action={visit.path('webhooks', id, 'delete')}
-          question='Delete this webhook and what waits for it?'
-        />
+        <ConfirmDelete action={action('delete')} question='Delete this webhook and the events that wait for it?' />
       </div>
       {answers.length > 0 && (
         <Table
@@ -182,17 +201,68 @@ function WebhookCard({ visit, webhook, now }: { visit: Visit; webhook: Webhook; 
           caption={`Last attempts of ${url}`}
           rows={answers}
           columns={[
-            { title: 'At', cell: ({ at }) => <Time at={at} now={now} /> },
-            { title: 'Event', cell: ({ type }) => type },
-            { title: 'Status', cell: ({ status }) => status ?? 'no answer' },
-            { title: 'Time', cell: ({ ms }) => `${ms} ms` },
-            {
-              title: 'Answer',
-              cell: ({ status, text }) => <span dir='auto'>{status === null ? failures[text] ?? text : text}</span>,
-            },
+            { title: 'Attempt', width: 'time', cell: ({ at }) => <Time at={at} now={now} /> },
+            { title: 'Event', width: 'short', cell: ({ type }) => type },
+            { title: 'Status', width: 'short', align: 'number', cell: ({ status }) => status ?? 'none' },
+            { title: 'Took', width: 'short', align: 'number', cell: ({ ms }) => `${ms} ms` },
+            { title: 'Answer', cell: ({ text }) => <span dir='auto'>{text}</span> },
           ]}
         />
       )}
     </Card>
+  )
+}
+
+function listed([first, ...others]: string[]): string {
+  return [first, ...others.map((title) => title[0].toLowerCase() + title.slice(1))].join(', ')
+}
+
+function TestResult({ answer, now }: { answer: WebhookAnswer; now: number }) {
+  const { at, status, ms, text } = answer
+  return (
+    <Notice
+      kind={isTaken(answer) ? 'good' : 'bad'}
+      title={isTaken(answer) ? 'The test event was delivered.' : 'The test event was not delivered.'}
+    >
+      {status === null ? text : (
+        <>
+          It answered {status} after {ms} ms{text !== '' && (
+            <>
+              : “<span dir='auto'>{text}</span>”
+            </>
+          )}.
+        </>
+      )} Sent <Time at={at} now={now} />.
+    </Notice>
+  )
+}
+
+/** Why it fails, since when, and what comes next. */
+function WebhookState({ webhook, now }: { webhook: Webhook; now: number }) {
+  const { pausedAt, error, failingSince, attempts, dueAt } = webhook
+  return (
+    <>
+      {pausedAt !== null && (
+        <Notice kind='warning'>
+          Paused{' '}
+          <Time at={pausedAt} now={now} />. Events since then are not recorded and will not be sent. Those that were
+          waiting before are sent, in order, when it is resumed.
+        </Notice>
+      )}
+      {error !== null && (
+        <Notice kind='bad' title={error}>
+          {failingSince !== null && (
+            <>
+              It has been failing for {durationInWords(now - failingSince)}, {pluralize(attempts, 'attempt')}.{' '}
+            </>
+          )}
+          {pausedAt === null && dueAt !== null && (
+            <>
+              The next attempt is <Time at={Math.max(dueAt, now + 1)} now={now} />.
+            </>
+          )}
+        </Notice>
+      )}
+    </>
   )
 }

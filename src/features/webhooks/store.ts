@@ -33,6 +33,9 @@ export interface WebhookRow {
   pausedAt: number | null
   error: string | null
   failingSince: number | null
+  attempts: number
+  /** The next attempt. */
+  dueAt: number | null
   waiting: number
 }
 
@@ -61,18 +64,19 @@ interface Notified {
 }
 
 export const maxWebhooks = 10
+const keptAnswers = 10
 
 /** The condition that a row of `webhooks` is notified of what needs a person. */
 const hearsConditions =
   `webhooks.paused_at IS NULL AND (instr(webhooks.events, '"attention"') > 0 OR instr(webhooks.events, '"backup"') > 0)`
 
 const list = query<WebhookRow>(`
-  SELECT id, url, events, answers, created_at, paused_at, error, failing_since, (
+  SELECT id, url, events, answers, created_at, paused_at, error, failing_since, attempts, due_at, (
     SELECT count(*) FROM webhook_events
     WHERE webhook_events.account_id = :account AND webhook_events.webhook_id = webhooks.id) AS waiting
   FROM webhooks WHERE account_id = :account ORDER BY id`)
-const sealed = query<SealedToken & { answers: string }>(`
-  SELECT answers, ${sealedColumns} FROM webhooks WHERE account_id = :account AND id = :id`)
+const sealed = query<SealedToken & { url: string }>(`
+  SELECT url, ${sealedColumns} FROM webhooks WHERE account_id = :account AND id = :id`)
 const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
@@ -125,10 +129,6 @@ const works = 'attempts = 0, failing_since = NULL, error = NULL'
 const resume = statement(`
   UPDATE webhooks SET paused_at = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL)
   WHERE account_id = :account AND id = :id AND paused_at IS NOT NULL`)
-const addTest = statement(`
-  INSERT INTO webhook_events (account_id, webhook_id, id, type, at, data)
-  SELECT :account, webhooks.id, :event, 'test', :at, '{}' FROM webhooks
-  WHERE webhooks.account_id = :account AND webhooks.id = :id`)
 const requireNotified = precondition(`EXISTS (SELECT 1 FROM webhooks
   WHERE account_id = :account AND id = :id AND notified = :before AND paused_at IS NULL)`)
 const record = statement(`
@@ -143,7 +143,14 @@ const taken = statement(`
   DELETE FROM webhook_events WHERE account_id = :account AND webhook_id = :id AND seq = :seq
     AND EXISTS (SELECT 1 FROM webhooks WHERE ${isClaimed})`)
 const hasWorked = statement(`UPDATE webhooks SET ${works} WHERE ${isClaimed} AND failing_since IS NOT NULL`)
-const answered = statement(`UPDATE webhooks SET answers = :answers WHERE ${isClaimed} RETURNING claimed_by`)
+const withAnswer = `answers = (SELECT json_group_array(json(value)) FROM (
+    SELECT -1 AS key, :answer AS value UNION ALL SELECT key, value FROM json_each(webhooks.answers)
+    ORDER BY key LIMIT ${keptAnswers}))`
+const answered = statement(`UPDATE webhooks SET ${withAnswer} WHERE ${isClaimed} RETURNING claimed_by`)
+// A server that has taken a test is not left alone any longer.
+const tested = statement(`
+  UPDATE webhooks SET ${withAnswer}, due_at = iif(:taken AND claimed_by IS NULL, min(due_at, :at), due_at)
+  WHERE account_id = :account AND id = :id`)
 const release = statement(`
   UPDATE webhooks SET claimed_by = NULL, ${works}, due_at = iif(${hasMore}, :at, NULL) WHERE ${isClaimed}`)
 const giveUp = statement(`UPDATE webhooks SET claimed_by = NULL, error = :error, paused_at = :at WHERE ${isClaimed}`)
@@ -222,11 +229,9 @@ export const webhookTables = {
     rotate: (id: string, secrets: SealedToken): Statement => account.bind(rotate, { ...secrets, id }),
     pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
     resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
-    /** An event of the type `test`. */
-    addTest: (id: string, event: string, at: number): Statement[] => [
-      account.bind(addTest, { id, event, at }),
-      account.bind(beDue, { id, at }),
-    ],
+    /** The answer to a test. What waits is sent at once if it was `taken`. */
+    tested: (id: string, answer: WebhookAnswer, taken: boolean, at: number): Statement =>
+      account.bind(tested, { id, answer: JSON.stringify(answer), taken: Number(taken), at }),
     /** Record events of conditions. Fails with `write_conflict` if what it was notified of has changed, or it is paused. */
     notifyOfConditions: (webhook: string, { before, after }: Notified, events: readonly WebhookEvent[], at: number) => [
       account.bind(requireNotified, { id: webhook, before }),
@@ -242,8 +247,8 @@ export const webhookTables = {
       account.bind(hasWorked, { id, claim }),
     ],
     /** Returns a row if the outbox is still claimed. */
-    answered: ({ id, claim }: ClaimedOutbox, answers: readonly WebhookAnswer[]): Statement =>
-      account.bind(answered, { id, claim, answers: JSON.stringify(answers) }),
+    answered: ({ id, claim }: ClaimedOutbox, answer: WebhookAnswer): Statement =>
+      account.bind(answered, { id, claim, answer: JSON.stringify(answer) }),
     release: ({ id, claim }: ClaimedOutbox, at: number): Statement => account.bind(release, { id, claim, at }),
     giveUp: ({ id, claim }: ClaimedOutbox, error: string, at: number): Statement =>
       account.bind(giveUp, { id, claim, error, at }),

@@ -6,6 +6,7 @@ import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { newWebhookSecret } from '../../lib/outbound/webhook-signature.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import { isTaken, sendEvent, type WebhookServer } from './send-event.ts'
 import { maxWebhooks, type WebhookAnswer, type WebhookRow, webhookTables } from './store.ts'
 
 export const webhookEvents = ['message', 'task', 'held', 'attention', 'backup'] as const
@@ -84,24 +85,28 @@ export async function deleteWebhook(account: AccountStore, id: string): Promise<
   await account.write([account.feature(webhookTables).change.remove(id)])
 }
 
-/** Send an event of the type `test`, in its turn. */
-export async function testWebhook(account: AccountStore, id: string): Promise<void> {
+/** Send an event of the type `test` at once, before all that wait. Resolves to the answer. */
+export async function testWebhook(account: AccountStore, id: string): Promise<WebhookAnswer> {
   requireAdmin(account.actor)
-  await secretsOf(account, id)
-  await account.write(account.feature(webhookTables).change.addTest(id, newId(), account.deps.now()))
+  const { now } = account.deps
+  const event = { id: newId(), type: 'test', at: now(), data: '{}' }
+  const { answer } = await sendEvent(account, await serverOf(account, id), event)
+  await account.write([account.feature(webhookTables).change.tested(id, answer, isTaken(answer), now())])
+  return answer
 }
 
-/** The secrets that sign now. */
-export async function signingSecrets(account: AccountStore, id: string): Promise<string[]> {
-  const { secret, previous, previousUntil = 0 } = await secretsOf(account, id)
-  return previous !== undefined && account.deps.now() < previousUntil ? [secret, previous] : [secret]
+/** Fails with `not_found`. */
+export async function serverOf(account: AccountStore, id: string): Promise<WebhookServer> {
+  const { url, secret, previous, previousUntil = 0 } = await secretsOf(account, id)
+  const secrets = previous !== undefined && account.deps.now() < previousUntil ? [secret, previous] : [secret]
+  return { url, secrets }
 }
 
-async function secretsOf(account: AccountStore, id: string): Promise<Secrets> {
+async function secretsOf(account: AccountStore, id: string): Promise<Secrets & { url: string }> {
   const row = await account.feature(webhookTables).read.sealed(id)
   if (!row) throw new GridError('not_found', 'There is no such webhook.')
-  const { answers: _, ...sealed } = row
-  return JSON.parse(await account.open('webhooks', id, sealed))
+  const { url, ...sealed } = row
+  return { url, ...JSON.parse(await account.open('webhooks', id, sealed)) }
 }
 
 function seal(account: AccountStore, id: string, secrets: Secrets) {

@@ -298,6 +298,6 @@ export function whoMayRead(
   return manages
     ? 'You can read what agents write to each other since the day that an owner chose. This is older.'
     : `Owners and admins can read what agents write to each other. ${
-      others ?? 'You read what is to or from your alias.'
+      others ?? 'You can read messages to your alias and from it.'
     }`
 }

@@ -51,15 +51,5 @@ export async function withRetries(
 /** In words, for the people of the account. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof RemoteError)) return 'The grid itself failed: its log says why.'
-  if (error.answered) return error.answered.told
-  const reasons = {
-    refused: 'Its address is not allowed.',
-    not_connected: 'No connection.',
-    timeout: 'It took too long.',
-    aborted: 'The request was ended.',
-    redirected: 'It redirects.',
-    too_large: 'Its answer is too large.',
-    invalid_response: 'Its answer was not valid A2A.',
-  }
-  return reasons[error.reason]
+  return error.answered?.told ?? error.why
 }

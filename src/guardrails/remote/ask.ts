@@ -74,7 +74,7 @@ async function post<Answer>(tools: ProviderTools, question: Question<Answer>): P
       return send()
     })
   } catch (error) {
-    if (error instanceof RemoteError) throw remoteFailure(error.reason, url.host)
+    if (error instanceof RemoteError) throw remoteFailure(error, url.host)
     throw error
   }
 }
@@ -88,19 +88,18 @@ function jsonOf<Answer>(response: SafeResponse, { maxTokens }: Question<Answer>,
   }
 }
 
-const remoteFailures: Record<RemoteErrorReason, [FailureReason, string]> = {
-  refused: ['refused', 'its address is not allowed; private networks need ALLOW_PRIVATE_TARGETS'],
-  not_connected: ['not_connected', 'no connection'],
-  timeout: ['timeout', 'no complete answer in time'],
-  aborted: ['timeout', 'no complete answer in time'],
-  redirected: ['redirected', 'it redirects to another address, which is not followed'],
-  too_large: ['too_large', 'its answer is too large'],
-  invalid_response: ['incomplete', 'its answer broke off, or is not HTTP with a plain UTF-8 body'],
+const failureReasons: Record<RemoteErrorReason, FailureReason> = {
+  refused: 'refused',
+  not_connected: 'not_connected',
+  timeout: 'timeout',
+  aborted: 'timeout',
+  redirected: 'redirected',
+  too_large: 'too_large',
+  invalid_response: 'incomplete',
 }
 
-function remoteFailure(remoteReason: RemoteErrorReason, host: string): ProviderFailure {
-  const [reason, words] = remoteFailures[remoteReason]
-  return new ProviderFailure(reason, `${host} gave no verdict: ${words}.`)
+function remoteFailure({ reason, why }: RemoteError, host: string): ProviderFailure {
+  return new ProviderFailure(failureReasons[reason], `${host} gave no verdict. ${why}`)
 }
 
 function statusFailure(status: number, host: string): ProviderFailure {

@@ -196,7 +196,7 @@ function Message(
         {replyHref && <a href={replyHref}>Reply</a>}
         {retractHref && <a href={retractHref}>Retract</a>}
         {chainHref && <a href={chainHref}>Chain</a>}
-        {threadHref && <a href={threadHref}>Conversation</a>}
+        {threadHref && <a href={threadHref}>Open</a>}
       </div>
     </li>
   )

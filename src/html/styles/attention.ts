@@ -43,7 +43,10 @@ export const attention = `
   .subjects .what > p { flex-basis: auto } .subjects .what > div { white-space: normal; text-wrap: wrap }
 }
 
-.plot-of svg { grid-column: 1 / -1; display: block; margin-top: var(--s2) } .plot-of .axis { stroke: var(--line) }
+.plot-of svg { grid-column: 1 / -1; display: block; margin-top: var(--s2) }
+.card > .plot-of { grid-template-columns: 7.25rem minmax(0, 1fr); gap: 0 var(--s3); padding: 0; border: 0; border-radius: 0; background: none; box-shadow: none }
+.card > .plot-of .label { grid-column: 1 } .card > .plot-of .value { font-size: var(--text-l) } .card > .plot-of svg { grid-area: 1 / 2 / span 2; margin: 0 }
+ .plot-of .axis { stroke: var(--line) }
 .scrolls-x { overflow-x: auto } .numbers :is(th, td) { padding: var(--s1) var(--s3); text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap }
 .numbers :is(th:first-child) { text-align: start }
 

@@ -35,7 +35,11 @@ export const content = `
 .empty { display: grid; justify-items: center; gap: var(--s3); padding: var(--s7) var(--s4); text-align: center }
 .empty > .picture { display: grid; place-items: center; width: 3.25rem; height: 3.25rem; border-radius: 1rem; background: var(--accent-wash); color: var(--accent) }
 .empty p { color: var(--soft); max-width: 44ch }
-.card:not(.flush) > .card-head ~ .empty { padding-block: var(--s4) }
+.card:not(.flush) > .card-head ~ .empty { grid-template-columns: auto minmax(0, 1fr); align-items: center; justify-items: start; gap: 0 var(--s3); padding: 0; text-align: start }
+.card-head ~ .empty > .picture { grid-row: span 2; width: 2.25rem; height: 2.25rem; border-radius: var(--round) } .card-head ~ .empty svg { width: 1.125rem; height: 1.125rem }
+.card-head ~ .empty > h2 { font-size: var(--text-m) } .card-head ~ .empty > :is(p, .button, .facts) { grid-column: 2; font-size: var(--text-s) }
+/* Lines of text and fields are as wide as they can be read. */
+.settings { max-width: 58rem } .card > .confirm > .quiet { margin-inline-start: calc(var(--s2) * -1) } .card > .part { padding-top: var(--s4); border-top: 1px solid var(--line) }
 
 .table { overflow-x: auto; max-width: 100% }
 table { width: 100%; border-collapse: collapse; text-align: left }
@@ -84,7 +88,8 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .fold > summary > svg { color: var(--soft); transition: rotate .12s }
 .fold[open] > summary > svg { rotate: 90deg }
 .fold > div { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); padding: var(--s1) var(--s3) var(--s4) }
-.folds > .fold + .fold { border-top: 1px solid var(--line) }
+.folds > .fold + .fold, .card.flush > .table + .fold { border-top: 1px solid var(--line) }
+.card:not(.flush) > .fold > summary { margin-inline: calc(var(--s3) * -1) } .card:not(.flush) > .fold > div { padding-inline: 0; padding-bottom: 0 }
 tbody .fold > summary { min-height: 1.5rem; padding: 0; width: max-content; color: var(--soft); font-size: var(--text-s); font-weight: 400 }
 tbody .fold > summary:hover { background: none; color: var(--ink) }
 tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight: 400 }
@@ -95,13 +100,13 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .changed bdi ~ bdi { color: var(--ink) }
 .call > .happened { flex: 1 1 10rem; min-width: 0 } .call > .fold[open] { flex-basis: 100% }
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
-.pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
+.pairs .badge, #agents td > .badge { display: block; width: max-content; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
 /* An alias needs the room more, and the page of the agent has its skills. */
-@media (min-width: 48.01rem) and (max-width: 72rem) { #agents :is(th, td):nth-child(2) { display: none } }
+@media (min-width: 48.01rem) and (max-width: 72rem) { #agents :is(th, td):last-child { display: none } }
 
 /* Folded where there is no room. */
-.fold.narrow > summary { padding-inline: var(--card) } .fold.narrow > div { padding: 0; gap: 0 }
+.card.flush > .fold > summary { padding-inline: var(--card) } .card.flush > .fold > div { padding: 0; gap: 0 }
 .fold.narrow + * { border-top: 1px solid var(--line) }
 @media (min-width: 48.01rem) {
   @supports selector(details::details-content) {
@@ -120,7 +125,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .posts .scrolls { max-height: max(24rem, 100dvh - 20rem); overflow-y: auto }
 .name-list { display: grid; gap: var(--s1); padding: 0; list-style: none }
 .name-list > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 var(--s3); min-height: 1.5rem; overflow-wrap: anywhere }
-.name-list a { display: inline-block; min-height: 1.5rem }
+.name-list a { display: inline-block; min-height: 1.5rem; color: inherit; font-weight: 540; text-decoration: none } .name-list a:hover { text-decoration: underline }
 @media (min-width: 72rem) {
   .with-facts { grid-template-columns: minmax(0, 1fr) 20rem }
   .facts-fold { grid-column: 2 } .facts-fold + .stack { grid-area: 1 / 1 }
@@ -133,7 +138,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
 .facts dt { color: var(--soft) } .facts dd { margin: 0 } .empty .facts { text-align: start }
 .copy-text { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; color: var(--soft); font-size: var(--text-s) }
-.copy-text .button { flex: none; min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
+.copy-text code { overflow: hidden; text-overflow: ellipsis; white-space: nowrap } .copy-text .button { flex: none; min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
 .qr { display: block; width: 12rem; max-width: 100%; height: auto; border-radius: var(--round); border: 1px solid var(--line) }
 .copy { margin: 0; border: 1px solid var(--line); border-radius: var(--round); background: var(--sunk); overflow: hidden }
 .copy figcaption { display: flex; align-items: center; justify-content: space-between; gap: var(--s3); min-height: 2.25rem;

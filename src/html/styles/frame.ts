@@ -50,7 +50,7 @@ export const frame = `
 .main:focus-visible { outline: none }
 .page-head { display: flex; flex-wrap: wrap; align-items: flex-start; justify-content: space-between; gap: var(--s3) var(--s5) }
 .page-head > div:first-child { flex: 1 1 18rem; display: grid; gap: var(--s1) }
-.page-head p { color: var(--soft) }
+.page-head p { color: var(--soft) } h1:has(> svg) { display: flex; align-items: center; gap: var(--s3) } h1 > svg { flex: none }
 .back.row { gap: var(--s1); width: max-content; min-height: 1.5rem; font-size: var(--text-s) }
 
 .bare { display: grid; grid-template-rows: auto 1fr; justify-items: center; padding: var(--s7) var(--s4); gap: var(--s5) }

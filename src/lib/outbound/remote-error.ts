@@ -1,5 +1,6 @@
 import { GridError } from '../../errors.ts'
 import { printableLine } from '../redact.ts'
+import { second } from '../time.ts'
 
 /**
  * Why a request to a remote server failed. For decisions in the program, and for the log.
@@ -46,6 +47,53 @@ export class RemoteError extends GridError {
     this.reason = reason
     this.detail = detail
   }
+
+  /** The same for the people of an account, who know the server. In our words only. */
+  get why(): string {
+    switch (this.reason) {
+      case 'refused':
+        return 'Its address is not allowed; private networks need ALLOW_PRIVATE_TARGETS.'
+      case 'timeout':
+        return `${this.isSent ? 'It did not answer' : 'There was no connection'} within ${
+          parseInt(this.detail) / second
+        } s.`
+      case 'aborted':
+        return 'There was no complete answer in time.'
+      case 'redirected':
+        return `It redirected (${this.detail}), which is not followed.`
+      case 'too_large':
+        return 'Its answer was too large.'
+      default: {
+        const [status] = this.detail.match(/^[1345]\d\d(?= |$)/) ?? []
+        if (status) return `It answered ${status}.`
+        return faults[this.reason].find(([pattern]) => pattern.test(this.detail))![1]
+      }
+    }
+  }
+}
+
+/** What the systems and runtimes say, the first that fits. */
+const faults: Record<'not_connected' | 'invalid_response', [RegExp, string][]> = {
+  not_connected: [
+    [/proxy/i, 'The proxy of this grid did not reach it.'],
+    [/ENOTFOUND|ENODATA|Name or service|No address|no IP address/i, 'Its name was not found.'],
+    [/EAI_AGAIN|ESERVFAIL|lookup|queryA/i, 'The name server did not answer.'],
+    [/REFUSED/i, 'It refused the connection.'],
+    [/EXPIRED/i, 'Its TLS certificate has expired.'],
+    [/ALTNAME|ValidForName|not valid for/i, 'Its TLS certificate is for another name.'],
+    [/CERT|ISSUER|LEAF_SIGNATURE/i, 'Its TLS certificate is not trusted.'],
+    [/EPROTO|SSL|TLS/i, 'It does not speak TLS there.'],
+    [/UNREACH/i, 'There is no route to its address.'],
+    [/ETIMEDOUT|timed out/i, 'There was no connection in time.'],
+    [/RESET|EPIPE|closed|disconnected/i, 'It closed the connection.'],
+    [/(?:)/, 'No connection.'],
+  ],
+  invalid_response: [
+    [/RESET|EPIPE|hang up|aborted|incomplete/i, 'It closed the connection before its answer was complete.'],
+    [/encoded/, 'Its answer was compressed or not text.'],
+    [/^(0|2\d\d) |task|card|JSON/, 'Its answer was not valid A2A.'],
+    [/(?:)/, 'Its answer was not valid HTTP.'],
+  ],
 }
 
 /** Convert any error to a `RemoteError`. A `RemoteError` is returned unchanged. */

@@ -112,7 +112,7 @@ const phrases: Phrases = {
   show_older_conversations: ['Let', 'Let', 'owners and admins read what agents had written to each other before'],
   hide_conversations: ['Stop letting', 'Stopped letting', 'owners and admins read what agents write to each other'],
   choose_alias: ['Choose', 'Chose', 'the alias {agent}'],
-  give_up_alias: ['Give up', 'Gave up', 'the alias {agent}'],
+  give_up_alias: ['Remove', 'Removed', 'the alias {agent}'],
 
   end_reservation: ['End', 'Ended', 'the reservation of {agent}[: {name}]'],
 

@@ -43,7 +43,6 @@ export async function showAdminAccess(visit: Visit, createdKey?: CreatedKey) {
         lead='With an admin key, a program can manage the agents, channels, skills and guardrails of this account over MCP and REST.'
       >
         <OAuthHint url={`${config.appUrl}/mcp/v1/grid`} accountName={visit.membership.name} />
-        {visit.features.map(({ cards }) => cards?.adminAccess?.(visit))}
         <GenerateForm visit={visit} />
         {keys.length === 0
           ? (

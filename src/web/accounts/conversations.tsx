@@ -44,8 +44,8 @@ export const turns: AccountSubject = {
 
 function limitsInWords({ warn, perHour, hops }: TurnLimits): string {
   const limits = [
-    warn > 0 && `a warning at ${warn.toLocaleString('en')} turns in an hour`,
-    perHour > 0 && `a pause at ${perHour.toLocaleString('en')} turns in an hour`,
+    warn > 0 && `a warning at ${warn.toLocaleString('en')} turns an hour`,
+    perHour > 0 && `a pause at ${perHour.toLocaleString('en')}${warn > 0 ? '' : ' turns an hour'}`,
     hops > 0 && `${hops.toLocaleString('en')} answers in a chain`,
   ].filter((limit) => limit !== false).join(', ')
   return limits === '' ? 'No limits' : limits[0].toUpperCase() + limits.slice(1)

@@ -75,7 +75,7 @@ function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }
   const errors = formErrors(visit, action, ['choice'])
   const refused = errors.rest ?? errors.choice
   return (
-    <Card title='Reading messages' lead='Whether people read messages that are not theirs.'>
+    <Card title='Reading messages' lead='Who may read messages between agents and other people.'>
       {refused && <Refusal visit={visit}>{refused}</Refusal>}
       <p>{whoReads(since, visit.timeZone)}</p>
       <p class='soft small'>
@@ -92,7 +92,7 @@ function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }
             {since !== null && since > 0 && (
               <Choice action={action} choice='older' label='Let them read older ones too' />
             )}
-            {since !== null && <Choice action={action} choice='off' label='Stop letting them read' />}
+            {since !== null && <Choice action={action} choice='off' label='Turn reading off' />}
           </div>
         )
         : <OwnersOnly visit={visit} />}
@@ -116,7 +116,7 @@ function whoReads(since: number | null, zone: string): string {
 /** Whether people see the texts that guardrails block. See docs/protocol/guardrails.md, "How a message is checked". */
 function ContentsCard({ visit, isVisible }: { visit: Visit; isVisible: boolean }) {
   return (
-    <Card title='Blocked texts' lead='Whether people see the texts that guardrails block.'>
+    <Card title='Blocked texts' lead='Who may read the texts that guardrails block.'>
       <p>
         {isVisible
           ? 'All members of this account, viewers too, see the texts of blocked messages on the pages of guardrails. A text is kept for 7 days.'

@@ -131,7 +131,7 @@ async function showList(visit: Visit, deps: PageDeps): Promise<Response> {
                   <a class='open' href={settingsPath(visit, 'account', path)}>{title}</a>
                 </p>
                 <div>
-                  <bdi>{states[n].text}</bdi>
+                  <bdi class={states[n].isBad ? 'bad' : undefined}>{states[n].text}</bdi>
                 </div>
               </div>
               <span class='at'>{states[n].link}</span>

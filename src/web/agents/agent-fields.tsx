@@ -33,8 +33,12 @@ const visibilities: { value: Visibility; title: string; hint: string }[] = [
 
 const policies: { value: AccessPolicy; title: string; hint: string }[] = [
   { value: 'auto_approve', title: 'All agents', hint: 'Any agent of another account can send to it.' },
-  { value: 'allow_list', title: 'Only listed agents', hint: 'For all others it does not exist.' },
-  { value: 'block_list', title: 'All except listed agents', hint: 'For listed agents it does not exist.' },
+  { value: 'allow_list', title: 'Only listed agents', hint: 'All others get the answer that there is no such agent.' },
+  {
+    value: 'block_list',
+    title: 'All except listed agents',
+    hint: 'Listed agents get the answer that there is no such agent.',
+  },
 ]
 
 export function policyName(policy: AccessPolicy): string {
@@ -118,7 +122,7 @@ export function ReplyField({ stored }: AgentFieldsProps) {
 }
 
 const waits: { value: CallersWait; title: string; hint: string }[] = [
-  { value: 'auto', title: 'While it is there', hint: 'While it is connected, or a runner works on its messages.' },
+  { value: 'auto', title: 'While it is connected', hint: 'Also while a runner works on its messages.' },
   { value: 'yes', title: 'Always', hint: 'For clients that do not poll, such as ADK and the Agent Framework.' },
   { value: 'no', title: 'Never', hint: 'A client gets the task at once, and polls it or subscribes to it.' },
 ]

@@ -16,7 +16,6 @@ import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
-import { presenceWords } from '../../presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { FullInbox } from '../../store/account/usage.ts'
 import { fullness } from '../attention/condition-words.tsx'
@@ -62,7 +61,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
     // Of a remote agent, only the use of a key is seen.
     ['Last seen', (agent.type !== 'a2a' || agent.lastSeenAt !== null) && seen],
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
-    ['Oldest', oldest && <OldestUnread {...oldest} now={now} />],
+    ['Oldest unread', oldest && <OldestUnread {...oldest} now={now} />],
     ['Parked', parkedCount > 0 && <Parked visit={visit} agent={agent} count={parkedCount} />],
     ['To be sent', scheduled.ofAgent > 0 && pluralize(scheduled.ofAgent, 'message')],
     ['Type', typeName(agent.type)],
@@ -74,6 +73,8 @@ export async function showAgent(visit: Visit): Promise<Response> {
     ['Trial', trial && `${trial.used} of ${trial.max} messages used`],
     ['Id', <CopyText id='agent-id' label='the id of the agent' text={agent.id} />],
   ]
+  const server = remote && <RemoteAgent visit={visit} agent={agent} state={remote} now={now} />
+  const isFailing = remote !== undefined && remote.failingSince !== null
   const isOther = talk.reader.personAlias?.agentId !== agent.id
   return await agentPage(visit, agent, 'now', {
     fresh: ['thread', 'state', `presence:${agent.id}`, 'minute'],
@@ -87,15 +88,17 @@ export async function showAgent(visit: Visit): Promise<Response> {
       <WithFacts
         summary={
           <>
-            {queue}, {presence ? presenceWords(presence, null, now) : <>last seen {seen}</>}
+            {queue},{' '}
+            {presence ? <PresenceNow presence={presence} lastSeenAt={null} now={now} /> : <>last seen {seen}</>}
           </>
         }
         facts={
           <>
+            {isFailing && server}
             <Card title='About'>
               <Facts items={about} />
             </Card>
-            {remote && <RemoteAgent visit={visit} agent={agent} state={remote} now={now} />}
+            {!isFailing && server}
             <AnswerTimes times={answerTimes} />
             {reserved.length > 0 && (
               <Card title='Reservations' isFlush>

@@ -71,14 +71,14 @@ export async function showSettings(visit: Visit): Promise<Response> {
         </div>
         {may('own') && (
           <Card
-            title='Erase all words'
+            title='Erase its messages'
             isDanger
             lead='Every message, file and result from this alias is removed, also from the inboxes and tasks of others. Messages from others stay, even where they quote it.'
           >
             <ConfirmDelete
               action={`${here}/erase-words`}
-              label={`Erase what @${agent.alias} has written`}
-              question={`Erase all that @${agent.alias} has written? This cannot be undone.`}
+              label={`Erase messages from @${agent.alias}`}
+              question={`Erase all messages, files and results from @${agent.alias}? This cannot be undone.`}
             />
           </Card>
         )}
@@ -105,7 +105,7 @@ export interface ErasedWords {
 function ErasedNotice({ erased: { rows, kept } }: { erased: ErasedWords }) {
   const removed = Object.entries(rows)
   return (
-    <Notice kind='good' title={removed.length === 0 ? 'There were no words to erase' : 'The words are erased'}>
+    <Notice kind='good' title={removed.length === 0 ? 'There was nothing to erase' : 'The messages are erased'}>
       {removed.length > 0 && <Facts items={removed.map(([table, n]) => [table.replaceAll('_', ' '), String(n)])} />}
       {kept.map((sentence) => <p>{sentence}</p>)}
     </Notice>
@@ -232,9 +232,9 @@ function SkillsCard({ visit, action, skills }: CardProps & { skills: { name: str
 
 const directions = [
   { value: '', title: 'not attached' },
-  { value: 'both', title: 'both directions' },
-  { value: 'inbound', title: 'what it receives' },
-  { value: 'outbound', title: 'what it sends' },
+  { value: 'both', title: 'sent and received' },
+  { value: 'inbound', title: 'received' },
+  { value: 'outbound', title: 'sent' },
 ]
 
 function GuardrailsCard(
@@ -296,7 +296,7 @@ function GuardrailsCard(
   return (
     <Card
       title='Guardrails'
-      lead='Checks of its messages before they are stored.'
+      lead='They check its messages before these are stored.'
       actions={<ButtonLink href={visit.path('guardrails')} kind='quiet' isSmall>All guardrails</ButtonLink>}
     >
       {guardrails.length === 0

@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
-import { Badge, Tabs, Time } from '../../html/components.tsx'
+import { Badge, type BadgeKind, Tabs, Time } from '../../html/components.tsx'
 import { type AppPage, appPage } from '../../html/layout.tsx'
 import { type Presence, presenceWords, type RemotePresence } from '../../presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
@@ -56,14 +56,14 @@ export function agentPage(
     frame('agents'),
     {
       title: `@${agent.alias}`,
-      lead: agent.description,
-      back: { title: 'Agents', href: path('agents') },
-      actions: (
+      heading: (
         <>
-          {actions}
-          <AgentIcon alias={agent.alias} size={36} />
+          <AgentIcon alias={agent.alias} size={36} />@{agent.alias}
         </>
       ),
+      lead: agent.description,
+      back: { title: 'Agents', href: path('agents') },
+      actions,
       ...live,
     },
     <>
@@ -92,11 +92,15 @@ export function PresenceNow(
   },
 ) {
   if (presence) {
-    const words = presenceWords(presence, lastSeenAt, now)
-    const isThere = presence.state === 'attended' || presence.state === 'runner'
-    return <Badge kind={isThere ? 'good' : undefined} title={meaning[presence.state]}>{words}</Badge>
+    const words = presenceWords(presence, lastSeenAt, now).replace('remote, ', '')
+    return <Badge kind={kindOf(presence)} title={meaning[presence.state]}>{words}</Badge>
   }
   return <Time at={lastSeenAt} now={now} />
+}
+
+function kindOf(presence: Presence | RemotePresence): BadgeKind {
+  if (presence.state !== 'remote') return presence.state === 'waiting' ? 'plain' : 'good'
+  return presence.pausedAt !== null ? 'warning' : presence.failingSince !== null ? 'bad' : 'plain'
 }
 
 const meaning: Record<(Presence | RemotePresence)['state'], string> = {

@@ -121,21 +121,18 @@ async function list({ account, frame, path, query, may }: Visit) {
           columns={[
             {
               title: 'Agent',
+              width: 'wide',
               cell: ({ alias, description }) => (
                 <AgentName alias={alias} href={path('agents', alias)}>
                   {description}
                 </AgentName>
               ),
             },
-            { title: 'Skills', cell: ({ skills }) => <SkillBadges names={skillNames(skills)} /> },
             {
-              title: 'Type',
-              width: 'narrow',
-              cell: ({ type, visibility }) => (
-                <span class='pairs'>
-                  {type === 'human' ? <Badge kind='info'>{typeName(type)}</Badge> : typeName(type)}
-                  {visibility === 'public' && <Badge>public</Badge>}
-                </span>
+              title: 'Last seen',
+              width: 'time',
+              cell: (agent) => (
+                <PresenceNow presence={presenceOf(account, agent)} lastSeenAt={agent.lastSeenAt} now={now} />
               ),
             },
             { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => unread.toLocaleString('en') },
@@ -146,12 +143,16 @@ async function list({ account, frame, path, query, may }: Visit) {
                 at === null ? <span class='soft'>none</span> : <Time at={at} now={now} />,
             },
             {
-              title: 'Last seen',
-              width: 'short',
-              cell: (agent) => (
-                <PresenceNow presence={presenceOf(account, agent)} lastSeenAt={agent.lastSeenAt} now={now} />
+              title: 'Type',
+              width: 'narrow',
+              cell: ({ type, visibility }) => (
+                <span class='pairs'>
+                  {type === 'human' ? <Badge kind='info'>{typeName(type)}</Badge> : typeName(type)}
+                  {visibility === 'public' && <Badge>public</Badge>}
+                </span>
               ),
             },
+            { title: 'Skills', cell: ({ skills }) => <SkillBadges names={skillNames(skills)} /> },
           ]}
         />
       )}

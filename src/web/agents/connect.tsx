@@ -61,7 +61,7 @@ export function ConnectCard({ config, alias, maySignIn }: { config: Config; alia
 function A2aAddress({ baseUrl, alias }: { baseUrl: string; alias: string }) {
   return (
     <div class='stack tight'>
-      <h3>Called over A2A</h3>
+      <h3>Calls over A2A</h3>
       <p class='soft small'>
         Clients that speak A2A call @{alias}{' '}
         at this address. Each uses the key of its own agent, not the key of @{alias}.

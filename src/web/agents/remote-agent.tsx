@@ -17,15 +17,15 @@ export function RemoteAgent(
   const path = (action: string) => visit.path('agents', agent.alias, action)
   const skills = card?.skills.map(({ name }) => name) ?? []
   return (
-    <Card title='Remote agent' lead='Messages are sent to its server, those from each sender one after the other.'>
+    <Card title='Remote agent' lead='Messages are sent to its server, in order for each sender.'>
       {pausedAt !== null && (
         <Notice kind='warning'>
           Paused since <Time at={pausedAt} now={now} />. Its messages wait.
         </Notice>
       )}
       {failingSince !== null && (
-        <Notice kind='warning'>
-          Messages to it have been failing since <Time at={failingSince} now={now} />. {error}
+        <Notice kind='bad' title={error ?? undefined}>
+          It has been failing for {durationInWords(now - failingSince)}, {pluralize(attempts ?? 0, 'attempt')}.
         </Notice>
       )}
       <Facts
@@ -35,10 +35,9 @@ export function RemoteAgent(
           ['Speaks', card && `A2A ${card.endpoint.version}, ${card.endpoint.binding}`],
           ['Signature', card?.isForged && 'does not verify: something changed the card on its way'],
           ['Not used', card && card.otherOrigins.length > 0 && `endpoints at ${card.otherOrigins.join(', ')}`],
-          ['Time limit for an answer', durationInWords(answerMs)],
+          ['Time limit', durationInWords(answerMs)],
           ['Waiting', pluralize(unread, 'message')],
           ['Last attempt', failingSince !== null && <Time at={triedAt} now={now} />],
-          ['Failed attempts', failingSince !== null && (attempts ?? 0).toLocaleString('en')],
           [
             'Next attempt',
             pausedAt === null && failingSince !== null && dueAt !== null && <Time at={dueAt} now={now} />,

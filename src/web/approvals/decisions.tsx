@@ -67,8 +67,8 @@ async function list(visit: Visit) {
     {
       title: 'Decisions',
       lead: visit.may('manage')
-        ? 'Decisions on held messages, the newest first.'
-        : 'Decisions on messages that you could decide on, the newest first.',
+        ? 'Decisions on held messages, newest first.'
+        : 'Decisions on messages that you could decide on, newest first.',
       back: { title: 'Held messages', href: path('held') },
       actions: <ButtonLink href={link(`${here}/export`)}>Export</ButtonLink>,
     },

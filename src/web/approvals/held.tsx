@@ -95,7 +95,7 @@ async function list(visit: Visit) {
     visit.frame('attention'),
     {
       title: 'Held messages',
-      lead: 'They are delivered when you approve them, and refused when their time is over. The first to expire first.',
+      lead: 'Messages that wait for a decision. They are refused when they expire; the first to expire stands first.',
       actions: (
         <>
           {next && (
@@ -162,7 +162,7 @@ async function show(visit: Visit) {
         {held.parts.map((part) => <HeldPart visit={visit} id={held.id} part={part} />)}
       </Card>
       {held.fields.length > 0 && (
-        <Card title='Delivered with it'>
+        <Card title='Also delivered'>
           <dl class='facts delivered'>{held.fields.map(([name, value]) => <Field name={name} value={value} />)}</dl>
         </Card>
       )}
@@ -182,7 +182,7 @@ function Around({ visit, place: { thread, answered } }: { visit: Visit; place: H
         </a>
       )}
       {answered === null && <span class='soft'>Answers a message that is hidden for your role</span>}
-      {thread !== undefined && <a href={visit.path('conversations', String(thread))}>Its conversation</a>}
+      {thread !== undefined && <a href={visit.path('conversations', String(thread))}>Open the conversation</a>}
     </p>
   )
 }
@@ -270,7 +270,7 @@ const fieldNames: Record<string, string> = {
   taskId: 'Task',
   isInTaskAlone: 'Only in its task, not in the inbox',
   expiresAt: 'Expires for its recipient',
-  hops: 'Answers before it',
+  hops: 'Earlier answers in its chain',
   flagged: 'Marked by a guardrail',
   sanitized: 'Invisible characters were removed',
   sharedWith: 'Text was sent to',
@@ -352,7 +352,9 @@ function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held:
           <SubmitButton kind='plain' waits>Approve as edited</SubmitButton>
         </PageForm>
       </Disclosure>
-      {rule.isRisky && <p class='soft small'>You confirm who you are, unless you did in the last ten minutes.</p>}
+      {rule.isRisky && (
+        <p class='soft small'>You are asked for a password or passkey unless you gave one in the last ten minutes.</p>
+      )}
     </section>
   )
 }

@@ -99,7 +99,7 @@ export function RuleForm(
       <ChoiceList
         name='deciders'
         label='Can be decided by'
-        hint='They read the messages that it holds. If you choose none, or none of them is left, the owners decide.'
+        hint='They can read the messages that the rule holds. If nobody is chosen or left, the owners decide.'
         options={members.map(({ userId, name, email, role }) => ({ value: userId, title: name || email, hint: role }))}
         values={rule?.deciders.map(({ id }) => id) ?? []}
         isMultiple

@@ -55,7 +55,7 @@ async function list(visit: Visit) {
     visit.frame('guardrails'),
     {
       title: 'Approval rules',
-      lead: 'They say which messages wait for a person. The first rule that fits holds a message.',
+      lead: 'Rules hold messages until a person decides. For each message the first matching rule applies.',
       back: { title: 'Guardrails', href: path('guardrails') },
       actions: (
         <>
@@ -142,8 +142,8 @@ async function show(visit: Visit) {
         ? (
           <>
             <Card
-              title='Change it'
-              lead='A change asks who you are, unless you said so in the last ten minutes.'
+              title='Change this rule'
+              lead='A change asks for a password or passkey unless you gave one in the last ten minutes.'
             >
               <RuleForm visit={visit} action={action} rule={rule} choices={await loadChoices(visit.account)} />
             </Card>
@@ -153,8 +153,7 @@ async function show(visit: Visit) {
               action={`${action}/delete`}
               question={
                 <>
-                  Delete{' '}
-                  <strong dir='auto'>{rule.name}</strong>? From then on, messages like these are delivered at once.
+                  Delete <strong dir='auto'>{rule.name}</strong>? Messages like these are then delivered at once.
                 </>
               }
             />

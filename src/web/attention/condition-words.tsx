@@ -85,7 +85,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         return {
           icon: 'tasks',
           tone: 'warning',
-          what: <>{named([recipient])} has said nothing for {silent} about a task from {named([client])}</>,
+          what: <>{named([recipient])} has been silent for {silent} about a task from {named([client])}</>,
           facts: ['it is working'],
         }
       }
@@ -198,7 +198,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
           sender && <>oldest from {named([sender])}</>,
           // Whether its program is gone, or is there and does not read.
           presence
-            ? `there now: ${presenceWords(presence, lastSeenAt, now)}`
+            ? `connected now: ${presenceWords(presence, lastSeenAt, now)}`
             : lastSeenAt === null
             ? 'never seen'
             : <>last seen {time(lastSeenAt)}</>,

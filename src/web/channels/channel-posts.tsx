@@ -61,7 +61,7 @@ export async function showPosts(visit: Visit): Promise<Response> {
           <div id='posts' data-fresh='thread'>
             <Card>
               <EmptyState icon='conversations' title='No messages yet'>
-                A member posts here by sending to <code>#{channel.name}</code>.
+                Members post here by sending to <code>#{channel.name}</code>.
               </EmptyState>
               {composer}
             </Card>

@@ -121,7 +121,7 @@ export function ChannelDetails(
       />
       {children}
       <p class='soft small'>
-        A member posts here by sending to <code>#{channel.name}</code>.
+        Members post here by sending to <code>#{channel.name}</code>.
       </p>
     </Card>
   )

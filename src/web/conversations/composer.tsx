@@ -158,6 +158,7 @@ async function presenceNow(
   const agent = to?.startsWith('@') ? await account.read.agents.byAlias(to.slice(1)) : undefined
   if (!agent) return undefined
   return presenceWords(presenceOf(account, agent), agent.lastSeenAt, account.deps.now())
+    .replace('nobody yet', 'never connected').replace(/^nobody since (.*)/, 'last connected $1 ago')
 }
 
 /** The message that the page or the refused form answers, if the reader can. */

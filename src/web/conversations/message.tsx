@@ -59,7 +59,7 @@ async function showMessage(visit: Visit) {
     ['Conversation', <Name text={message.conversationId ?? titleOf(thread)} />],
     ['Message id', <code>{message.id}</code>],
   ]
-  if (message.hops > 0) facts.push(['Answers before it', message.hops.toLocaleString('en')])
+  if (message.hops > 0) facts.push(['Earlier answers in its chain', message.hops.toLocaleString('en')])
   if (verdicts.length + shown.verdicts.length > 0) {
     facts.push([
       'Guardrails',
@@ -182,7 +182,7 @@ async function chainPage(visit: Visit): Promise<Response> {
     visit.frame('conversations'),
     {
       title: 'Chain',
-      lead: `${pluralize(total, 'message')}: the first one and all replies to it, in any conversation.`,
+      lead: `${pluralize(total, 'message')}: the first and all replies, in any conversation.`,
       back: { title: 'Message', href: path('messages', param('message')) },
     },
     <Card>
@@ -245,7 +245,7 @@ function Link(
         : <p class='soft'>You may not read this message.</p>}
       {isReadable && (
         <a class='alone small' href={`${path('conversations', String(threadId))}?m=${seq}#m${seq}`}>
-          In its conversation
+          Open in conversation
           <span class='unseen'>
             , from <Name text={fromAlias} />
           </span>

@@ -54,7 +54,7 @@ export function TimelinePane(
         </div>
       </div>
       <div class='pane-foot'>
-        {open.newer !== undefined && <a class='button to-now' href={link({})}>To the newest</a>}
+        {open.newer !== undefined && <a class='button to-now' href={link({})}>Newest messages</a>}
         {composer}
       </div>
     </section>

@@ -91,7 +91,7 @@ export function CasesCard(
       id='cases'
       title='Cases'
       lead={showsContents
-        ? 'The newest first. Texts are kept for 7 days if they were blocked; what was redacted or flagged is not kept.'
+        ? 'Newest first. Blocked texts are kept for 7 days, redacted and flagged ones are not.'
         : <HiddenContents visit={visit} />}
       isFlush
     >
@@ -102,11 +102,11 @@ export function CasesCard(
       )}
       <Table
         id='case-list'
-        caption='Messages that it objected to'
+        caption='Messages with a finding'
         rows={cases}
         columns={[
           { title: 'Message', cell: (one) => <Message one={one} visit={visit} reader={reader} /> },
-          { title: 'What it found', width: 'time', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
+          { title: 'Finding', width: 'time', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
           { title: 'Action', cell: (one) => <Outcome one={one} /> },
           { title: 'Time', width: 'short', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
           mayManage && {
@@ -120,7 +120,7 @@ export function CasesCard(
       {(before !== undefined || hasMore) && (
         <Pagination
           label='Pages of cases'
-          where={before === undefined ? 'The newest' : 'Older cases'}
+          where={before === undefined ? 'Newest cases' : 'Older cases'}
           previous={before === undefined ? undefined : path}
           next={hasMore ? `${path}?before=${cases.at(-1)!.id}` : undefined}
           titles={['Newest', 'Older']}
@@ -133,7 +133,7 @@ export function CasesCard(
 function HiddenContents({ visit }: { visit: Visit }) {
   return (
     <>
-      The newest first. The texts are not kept and not shown. {visit.may('own')
+      Newest first. Texts are not kept. {visit.may('own')
         ? (
           <>
             You can change this in the <a href={settingsPath(visit, 'account', 'contents')}>account settings</a>.

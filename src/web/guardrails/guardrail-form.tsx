@@ -217,9 +217,9 @@ export function GuardrailForm(
 type ChoosableAgents = Awaited<ReturnType<typeof choosableAgents>>
 
 const directionOptions = [
-  { value: 'both', title: 'that they send and receive' },
-  { value: 'inbound', title: 'that they receive' },
-  { value: 'outbound', title: 'that they send' },
+  { value: 'both', title: 'Sent and received' },
+  { value: 'inbound', title: 'Received' },
+  { value: 'outbound', title: 'Sent' },
 ] as const
 
 /** Which agents a guardrail checks the messages of. `mayWait`: it can be attached later. */
@@ -236,12 +236,12 @@ export function TargetFields(
     <>
       <ChoiceList
         name='attachTo'
-        label='Whose messages it checks'
+        label='Checked agents'
         options={[
           {
             value: 'all',
-            title: 'All agents, also those to come',
-            hint: 'A guardrail that sends texts to a service leaves out people who have not allowed that.',
+            title: 'All agents, including new ones',
+            hint: 'People who have not allowed its service are left out.',
           },
           { value: 'chosen', title: 'Chosen agents' },
           ...(mayWait ? [{ value: 'none', title: 'None yet', hint: 'It checks nothing until you attach it.' }] : []),
@@ -257,7 +257,7 @@ export function TargetFields(
         value={form.getAll('agents').join(' ')}
         isOptional
       />
-      <Select name='direction' label='Messages' options={[...directionOptions]} value={all ?? 'both'} />
+      <Select name='direction' label='Checked messages' options={[...directionOptions]} value={all ?? 'both'} />
     </>
   )
 }

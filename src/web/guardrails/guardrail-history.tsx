@@ -71,8 +71,8 @@ export function HistoryCard(
   })
   return (
     <Card
-      title='What it did'
-      lead={`Messages that it objected to or could not check.${unit === 'day' ? ' Days in UTC.' : ''}`}
+      title='Findings'
+      lead={`Messages with a finding, and messages that could not be checked.${unit === 'day' ? ' Days in UTC.' : ''}`}
       actions={
         <nav class='row' aria-label='Time of the chart'>
           {Object.entries(spans).map(([name, { title }]) => (
@@ -89,7 +89,7 @@ export function HistoryCard(
     >
       <BarChart
         id='history'
-        title={`What it did in the last ${title}`}
+        title={`Findings in the last ${title}`}
         unit={unit}
         series={verdictActions.map((action) => verdictSeries[action])}
         bars={buckets}

@@ -117,7 +117,7 @@ function Result({ text, trial: { verdict, failure, milliseconds, raw } }: TriedT
       <Notice kind={objects ? 'warning' : 'good'} title={objects ? 'It objects to this text' : 'It does not object'} />
       <Facts
         items={[
-          ['What it found', objects && <Kinds kinds={verdict.kinds} />],
+          ['Finding', objects && <Kinds kinds={verdict.kinds} />],
           ['Time', time],
         ]}
       />

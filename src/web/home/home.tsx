@@ -150,7 +150,7 @@ function SinceYouWereHere(
       <NeedCard title='Since you were here' all={visit.path('conversations')} rows={rows} isShort>
         {(isCut || news.length > maxNews) && (
           <p class='inside checked'>
-            And more in <a href={visit.path('conversations')}>Conversations</a>.
+            Older ones are in <a href={visit.path('conversations')}>Conversations</a>.
           </p>
         )}
       </NeedCard>
@@ -255,7 +255,7 @@ function Figures(
           bars={periods.map(({ refused, failed }) => [refused, failed])}
         />
       </div>
-      <Disclosure title='The numbers'>
+      <Disclosure title='As a table'>
         <PlotTable
           caption={`Figures ${span}`}
           head={[unit === 'hour' ? `Hour (${zone})` : 'Day (UTC)', 'Messages', 'Answer time', 'Refused', 'Failed']}

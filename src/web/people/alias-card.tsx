@@ -55,7 +55,7 @@ export function AliasCard(
             <TextArea
               name='description'
               label='What agents read about you'
-              hint='For example what to ask you about. They find you by this text.'
+              hint='For example, what to ask you about. Agents find you by this text.'
               isOptional
               rows={2}
               maxLength={maxDescriptionLength}
@@ -67,9 +67,10 @@ export function AliasCard(
       {personAlias && (
         <ConfirmDelete
           action={giveUp}
-          label='Give up alias'
+          isSmall
+          label='Remove alias'
           fields={{ alias: personAlias.alias }}
-          question={`Give up @${personAlias.alias}? It leaves its channels, and messages that you have not read are parked, which their senders see. Your messages stay readable.`}
+          question={`Remove @${personAlias.alias}? It leaves its channels. Messages that you have not read are parked, and their senders see that. You can still read your messages.`}
         />
       )}
     </Card>

@@ -43,7 +43,7 @@ export function ApprovalsCard({ visit, services }: { visit: Visit; services: Tex
     <Card
       id='approvals'
       title='Approval of your messages'
-      lead='An approval rule shows the messages that it holds to the people who decide. Rules hold what you write and receive only if you allow it here, or if you alone decide.'
+      lead='People who decide on a held message read it. Rules hold messages from you and to you only if you allow it here, or if you alone decide.'
     >
       <SwitchForm
         visit={visit}
@@ -65,7 +65,7 @@ export function ServicesCard({ visit, services }: { visit: Visit; services: Text
     <Card
       id='services'
       title='Services that get your messages'
-      lead='Guardrails and webhooks of the account can send what you write and receive to these services, only if you allow it here. Others see on a message that a guardrail sent its text there.'
+      lead='Guardrails and webhooks of the account send messages from you and to you to these services only if you allow it here. A message shows that a guardrail sent its text there.'
     >
       <Table
         id='my-services'

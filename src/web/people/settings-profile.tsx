@@ -4,7 +4,7 @@ import { servicesFor } from '../../grid/guardrails/consents.ts'
 import { changePassword, requestEmailChange, setShortcuts, setUserName } from '../../grid/people/profile.ts'
 import { findPersonAlias, type PersonAlias, suggestAlias } from '../../grid/people/person-aliases.ts'
 import { sendVerificationLink } from '../../grid/people/send-email.ts'
-import { Badge, Card, Facts } from '../../html/components.tsx'
+import { Badge, Card, Disclosure, Facts } from '../../html/components.tsx'
 import { ChoiceList, PasswordInput, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
 import { serializeCookie } from '../../lib/http/cookies.ts'
@@ -102,9 +102,7 @@ function page(
       <AliasCard visit={visit} personAlias={personAlias} suggestion={suggestion} />
       {services.length > 1 && <ServicesCard visit={visit} services={services} />}
       {services.length > 0 && <ApprovalsCard visit={visit} services={services} />}
-      <ThemeCard visit={visit} />
-      <KeyboardCard visit={visit} />
-      <TimeZoneCard visit={visit} />
+      <DisplayCard visit={visit} />
       <AddressCard visit={visit} deps={deps} hasPassword={hasPassword} />
       <PasswordCard visit={visit} hasPassword={hasPassword} />
     </>,
@@ -122,48 +120,42 @@ function NameCard({ visit }: { visit: Visit }) {
   )
 }
 
-function TimeZoneCard({ visit: { timeZone } }: { visit: Visit }) {
-  return (
-    <Card title='Time zone'>
-      <p>
-        Times of the day are in <strong>{timeZone}</strong>, also for “until tomorrow”.{' '}
-        {timeZone === utc ? 'A browser with scripts sets its own zone.' : 'Your browser set it.'}
-      </p>
-    </Card>
-  )
-}
-
-function ThemeCard({ visit }: { visit: Visit }) {
+function DisplayCard({ visit }: { visit: Visit }) {
+  const { timeZone } = visit
+  const { shortcuts } = visit.visitor.user
   const titles = { system: 'As on this device', light: 'Light', dark: 'Dark' }
   return (
-    <Card title='Colours' lead='In this browser.'>
+    <Card title='Display and keyboard'>
       <PageForm visit={visit} action={settingsPath(visit, 'profile', 'theme')} fields={['theme']}>
         <ChoiceList
           name='theme'
-          label='Theme'
+          label='Theme of this browser'
           options={themes.map((value) => ({ value, title: titles[value] }))}
           values={[themeOf(visit.request)]}
         />
         <SubmitRow kind='plain'>Save theme</SubmitRow>
       </PageForm>
-    </Card>
-  )
-}
-
-/** Speech input and accidental key presses would trigger them. See WCAG 2.2, "Character Key Shortcuts". */
-function KeyboardCard({ visit }: { visit: Visit }) {
-  const action = settingsPath(visit, 'profile', 'keyboard')
-  const { shortcuts } = visit.visitor.user
-  return (
-    <Card id='keyboard' title='Keyboard' lead='Single keys open, answer and mark what you read.'>
-      <p>
-        Single keys are {shortcuts ? 'on' : 'off'}. They never do anything while you type in a field.
-        {shortcuts && ' Press ? to see them.'}
-      </p>
-      <PageForm visit={visit} action={action} acts>
-        <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />
-        <SubmitRow kind='plain'>{shortcuts ? 'Turn single keys off' : 'Turn single keys on'}</SubmitRow>
-      </PageForm>
+      <div class='stack tight part' id='keyboard'>
+        <h3>Single keys</h3>
+        <p class='soft'>
+          {shortcuts ? 'On' : 'Off'}. They open, answer and mark messages, and do nothing while you type in a field.
+          {shortcuts && ' Press ? to see them.'}
+        </p>
+        {
+          // Speech input and accidental key presses would trigger them. See WCAG 2.2, "Character Key Shortcuts".
+        }
+        <PageForm visit={visit} action={settingsPath(visit, 'profile', 'keyboard')} acts>
+          <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />
+          <SubmitRow kind='plain'>{shortcuts ? 'Turn single keys off' : 'Turn single keys on'}</SubmitRow>
+        </PageForm>
+      </div>
+      <div class='stack tight part'>
+        <h3>Time zone</h3>
+        <p class='soft'>
+          Times of the day are in <strong>{timeZone}</strong>, also for “until tomorrow”.{' '}
+          {timeZone === utc ? 'A browser with scripts sets its own zone.' : 'Your browser set it.'}
+        </p>
+      </div>
     </Card>
   )
 }
@@ -171,6 +163,7 @@ function KeyboardCard({ visit }: { visit: Visit }) {
 function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDeps; hasPassword: boolean }) {
   const { user } = visit.visitor
   const isVerified = user.emailVerifiedAt !== null
+  const changeEmail = settingsPath(visit, 'profile', 'email')
   return (
     <Card title='Email' lead='You sign in with this address. Links and invitations are sent to it.'>
       <Facts
@@ -192,24 +185,26 @@ function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDep
       {!hasPassword
         ? <p class='soft'>To change the address, set a password first.</p>
         : (
-          <PageForm visit={visit} acts action={settingsPath(visit, 'profile', 'email')} fields={['email', 'current']}>
-            <TextInput
-              name='email'
-              type='email'
-              label='New address'
-              hint='We will send a link to this address. Your address changes when you open the link.'
-              autocomplete='email'
-              isRequired
-            />
-            <PasswordInput
-              name='current'
-              id='email-current'
-              label='Your password'
-              autocomplete='current-password'
-              isRequired
-            />
-            <SubmitRow>Change address</SubmitRow>
-          </PageForm>
+          <Disclosure title='Change the address' isOpen={isRefused(visit, changeEmail)}>
+            <PageForm visit={visit} acts action={changeEmail} fields={['email', 'current']}>
+              <TextInput
+                name='email'
+                type='email'
+                label='New address'
+                hint='We will send a link to this address. Your address changes when you open the link.'
+                autocomplete='email'
+                isRequired
+              />
+              <PasswordInput
+                name='current'
+                id='email-current'
+                label='Your password'
+                autocomplete='current-password'
+                isRequired
+              />
+              <SubmitRow>Change address</SubmitRow>
+            </PageForm>
+          </Disclosure>
         )}
     </Card>
   )
@@ -225,22 +220,31 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
       </Card>
     )
   }
+  const action = settingsPath(visit, 'profile', 'password')
   return (
-    <Card title='Password' lead='Changing it signs you out everywhere else.'>
+    <Card title='Password'>
       <p class='soft'>
-        Programs that you authorized stay signed in. You can disconnect them under{' '}
+        Changing it signs you out everywhere else. Programs that you authorized stay signed in; disconnect them under
+        {' '}
         <a href={settingsPath(visit, 'sessions')}>Sessions</a>.
       </p>
-      <PageForm visit={visit} acts action={settingsPath(visit, 'profile', 'password')} fields={['current', 'password']}>
-        <PasswordInput
-          name='current'
-          label='Current password'
-          autocomplete='current-password'
-          isRequired
-        />
-        <NewPasswordField label='New password' />
-        <SubmitRow>Change password</SubmitRow>
-      </PageForm>
+      <Disclosure title='Change the password' isOpen={isRefused(visit, action)}>
+        <PageForm visit={visit} acts action={action} fields={['current', 'password']}>
+          <PasswordInput
+            name='current'
+            label='Current password'
+            autocomplete='current-password'
+            isRequired
+          />
+          <NewPasswordField label='New password' />
+          <SubmitRow>Change password</SubmitRow>
+        </PageForm>
+      </Disclosure>
     </Card>
   )
+}
+
+/** This page shows the form again, with what was typed. */
+function isRefused({ inputError, request }: Visit, action: string): boolean {
+  return inputError !== undefined && new URL(request.url).pathname === action
 }

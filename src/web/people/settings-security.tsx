@@ -178,6 +178,7 @@ function newPasskeyPage(visit: Visit, options: string) {
         <SubmitRow cancel={settingsPath(visit, 'security')}>Add passkey</SubmitRow>
       </PasskeyForm>
     </Card>,
+    'New passkey',
   )
 }
 
@@ -186,10 +187,8 @@ function TotpCard({ visit, factors: { hasTotp } }: { visit: Visit; factors: Seco
     <Card
       title='Authenticator app'
       lead='An app on your phone shows a code of six digits, which you enter after your password or email link.'
+      actions={hasTotp ? <Badge kind='good'>set up</Badge> : <Badge>not set up</Badge>}
     >
-      <p>
-        {hasTotp ? <Badge kind='good'>set up</Badge> : <Badge>not set up</Badge>}
-      </p>
       {hasTotp
         ? (
           <ConfirmDelete
@@ -232,6 +231,7 @@ function totpPage(visit: Visit, { secret, uri }: { secret: string; uri: string }
         <SubmitRow cancel={settingsPath(visit, 'security')}>Finish</SubmitRow>
       </PageForm>
     </Card>,
+    'New authenticator app',
   )
 }
 
@@ -239,10 +239,11 @@ function CodesCard({ visit, factors }: { visit: Visit; factors: SecondFactors })
   if (!isProtected(factors)) return null
   const { codesLeft } = factors
   return (
-    <Card title='Recovery codes' lead='Each signs you in once, if you have lost your other second factors.'>
-      <p>
-        <Badge kind={codesLeft < 3 ? 'warning' : 'plain'}>{codesLeft} left</Badge>
-      </p>
+    <Card
+      title='Recovery codes'
+      lead='Each signs you in once, if you have lost your other second factors.'
+      actions={<Badge kind={codesLeft < 3 ? 'warning' : 'plain'}>{codesLeft} left</Badge>}
+    >
       <Form action={settingsPath(visit, 'security', 'recovery-codes')}>
         <p class='soft'>New codes replace the old ones.</p>
         <SubmitRow kind='plain'>Make new codes</SubmitRow>

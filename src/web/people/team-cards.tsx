@@ -101,7 +101,7 @@ function agentKeys(count: number): string {
 /** Whether a member has a second factor. Owners can reset it for members who have lost it. */
 function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMember }) {
   const { userId, name, email, hasSecondFactor } = member
-  if (!hasSecondFactor) return <Badge>none</Badge>
+  if (!hasSecondFactor) return <span class='soft'>none</span>
   if (!visit.may('own') || userId === visit.actor.userId) return <Badge kind='good'>yes</Badge>
   return (
     <ConfirmDelete
@@ -241,11 +241,6 @@ export function LeaveCard(
     !members.some(({ userId, role }) => userId !== actor.userId && role === 'owner')
   return (
     <Card title='Leave' isDanger>
-      {actor.role === 'owner' && others.length > 0 && (
-        <div class='row'>
-          <ButtonLink href={settingsPath(visit, 'team', 'hand-over')}>Transfer ownership…</ButtonLink>
-        </div>
-      )}
       {isOnlyOwner
         ? <p>You are the only owner. Every account needs an owner, so transfer the ownership before you leave.</p>
         : (
@@ -258,6 +253,11 @@ export function LeaveCard(
               : 'The admin keys that you created stop working at once. To come back, you need a new invitation.'}
           />
         )}
+      {actor.role === 'owner' && others.length > 0 && (
+        <div class='row'>
+          <ButtonLink href={settingsPath(visit, 'team', 'hand-over')}>Transfer ownership…</ButtonLink>
+        </div>
+      )}
     </Card>
   )
 }

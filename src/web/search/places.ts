@@ -54,8 +54,7 @@ export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
     namedPlaces(visit, [...words]),
     actionsOnAgents(visit, [...words]),
   ])
-  const places = [...sectionPlaces(visit), ...fixedPlaces, ...visit.features.flatMap(({ places }) => places ?? [])]
-  const fixed = places.flatMap((place) => {
+  const fixed = [...sectionPlaces(visit), ...fixedPlaces].flatMap((place) => {
     const rank = rankOf(words, place.name, place.words)
     return rank === undefined || !visit.may(place.may ?? 'view') ? [] : [{ rank, place: shown(visit, place) }]
   })

@@ -62,9 +62,9 @@ async function show(visit: Visit) {
       {result.isAsked && <Messages visit={visit} query={query} result={result} isFirst={position === undefined} />}
       {!isNameMeant && named}
       {!result.isAsked && (
-        <EmptyState icon='search' title='Find what was said'>
+        <EmptyState icon='search' title='Search messages'>
           {result.isReader
-            ? 'All words and the names of files are searched, in any order. The beginning of a word is enough, from three letters on. @a and @b find their conversation.'
+            ? 'Finds messages with all words, in any order, also in the names of files. From three letters on, the beginning of a word is enough. @a and @b find their conversation.'
             : 'Your role sees numbers, not messages. You can search agents, channels and skills.'}
         </EmptyState>
       )}

@@ -47,7 +47,7 @@ async function list(visit: Visit) {
     visit.frame('tasks'),
     {
       title: 'Tasks',
-      lead: `${visit.may('manage') ? 'Tasks between agents' : 'Tasks from you and for you'}, the last changed first.`,
+      lead: `${visit.may('manage') ? 'Tasks between agents' : 'Tasks from you and for you'}, last changed first.`,
       fresh: ['thread', 'state', 'minute'],
       threads: [...new Set(open.flatMap(({ threadId }) => threadId ?? []))].slice(0, maxFollowed),
     },

@@ -55,6 +55,29 @@ test('pairs and channels have their messages in each direction, in the picture a
   expect(html).not.toContain('secret')
 })
 
+test('weak pairs are folded and not drawn, unless they fail or there are few', async () => {
+  const others = Array.from({ length: 13 }, (_, n) => `other-${n}`)
+  for (const alias of others) await grid.acme.agent(alias)
+  for (let n = 0; n < 51; n++) await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'x' })
+  for (const alias of others.slice(0, 12)) await sendMessage(storeOf(grid, grid.alice), { to: alias, text: 'x' })
+  await followLog(grid.store)
+  const seen = async () => {
+    const { html, text } = await owner.open(page)
+    const counts = [html.match(/class="edge"/g)!.length, (await tableOf()).length]
+    return [
+      ...counts,
+      (await tableOf(page, owner, 'network-more')).length,
+      text.includes('The weakest pair is not drawn.'),
+    ]
+  }
+
+  expect(await seen()).toEqual([12, 12, 1, true])
+  const [last] = (await tableOf(page, owner, 'network-more'))[0].match(/other-\d+/)!
+  const { id } = (await grid.acme.store.read.agents.byAlias(last))!
+  await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(id, grid.clock.now)])
+  expect(await seen()).toEqual([13, 13, 0, false])
+})
+
 test('an hour, a day and a week have what was sent in them, and older counts are removed', async () => {
   await send(grid.alice, 'bob')
   const seen = async () =>

@@ -78,6 +78,9 @@ function verified(secret: string, { text, headers }: TakenNotice) {
   return new Verifier(secret).verify(text, headers as Record<string, string>)
 }
 
+/** The page of webhooks. */
+const page = () => `/accounts/${grid.acme.id}/settings/account/webhooks`
+
 const idsOf = ({ taken }: Webhook) => taken.map(({ headers }) => headers['webhook-id'])
 
 /** Since when people may read what agents write to each other. */
@@ -165,13 +168,12 @@ test('both secrets sign for a day after a rotation', async () => {
   grid.clock.now = Date.now()
   const { secret: fresh } = await rotateWebhook(acme, id)
   await testWebhook(acme, id)
-  await step()
   expect(verified(secret, hook.taken[0])).toMatchObject({ type: 'test' })
   expect(verified(fresh, hook.taken[0])).toMatchObject({ type: 'test' })
 
   const signatures = async (ms: number) => {
+    grid.clock.now += ms
     await testWebhook(acme, id)
-    await step(ms)
     return String(hook.taken.at(-1)!.headers['webhook-signature']).split(' ').length
   }
   expect([await signatures(day - 1), await signatures(1)]).toEqual([2, 1])
@@ -362,7 +364,6 @@ test('the last 10 answers are kept, the newest first', async () => {
   let n = 0
   const { id } = await webhook(() => ({ status: 200, headers: {}, text: String(++n) }))
   for (let n = 0; n < 12; n++) await testWebhook(acme, id)
-  await step()
 
   const [{ answers }] = await listWebhooks(acme)
   expect(answers.map(({ text }) => Number(text))).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
@@ -378,15 +379,53 @@ test('the page of a paused webhook says that events of the pause are lost, and t
   await send('during')
   await step()
   const ann = await signedInByEmail(grid, 'ann@acme.example')
-  const { text } = await ann.open(`/accounts/${grid.acme.id}/webhooks`)
+  const { text } = await ann.open(page())
   expect(text).toContain('Events since then are not recorded and will not be sent.')
   expect(hook.taken).toEqual([])
 
   await testWebhook(acme, id)
+  expect(hook.taken.map(({ body }) => body.type)).toEqual(['test'])
   await resumeWebhook(acme, id)
   await step()
 
-  expect(hook.taken.map(({ body }) => body.type)).toEqual(['message', 'test'])
+  expect(hook.taken.map(({ body }) => body.type)).toEqual(['test', 'message'])
+})
+
+test('a test is sent at once and shows its answer; once it is taken, what waited follows', async () => {
+  let answer: WebhookAnswer = { status: 500, headers: {}, text: 'out of <order>\nat line 3' }
+  const { hook, id } = await webhook(() => answer)
+  await send('one')
+  for (let n = 0; n < 4; n++) await step(minute)
+  const { answers: { length } } = (await listWebhooks(acme))[0]
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const show = async () => (await ann.submit(page(), {}, `${page()}/${id}/test`)).text
+
+  expect(await show()).toMatch(
+    /The test event was not delivered\. It answered 500 after \d+ ms: “ out of <order> at line 3 ”\./,
+  )
+  answer = 204
+  expect(await show()).toMatch(/The test event was delivered\. It answered 204 after \d+ ms\./)
+  expect((await listWebhooks(acme))[0].answers).toHaveLength(length + 2)
+  await step()
+
+  expect(hook.taken.map(({ body }) => body.type).slice(length)).toEqual(['test', 'test', 'message'])
+})
+
+test('the page begins with the webhook that fails: why, since when, and the next attempt', async () => {
+  await webhook()
+  const { hook } = await webhook(() => ({ status: 503, headers: {}, text: 'try later' }))
+  await send('one')
+  await step()
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const shown = async () => (await ann.open(page())).text
+
+  expect(await shown()).toMatch(
+    /Failing.*It answered 503\. “try later”.* 1 attempt\. The next attempt is in a moment.* On Events .*New webhook/,
+  )
+  await hook.close()
+  await step(6 * second)
+  expect(await shown()).toContain('It refused the connection. It has been failing for 6 s, 2 attempts.')
+  expect((await ann.open(`/accounts/${grid.acme.id}/settings/account`)).text).toContain('2 webhooks, 1 failing')
 })
 
 test('neither another address nor an eleventh webhook is taken', async () => {
@@ -446,16 +485,16 @@ test('what needs a person is told once, again when it is much worse, and once mo
 test('a receiver that fails is in Attention after the third failure; other webhooks are notified after an hour, once', async () => {
   await webhook(() => 503, ['message'])
   const { hook } = await webhook(() => 204, ['attention'])
-  const page = async () => {
+  const attention = async () => {
     const ann = await signedInByEmail(grid, 'ann@acme.example')
     return (await ann.open(`/accounts/${grid.acme.id}/attention`)).text
   }
   await send('one')
   await step()
   await step(5 * second)
-  expect(await page()).not.toContain('A webhook has been failing')
+  expect(await attention()).not.toContain('A webhook has been failing')
   await step(minute)
-  expect(await page()).toContain('A webhook has been failing for 1 min')
+  expect(await attention()).toContain('A webhook has been failing for 1 min')
   const look = async (ms: number) => {
     await step(ms)
     await notifyWebhooks(grid.store)

@@ -139,7 +139,7 @@ test('a message that an agent got whole twice and did not answer in time is park
   expect((await statusOf(id)).delivery).toBe('failed')
   const [notice, reply] = await read()
   expect(notice).toMatchObject({ type: 'system', reply_to_message_id: id })
-  expect(notice.message).toContain('It got the message 2 times. It took too long.')
+  expect(notice.message).toContain('It got the message 2 times. It did not answer within 0.3 s.')
   expect(reply.message).toBe('ok')
 })
 

@@ -1,15 +1,17 @@
 /** Responses of servers that users name, and TLS with them (docs/security.md, "Outgoing requests"). */
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { RemoteError } from '../../../src/lib/outbound/remote-error.ts'
 import type { Resolver } from '../../../src/lib/outbound/safe-stream.ts'
 import { testCertificate } from '../../support/certificate.ts'
 import { hostileServers, jsonResponse } from '../../support/hostile.ts'
-import { quick, reasonFrom, reasonOf, testSafeFetch } from '../../support/safe-fetch.ts'
+import { failureOf, quick, reasonFrom, reasonOf, testSafeFetch } from '../../support/safe-fetch.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 const { closing, logs, open, safeFetch } = testSafeFetch()
+
+const failsWith = (code: string) => () => Promise.reject(Object.assign(new Error('lookup'), { code }))
 
 describe('responses', () => {
   const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })
@@ -124,6 +126,29 @@ describe('responses', () => {
     expect(await reasonOf(fetch('https://slow.example/', { timeoutMs: 50 }))).toBe('timeout')
   })
 
+  test.each<[string, Resolver | undefined, ((socket: Socket) => void) | undefined, string]>([
+    ['a port that nobody listens at', undefined, undefined, 'It refused the connection.'],
+    ['no address', () => Promise.resolve([]), undefined, 'Its name was not found.'],
+    ['an unknown name', failsWith('ENOTFOUND'), undefined, 'Its name was not found.'],
+    ['no name server', failsWith('EAI_AGAIN'), undefined, 'The name server did not answer.'],
+    ['silence', undefined, () => {}, 'It did not answer within 0.2 s.'],
+    ['silence of the name server', () => new Promise(() => {}), undefined, 'There was no connection within 0.2 s.'],
+    ['an end', undefined, (socket) => socket.end(), 'It closed the connection before its answer was complete.'],
+    [
+      'a redirect',
+      undefined,
+      (socket) => socket.end('HTTP/1.1 307 X\r\nContent-Length: 0\r\n\r\n'),
+      'It redirected (307), which is not followed.',
+    ],
+  ])('people read why a request failed: %s', async (_, resolve, respond, why) => {
+    const port = respond ? (await open(respond)).port : 1024
+    const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' }, resolve && { resolve })
+
+    expect(
+      (await failureOf(fetch(`http://${resolve ? 'remote.example' : '127.0.0.1'}:${port}/`, { timeoutMs: 200 })))[1],
+    ).toBe(why)
+  })
+
   test('all failures have the same message, and the log has the reason', async () => {
     const { port } = await open((socket) => socket.end())
     const errors = await Promise.all([
@@ -151,9 +176,11 @@ describe('TLS', () => {
     expect((await trusting(`https://remote.example:${port}/`, quick)).json()).toEqual({
       host: `remote.example:${port}`,
     })
-    expect(await reasonOf(trusting(`https://other.example:${port}/`, quick))).toBe('not_connected')
-    expect(await reasonOf(trusting(`https://127.0.0.1:${port}/`, quick))).toBe('not_connected')
-    expect(await reasonOf(strict(`https://remote.example:${port}/`, quick))).toBe('not_connected')
+    const other = ['not_connected', 'Its TLS certificate is for another name.']
+    expect(await failureOf(trusting(`https://other.example:${port}/`, quick))).toEqual(other)
+    expect(await failureOf(trusting(`https://127.0.0.1:${port}/`, quick))).toEqual(other)
+    const untrusted = ['not_connected', 'Its TLS certificate is not trusted.']
+    expect(await failureOf(strict(`https://remote.example:${port}/`, quick))).toEqual(untrusted)
   })
 
   test('a proxy gets the checked address, and the certificate is still verified', async () => {

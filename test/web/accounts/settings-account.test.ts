@@ -18,10 +18,23 @@ beforeAll(async () => {
 })
 
 const all = [
-  ...['name', 'usage', 'second-factor', 'sso', 'turns', 'reading', 'contents', 'keys', 'programs', 'export', 'delete'],
+  ...[
+    'name',
+    'usage',
+    'second-factor',
+    'sso',
+    'turns',
+    'reading',
+    'contents',
+    'keys',
+    'webhooks',
+    'programs',
+    'export',
+    'delete',
+  ],
 ]
 const ofEveryRole = ['name', 'usage', 'second-factor', 'turns', 'reading', 'contents']
-const ofManagers = [...ofEveryRole, 'keys', 'programs']
+const ofManagers = [...ofEveryRole, 'keys', 'webhooks', 'programs']
 
 /** The subject of each row, its state and what the visitor does there. */
 async function rowsOf(one: Browser) {
@@ -40,10 +53,11 @@ test('an owner sees every subject in one line with its state, and no form', asyn
     usage: '0 of 200,000 messages, 0 of 1,000 MB | Open',
     'second-factor': 'Optional for owners and admins | Change',
     sso: 'Not set up | Set up',
-    turns: 'A warning at 30 turns in an hour, a pause at 200 turns in an hour, 64 answers in a chain | Change',
+    turns: 'A warning at 30 turns an hour, a pause at 200, 64 answers in a chain | Change',
     reading: 'Owners and admins read all messages | Change',
     contents: 'Not kept, and shown to nobody | Change',
     keys: '1 admin key | Open',
+    webhooks: 'No webhooks | Set up',
     programs: 'No programs are connected | Open',
     export: 'The account as a file, for another grid | Open',
     delete: 'An owner can bring it back for 7 days | Open',

@@ -87,7 +87,7 @@ test('it says what waits for it longest, and from whom', async () => {
 
   const { text } = await open('viewer')
 
-  expect(text).toContain('Inbox 2 unread Oldest 5 min ago , from @alice')
+  expect(text).toContain('Inbox 2 unread Oldest unread 5 min ago , from @alice')
 })
 
 test('parked messages are counted, and who manages the account puts them back', async () => {

@@ -64,7 +64,7 @@ const tried = new Set<string>()
 const inWords: Record<string, string> = {
   'messages.flagged': 'Marked by a guardrail',
   'messages.sanitized': 'Invisible characters were removed',
-  'messages.hops': 'Answers before it',
+  'messages.hops': 'Earlier answers in its chain',
   'deliveries.expires_at': 'Expires',
   'artifacts.last_chunk': '"lastChunk": true',
   'artifacts.append': '"append": true',

@@ -67,7 +67,7 @@ test('it leads to the message that it answers and to its conversation, where the
 
   const page = await oldest(annsBrowser)
   const { html, text } = await annsBrowser.open(page)
-  expect(text).toContain('Answers a message from @bob Its conversation')
+  expect(text).toContain('Answers a message from @bob Open the conversation')
   const [answered, conversation] = links(html)
   expect(answered).toBe(conversation)
   expect((await annsBrowser.open(account + conversation)).text).toContain('How much?')
@@ -232,7 +232,7 @@ test('a risky rule asks first who the person is, and what was decided is done, u
   await rule({ isRisky: true })
   await send('Pay 100')
   const page = await oldest(annsBrowser)
-  expect((await annsBrowser.open(page)).text).toContain('You confirm who you are')
+  expect((await annsBrowser.open(page)).text).toContain('You are asked for a password or passkey')
   grid.clock.now += 11 * minute
 
   const asked = await annsBrowser.submit(page, {}, `${page}/approve`)

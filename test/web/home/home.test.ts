@@ -76,14 +76,14 @@ test('says where more waits and where more is new than it shows', async () => {
   }
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   await notifyAll(grid.alice, 'bob', 10)
-  expect((await owner.open(home)).text).not.toContain('And more in')
+  expect((await owner.open(home)).text).not.toContain('Older ones are in')
   await notifyAll(grid.alice, 'bob', 11)
-  expect((await owner.open(home)).text).toContain('And more in Conversations .')
+  expect((await owner.open(home)).text).toContain('Older ones are in Conversations .')
   // What is between others takes no room of what is to the member.
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'ann'] })
   await world.tell(grid.alice, '#team', 'for all')
   await notifyAll(grid.alice, 'bob', 25)
-  expect((await browser.open(home)).text).toMatch(/Since you were here #team 1 new(?!.*And more in)/)
+  expect((await browser.open(home)).text).toMatch(/Since you were here #team 1 new(?!.*Older ones are in)/)
 
   await notifyAll(grid.alice, 'ann', maxQuestions - 1)
   expect((await browser.open(world.path('attention'))).text).not.toContain('are shown')

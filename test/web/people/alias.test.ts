@@ -37,5 +37,5 @@ test('a member chooses an alias that the page suggests, changes it, and gives it
   const log = await (await signedIn(grid, await person(grid, { role: 'owner' }))).open(
     `/accounts/${grid.acme.id}/activity`,
   )
-  expect(log.text).toMatch(/Gave up the alias @annie .*Chose the alias @annie .*Chose the alias @ann /)
+  expect(log.text).toMatch(/Removed the alias @annie .*Chose the alias @annie .*Chose the alias @ann /)
 })

@@ -53,6 +53,10 @@ test('changing the password needs the current one, and ends the other sessions',
 
   expect(wrong.status).toBe(400)
   expect(wrong.html).toMatch(/id="current-error".*This is not your current password/)
+  // Only the form that was refused is unfolded.
+  const open = /<details class="fold" open=""><summary>.*?<\/svg>(Change the \w+)/g
+  expect([...wrong.html.matchAll(open)].map(([, title]) => title)).toEqual(['Change the password'])
+  expect(right.html).not.toMatch(open)
   expect(right.at).toBe(`${profile}?done=password-changed`)
   expect(right.text).toContain('Programs that you authorized stay signed in')
   expect(right.html).toContain(`href="/accounts/${grid.acme.id}/settings/sessions">Sessions</a>`)

@@ -28,6 +28,13 @@ async function halfWay({ email }: { email: string }, address?: string): Promise<
   return one
 }
 
+test('the page of a new app leads back to its tab', async () => {
+  const one = await signedIn(grid, await person(grid, { role: 'member' }))
+  const page = await one.submit(`${home()}/settings/security`, {}, `${home()}/settings/security/totp`)
+
+  expect(page.html).toContain(`<a class="back row" href="${home()}/settings/security">`)
+})
+
 describe('signing in', () => {
   test('after the password a code is needed; until then no page and no form knows the user', async () => {
     const { ann, secret } = await annWithApp()

@@ -1,0 +1,52 @@
+/** One request to a webhook, and its answer. See docs/protocol/webhooks.md. */
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import { webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
+import { printableLine } from '../../lib/redact.ts'
+import { second } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { type WaitingEvent, type WebhookAnswer, webhookTables } from './store.ts'
+
+const timeoutMs = 15 * second
+const shownCharacters = 200
+
+export interface WebhookServer {
+  url: string
+  /** All of them sign. */
+  secrets: readonly string[]
+}
+
+/** `error` is set if there was no answer. */
+export async function sendEvent(
+  account: AccountStore,
+  { url, secrets }: WebhookServer,
+  event: Omit<WaitingEvent, 'seq'>,
+  signal?: AbortSignal,
+): Promise<{ answer: WebhookAnswer; error?: RemoteError }> {
+  const { deps: { now, safeFetch }, trace: { spans } } = account
+  const at = now()
+  const body = await bodyOf(account, url, event)
+  const startedAt = performance.now()
+  const answer = (status: number | null, text: string): WebhookAnswer => (
+    { at, type: event.type, status, ms: Math.round(performance.now() - startedAt), text }
+  )
+  try {
+    const headers = webhookHeaders(secrets, event.id, at, body)
+    const { status, text } = await safeFetch(url, { body, headers, timeoutMs, signal, spans })
+    return { answer: answer(status, printableLine(text, shownCharacters)) }
+  } catch (error) {
+    if (!(error instanceof RemoteError)) throw error
+    return { answer: answer(null, error.why), error }
+  }
+}
+
+export function isTaken({ status }: WebhookAnswer): boolean {
+  return status !== null && status >= 200 && status < 300
+}
+
+async function bodyOf(account: AccountStore, url: string, { type, at, data }: Omit<WaitingEvent, 'seq'>) {
+  const known = JSON.parse(data)
+  const text = type === 'message'
+    ? await account.feature(webhookTables).read.text(known.message_id, new URL(url).host)
+    : undefined
+  return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: { ...known, text } })
+}
