@@ -155,7 +155,8 @@ function matches(connection: Connection, { alias, url, client }: ConnectionQuery
 /** The connections of the innermost project around a folder, or else those of the user. */
 function nearestOf(connections: Connection[], cwd: string, isOfClient: boolean): Connection[] {
   const here = resolve(cwd)
-  const isAround = (folder: string) => isOfClient ? folder === here || folder === repositoryRoot(here) : isWithin(here, folder)
+  const isAround = (folder: string) =>
+    isOfClient ? folder === here || folder === repositoryRoot(here) : isWithin(here, folder)
   const depth = ({ folder }: Connection) => folder === undefined ? 0 : folder.length
   const around = connections.filter(({ scope, folder }) => scope === 'user' || isAround(folder!))
   const deepest = Math.max(0, ...around.map(depth))
