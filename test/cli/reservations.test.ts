@@ -99,6 +99,9 @@ test('a check names the files that others have reserved, and nothing else stops 
   await clientOf(grid.alice).reserve({ names: ['docs/a.md'], space, shared: true })
   expect(await check('mine.ts', '../docs/a.md')).toEqual({ code: 0, out: '', err: '' })
   expect(await check()).toEqual({ code: 0, out: '', err: '' })
+  // No space, which is no space of the others.
+  process.chdir(home.folder)
+  expect(await check('src/auth/token.ts')).toEqual({ code: 0, out: '', err: '' })
 })
 
 test('if the grid cannot be asked, or is slow, a check says so in one line, and only a strict one fails', async () => {

@@ -1,6 +1,6 @@
 /** The hooks that a coding client waits for. */
 import { createServer } from 'node:http'
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -65,6 +65,18 @@ test('the start of a session says who it is and what is unread, without a word o
   expect(hookSpecificOutput.additionalContext).toMatch(/^You are @bob on the agent-grid.* 2 unread\.\n/)
   expect(hookSpecificOutput.additionalContext).toContain('2 unread messages from @alice.')
   expect(stdout).not.toContain('secret')
+})
+
+test('the start of a session names the space of its folder, without the password of the remote', async () => {
+  const folder = join(machine.home, 'app')
+  mkdirSync(join(folder, '.git'), { recursive: true })
+  writeFileSync(join(folder, '.git/config'), '[remote "origin"]\n\turl = https://me:secret@github.com/acme/app.git\n')
+  const call = callOf('claude start')
+  const { stdout } = await fastHook({ ...call, input: { ...call.input, cwd: folder } })
+  const outside = await fastHook({ ...call, input: { ...call.input, cwd: machine.home } })
+
+  expect(stdout).toContain('skill agent-grid. The space for reserve is github.com/acme/app.')
+  expect(outside.stdout).not.toContain('space')
 })
 
 test('two hundred hooks tell of one unread message once', async () => {
