@@ -33,6 +33,8 @@ export interface Connection {
   /** The tools that its user was asked about, and those that it may call without asking. */
   askedTools?: readonly string[]
   allowedTools?: readonly string[]
+  /** Whether it is warned before it edits a file that another agent has reserved; undefined if its user was not asked. */
+  editWarnings?: boolean
   /** The name of the key at the grid, such as `claude on laptop`. */
   keyName: string
   /** Whether `connect` got the key itself. Only then `disconnect` revokes it. */
