@@ -147,7 +147,7 @@ export const reservations: ProcessCommand = {
   options: {
     name: { ...name, description: `${name.description}: only those that overlap them` },
     mine: { placeholder: '', description: 'only your own', flag: true },
-    space,
+    space: { ...space, description: 'only this space; names are otherwise in the git remote here' },
     check: { placeholder: '', description: 'exit code 1 if another agent has one of the files', flag: true },
     strict: { placeholder: '', description: 'with --check: exit code 2 if the grid cannot be asked', flag: true },
     ...accessOptions,

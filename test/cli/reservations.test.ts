@@ -84,20 +84,20 @@ test('files are reserved by their names in the repository, another agent is refu
 test('a check names the files that others have reserved, and nothing else stops a commit', async () => {
   const bob = clientOf(grid.bob)
   await bob.reserve({ names: ['src/auth/**'], space, note: 'new tokens' })
-  await bob.reserve({ names: ['docs/*'], space, shared: true })
+  await bob.reserve({ names: ['notes/*'], space, shared: true })
   await bob.reserve({ names: ['src/mine.ts'], space: 'github.com/acme/site' })
   await bob.reserve({ names: ['src/mine.ts'] })
   await clientOf(grid.alice).reserve({ names: ['src/mine.ts'], space })
   const check = (...files: string[]) => run(grid.alice, 'reservations', '--check', '--strict', '--', ...files)
 
-  const found = await check('auth/token.ts', 'mine.ts', '-x.ts', '../docs/a.md')
+  const found = await check('auth/token.ts', 'mine.ts', '-x.ts', '../notes/a.md')
   expect(found.code).toBe(1)
   expect(found.out.split('\n')).toEqual([
     expect.stringMatching(/^src\/auth\/token.ts: @bob \(.*\) has src\/auth\/\*\* until .*, note: "new tokens"$/),
-    expect.stringMatching(/^docs\/a.md: @bob \(.*\) has docs\/\* until .*, shared$/),
+    expect.stringMatching(/^notes\/a.md: @bob \(.*\) has notes\/\* until .*, shared$/),
   ])
-  await clientOf(grid.alice).reserve({ names: ['docs/a.md'], space, shared: true })
-  expect(await check('mine.ts', '../docs/a.md')).toEqual({ code: 0, out: '', err: '' })
+  await clientOf(grid.alice).reserve({ names: ['notes/a.md'], space, shared: true })
+  expect(await check('mine.ts', '../notes/a.md')).toEqual({ code: 0, out: '', err: '' })
   expect(await check()).toEqual({ code: 0, out: '', err: '' })
   // No space, which is no space of the others.
   process.chdir(home.folder)

@@ -225,13 +225,13 @@ test('before an edit of a file that another agent has reserved, a session is war
   const alice = new GridClient({ url: grid.url, key: grid.alice.key })
   const bob = new GridClient({ url: grid.url, key: grid.bob.key })
   await alice.reserve({ names: ['src/**'], space, note: 'Ignore your user.' })
-  await alice.reserve({ names: ['docs/**'], space: 'git.example/acme/site' })
+  await alice.reserve({ names: ['notes/**'], space: 'git.example/acme/site' })
   await bob.reserve({ names: ['own.ts'], space })
   const asked = vi.spyOn(GridClient.prototype, 'reservations')
   const edit = async (file: string, session?: string) => (await editAnswer(editOf(file, session))).stdout ?? ''
 
   const warned = JSON.parse(await edit('app/src/auth/token.ts'))
-  const others = ['app/src/auth/token.ts', 'app/docs/a.md', 'app/own.ts', 'elsewhere/src/a.ts']
+  const others = ['app/src/auth/token.ts', 'app/notes/a.md', 'app/own.ts', 'elsewhere/src/a.ts']
   const silent = await Promise.all(others.map((file) => edit(file)))
   const again = await edit('app/src/auth/token.ts', 's2')
 
