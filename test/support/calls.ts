@@ -79,8 +79,8 @@ export const calls: readonly Call[] = [...toolCalls, ...restCalls, ...a2aCalls]
 /** What a valid call has that its schema does not demand. */
 const moreArguments: Record<string, Args> = {
   update_task: { state: 'working' },
-  reserve: { names: ['src/**'] },
-  'POST /api/v1/reservations': { names: ['src/**'] },
+  reserve: { names: ['src/**'], shared: true },
+  'POST /api/v1/reservations': { names: ['src/**'], shared: true },
 }
 
 /** Fields of which a call has one. */
