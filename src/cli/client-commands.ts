@@ -6,6 +6,7 @@ import { connect, disconnect } from './connect.ts'
 import { health } from './health.ts'
 import { hook } from './hook.ts'
 import { read, send, watch } from './messages.ts'
+import { reservations, reserve } from './reservations.ts'
 import { run } from './run.ts'
 
 /** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
@@ -15,6 +16,8 @@ export const clientCommands: readonly ProcessCommand[] = [
   send,
   read,
   watch,
+  reserve,
+  reservations,
   run,
   channel,
   hook,

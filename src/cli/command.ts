@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { describeSettings, type SettingDescription } from '../config.ts'
 import { didYouMean } from '../lib/did-you-mean.ts'
+import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 export interface CommandOption {
@@ -15,7 +16,7 @@ export interface CommandOption {
   readonly file?: string
   /** It takes no value; its value is `yes` if it is given. */
   readonly flag?: true
-  /** It may be given several times; its value has a line for each. */
+  /** It may be given several times, as the last operand too; its value has a line for each. */
   readonly several?: true
   /** An environment variable with the value. Better for secrets: other users of the machine can read a command line. */
   readonly env?: string
@@ -144,13 +145,16 @@ function parseWords(
     const { operands = [] } = command
     const allowPositionals = operands.length > 0
     const { values, positionals } = parseArgs({ args: words, options, strict: true, allowPositionals })
-    const more = positionals[operands.length]
+    const given: string[] = positionals
+    const last = operands.length - 1
+    if (command.options[operands[last]]?.several && given.length > last) given.push(given.splice(last).join('\n'))
+    const more = given[operands.length]
     if (more !== undefined) throw new Error(`Unexpected argument '${more}'`)
     for (const [name, value] of Object.entries(values)) {
       if (command.options[name]?.flag) values[name] = 'yes'
       if (Array.isArray(value)) values[name] = value.join('\n')
     }
-    return { ...values, ...Object.fromEntries(positionals.map((word, n) => [operands[n], word])) }
+    return { ...values, ...Object.fromEntries(given.map((word, n) => [operands[n], word])) }
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
@@ -194,6 +198,25 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
     }
   }
   return given as CommandArguments
+}
+
+/** The value of an option such as `90s`, in ms. Fails with `usage` outside of these bounds. */
+export function duration(
+  name: string,
+  args: CommandArguments,
+  fallback: number,
+  [least, most]: [number, number],
+): number {
+  const text = args[name]
+  if (text === undefined) return fallback
+  const [, count, unit] = text.match(/^(\d{1,6})(s|m|h)$/) ?? []
+  const ms = Number(count) * { s: second, m: minute, h: hour }[unit as 's' | 'm' | 'h']
+  if (!(ms >= least && ms <= most)) {
+    throw usageError(
+      `--${name} must be a duration from ${least / second}s to ${most / hour}h, such as 90s or 15m, not "${text}".`,
+    )
+  }
+  return ms
 }
 
 function usageHint(command: Command): string {

@@ -1,5 +1,6 @@
 /** `agent-grid connect`: the questions, the record, the words. See docs/clients.md. */
 import {
+  canWarnOfEdits,
   connectionAt,
   mayWritePermissions,
   placeOf,
@@ -24,7 +25,7 @@ import { isCredentialGone } from '../clients/grid-call.ts'
 import { GridClient } from '../clients/grid-client.ts'
 import { installProgram, isOnPath, linkFolder, linkProgram } from '../clients/installed-program.ts'
 import { type FetchKey, findGrid, login, machineName } from '../clients/login.ts'
-import { type ClientName, clientNames, conversationTools, programs } from '../clients/programs.ts'
+import { type ClientName, clientNames, conversationTools, newTools, programs } from '../clients/programs.ts'
 import { clientCommand } from '../clients/snippets.ts'
 import { once } from '../lib/lazy.ts'
 import { agrees, ask, confirm, isAttended, openBrowser } from './ask.ts'
@@ -37,6 +38,9 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
   const isDryRun = args['dry-run'] !== undefined
   const isSure = args.yes !== undefined
   const clients = await clientsOf(args.client, isSure)
+  if (args['edit-warnings'] === 'on' && !clients.some(canWarnOfEdits)) {
+    throw usageError('Only Claude Code can be warned before an edit.')
+  }
   const address = args.url === undefined ? onlyKnownGrid() : checkUrl(args.url)
   if (!isDryRun && !isSure && !isAttended()) {
     throw personNeeded(
@@ -48,9 +52,13 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
   const url = await findGrid(address)
   const say = sayer(json)
   if (/^http:/.test(url) && !isLoopback(url)) say(`${url} is not encrypted: others on the way can read the key.`)
-  const answers = args.tools !== undefined || isDryRun || isSure
-    ? new Map<ClientName, boolean>()
-    : await askForTools(clients, folderOf(args))
+  const mayAsk = !isDryRun && !isSure
+  const answers = mayAsk && args.tools === undefined ? await askForTools(clients, folderOf(args)) : new Map()
+  const editWarnings = args['edit-warnings'] !== undefined
+    ? args['edit-warnings'] === 'on'
+    : mayAsk
+    ? await askForEditWarnings(clients, folderOf(args))
+    : undefined
   const alias = args.as && withAt(args.as)
   // One consent serves all of them.
   const signIn = once(() => {
@@ -69,6 +77,8 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
     folder: folderOf(args),
     wake: (args.wake ?? 'auto') as Wake,
     isAllowed: args.tools === undefined ? answers.get(client) : args.tools === 'allow',
+    isForAllTools: args.tools !== undefined,
+    editWarnings,
     isSure,
     isDryRun,
     signIn,
@@ -105,21 +115,35 @@ async function clientsOf(named: string | undefined, isSure: boolean): Promise<Cl
   return chosen as ClientName[]
 }
 
-/** Ask once for all clients that were not asked about yet. Resolves to the answer for each of them. */
+/** Ask about the tools that a client was not asked about yet, once for clients with the same. */
 async function askForTools(
   clients: readonly ClientName[],
   folder: string | undefined,
 ): Promise<Map<ClientName, boolean>> {
-  const wasAsked = (client: ClientName) => {
-    const { askedTools = [] } = connectionAt(placeOf(client, folder)) ?? {}
-    return conversationTools.every((tool) => askedTools.includes(tool))
+  const toolsOf = (client: ClientName) => newTools(connectionAt(placeOf(client, folder))).join(', ')
+  const unasked = clients.filter((client) => mayWritePermissions(client, folder) && toolsOf(client) !== '')
+  const answers = new Map<ClientName, boolean>()
+  for (const tools of new Set(unasked.map(toolsOf))) {
+    const same = unasked.filter((client) => toolsOf(client) === tools)
+    const titles = same.map((client) => programs[client].title).join(', ')
+    const isAllowed = await agrees(
+      `May ${titles} call these tools of the grid without asking you each time?\n  ${tools}`,
+    )
+    for (const client of same) answers.set(client, isAllowed)
   }
-  const unasked = clients.filter((client) => mayWritePermissions(client, folder) && !wasAsked(client))
-  if (unasked.length === 0) return new Map()
+  return answers
+}
+
+/** Ask once. Resolves to undefined if no client can be warned, or if there is an answer. */
+async function askForEditWarnings(
+  clients: readonly ClientName[],
+  folder: string | undefined,
+): Promise<boolean | undefined> {
+  const isUnasked = (client: ClientName) => connectionAt(placeOf(client, folder))?.editWarnings === undefined
+  const unasked = clients.filter((client) => canWarnOfEdits(client) && isUnasked(client))
+  if (unasked.length === 0) return undefined
   const titles = unasked.map((client) => programs[client].title).join(', ')
-  const isAllowed = await agrees(`May ${titles} call these tools of the grid without asking you each time?
-  ${conversationTools.join(', ')}`)
-  return new Map(unasked.map((client) => [client, isAllowed]))
+  return await agrees(`Shall ${titles} be warned before it edits a file that another agent has reserved?`)
 }
 
 async function offerPath(isSure: boolean, say: (text: string) => void): Promise<void> {
@@ -160,6 +184,10 @@ interface ConnectRequest {
   wake: Wake
   /** The answer about the tools; undefined if there is none now. */
   isAllowed: boolean | undefined
+  /** The answer is about all tools, and not only those that the client was not asked about. */
+  isForAllTools: boolean
+  /** The answer about edits; undefined if there is none now. */
+  editWarnings: boolean | undefined
   isSure: boolean
   isDryRun: boolean
   /** Asks the person when it is first called. */
@@ -195,7 +223,7 @@ function draftOf(request: ConnectRequest) {
   const previous = connectionAt(place)
   const known = request.key ?? (previous?.url === url ? previous.key : undefined)
   const alias = request.alias ?? previous?.alias ?? unknownAgent
-  const answers = toolsOf(request, previous)
+  const answers = answersOf(request, previous)
   const setup = setupOf({ ...place, ...answers, url, wake, alias, key: known ?? unknownKey })
   return { previous, known, alias, changes: planConnect(client, setup, previous).changes }
 }
@@ -217,13 +245,20 @@ async function connectClient(request: ConnectRequest): Promise<ConnectResult> {
   }
 }
 
-/** Which tools the user was asked about, and allowed: now, or when the client was connected before. */
-function toolsOf(
-  { isAllowed }: ConnectRequest,
+/** What the user was asked about, and allowed: now, or when the client was connected before. */
+export function answersOf(
+  { client, isAllowed, isForAllTools, ...request }: Pick<
+    ConnectRequest,
+    'client' | 'isAllowed' | 'isForAllTools' | 'editWarnings'
+  >,
   previous: Connection | undefined,
-): Pick<Connection, 'askedTools' | 'allowedTools'> {
-  if (isAllowed === undefined) return { askedTools: previous?.askedTools, allowedTools: previous?.allowedTools }
-  return { askedTools: conversationTools, allowedTools: isAllowed ? conversationTools : [] }
+): Pick<Connection, 'askedTools' | 'allowedTools' | 'editWarnings'> {
+  const { askedTools, allowedTools = [] } = previous ?? {}
+  const editWarnings = canWarnOfEdits(client) ? request.editWarnings ?? previous?.editWarnings : undefined
+  if (isAllowed === undefined) return { askedTools, allowedTools: previous?.allowedTools, editWarnings }
+  const asked = isForAllTools ? conversationTools : newTools(previous)
+  const isNowAllowed = (tool: string) => asked.includes(tool) ? isAllowed : allowedTools.includes(tool)
+  return { askedTools: conversationTools, allowedTools: conversationTools.filter(isNowAllowed), editWarnings }
 }
 
 async function writeConnection(
@@ -234,9 +269,10 @@ async function writeConnection(
   const { client, url, wake, folder, isSure, say } = request
   const { title } = programs[client]
   const place = placeOf(client, folder)
-  const setup = { ...place, ...toolsOf(request, previous), url, alias, key, wake }
+  const setup = { ...place, ...answersOf(request, previous), url, alias, key, wake }
   const { files, changes, left } = planConnect(client, setupOf(setup), previous)
-  const isSame = previous?.key === key && previous.wake === wake && previous.askedTools === setup.askedTools
+  const isSame = previous?.key === key && previous.wake === wake && previous.askedTools === setup.askedTools &&
+    previous.editWarnings === setup.editWarnings
   if (changes.length === 0 && isSame) {
     installProgram()
     say(`${title} is connected as ${alias}. Nothing changed.`)

@@ -36,6 +36,12 @@ export const connect: ProcessCommand = {
         'allow or ask: whether the client calls the tools of a conversation without asking; else it asks you',
       oneOf: ['allow', 'ask'],
     },
+    'edit-warnings': {
+      placeholder: 'HOW',
+      description:
+        'on or off: warn Claude Code before it edits a file that another agent has reserved; else it asks you',
+      oneOf: ['on', 'off'],
+    },
     key: {
       placeholder: 'KEY',
       description: 'an agent key, in place of signing in in the browser',

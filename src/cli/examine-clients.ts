@@ -17,7 +17,7 @@ import { readJsonc } from '../clients/files/json-edit.ts'
 import { ClientError, GridCallError, isCredentialGone } from '../clients/grid-call.ts'
 import { GridClient, type Me } from '../clients/grid-client.ts'
 import { installedProgram } from '../clients/installed-program.ts'
-import { type ClientName, programs } from '../clients/programs.ts'
+import { type ClientName, newTools, programs } from '../clients/programs.ts'
 import { runnerLock } from '../clients/run/run-state.ts'
 import { lockHolder } from '../clients/state/lock.ts'
 import { stateFolder } from '../clients/state/paths.ts'
@@ -27,7 +27,7 @@ import { version } from '../lib/version.ts'
 import { broken, type Finding, ok, skipped, warning } from './doctor/finding.ts'
 
 /** What is looked at for each connection, in the order of the report. */
-const order = ['files', 'program', 'client', 'hooks', 'grid', 'key', 'version', 'clock', 'waiter'] as const
+const order = ['files', 'program', 'client', 'hooks', 'tools', 'grid', 'key', 'version', 'clock', 'waiter'] as const
 export type ClientFinding = Finding<(typeof order)[number]>
 
 export interface ClientReport {
@@ -80,6 +80,7 @@ async function examine(connection: Connection, now: () => number): Promise<Clien
     checkProgram(connection),
     checkClient(client),
     await checkHooks(connection),
+    checkTools(connection),
     ...await checkGrid(connection, now),
     checkWaiter(connection),
   ]
@@ -101,7 +102,7 @@ function checkFiles(connection: Connection): ClientFinding[] {
 }
 
 function checkProgram(connection: Connection): ClientFinding {
-  if (connection.wake === 'off') {
+  if (hasNoHooks(connection)) {
     return skipped('program', 'It was connected with "--wake off", so it calls no program.')
   }
   const missing = installedProgram().command.find((path) => !existsSync(path))
@@ -128,6 +129,20 @@ function checkClient(client: ClientName): ClientFinding {
   }
   if (!isOlder(found, wakesFrom)) return ok('client', `${command} is ${found}.`)
   return broken('client', `${command} is ${found}. New messages wake it from ${wakesFrom} on.`, 'Upgrade it.')
+}
+
+function hasNoHooks({ wake, editWarnings = false }: Connection): boolean {
+  return wake === 'off' && !editWarnings
+}
+
+/** An earlier answer does not cover the tools that a later version has. */
+function checkTools(connection: Connection): ClientFinding {
+  const { allowedTools = [] } = connection
+  if (allowedTools.length === 0) return ok('tools', 'It asks before it calls tools, unless you allowed them in it.')
+  const unasked = newTools(connection)
+  if (unasked.length === 0) return ok('tools', `It calls ${allowedTools.length} tools without asking.`)
+  const action = `Connect again, and it asks you: ${connectAgain(connection)}`
+  return warning('tools', `You were not asked yet about ${unasked.join(' and ')}, which are new.`, action)
 }
 
 function checkWaiter(agent: Connection): ClientFinding {
@@ -171,8 +186,9 @@ interface CodexHook {
 /** Starting Codex takes about a second. */
 const codexMs = 10_000
 
-async function checkHooks({ wake, client, folder }: Connection): Promise<Finding<'hooks'>> {
-  if (wake === 'off') return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
+async function checkHooks(connection: Connection): Promise<Finding<'hooks'>> {
+  const { client, folder } = connection
+  if (hasNoHooks(connection)) return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
   if (client === 'claude') return judgeClaude(folder)
   if (client === 'codex') return judgeCodex(await codexHooks(folder ?? homedir()))
   return skipped('hooks', 'This client has no switch for them that could be read.')

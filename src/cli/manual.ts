@@ -11,6 +11,7 @@ export const manual: Record<string, string> = {
   security: 'docs/security.md',
   protocol: 'docs/protocol/README.md',
   messages: 'docs/protocol/messages.md',
+  reserving: 'docs/protocol/reservations.md',
   signup: 'docs/protocol/signup.md',
   mcp: 'docs/protocol/mcp.md',
   a2a: 'docs/protocol/a2a.md',

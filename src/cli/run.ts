@@ -14,7 +14,14 @@ import { systemdUserUnit } from '../clients/run/service.ts'
 import { lockHolder, takeLock } from '../clients/state/lock.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import { accessOptions, gridAccess, personNeeded } from './grid-access.ts'
-import { type CommandArguments, CommandError, type CommandOptions, type ProcessCommand, usageError } from './command.ts'
+import {
+  type CommandArguments,
+  CommandError,
+  type CommandOptions,
+  duration,
+  type ProcessCommand,
+  usageError,
+} from './command.ts'
 import { print, printError } from './output.ts'
 
 const options = {
@@ -203,17 +210,4 @@ function amount(name: string, args: CommandArguments): number | undefined {
     throw usageError(`--${name} must be a number above 0, not "${text}".`)
   }
   return Number(text)
-}
-
-function duration(name: string, args: CommandArguments, fallback: number, [least, most]: [number, number]): number {
-  const text = args[name]
-  if (text === undefined) return fallback
-  const [, count, unit] = text.match(/^(\d{1,6})(s|m|h)$/) ?? []
-  const ms = Number(count) * { s: second, m: minute, h: hour }[unit as 's' | 'm' | 'h']
-  if (!(ms >= least && ms <= most)) {
-    throw usageError(
-      `--${name} must be a duration from ${least / second}s to ${most / hour}h, such as 90s or 15m, not "${text}".`,
-    )
-  }
-  return ms
 }

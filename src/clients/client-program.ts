@@ -74,10 +74,15 @@ interface HookEntries {
   ownFile?: { [name: string]: Json }
   /** What a new file begins with. */
   base?: { [name: string]: Json }
-  /** Which hooks run at which events with `--wake auto`. `wait` wakes the session when it ends. */
+  /**
+   * Which hooks run at which events with `--wake auto`. `wait` wakes the session when it ends; `edit` is only there with
+   * `--edit-warnings on`.
+   */
   events: Record<string, readonly string[]>
   /** Its hooks stand in a group below the event: `[{hooks: [...]}]`. */
   isGrouped?: true
+  /** The tools for which the groups of events are, by event. */
+  matchers?: Readonly<Record<string, string>>
   value(command: HookCommand, hook: string): Json
   /** How it reads what its model is to be told. Most clients read `usual`: `hookSpecificOutput.additionalContext`. */
   context?(text: string, usual: { [name: string]: Json }): { [name: string]: Json }

@@ -29,10 +29,10 @@ export interface Plan {
 }
 
 export function setupOf(
-  { client, url, alias, key, wake, folder, allowedTools }: Pick<Connection, 'client' | keyof Connected>,
+  { client, url, alias, key, wake, folder, allowedTools, editWarnings }: Pick<Connection, 'client' | keyof Connected>,
 ): Setup {
   const keyFile = join(configFolder(), 'keys', client)
-  return { url, alias, key, wake, folder, allowedTools, ...installedProgram(), keyFile }
+  return { url, alias, key, wake, folder, allowedTools, editWarnings, ...installedProgram(), keyFile }
 }
 
 /**
@@ -94,7 +94,7 @@ function leftOf(changes: readonly FileChange[]): string[] {
   return changes.flatMap(({ path, left }) => left.map((place) => `${path}: ${place}`))
 }
 
-type Connected = Pick<Connection, 'url' | 'alias' | 'key' | 'wake' | 'folder' | 'allowedTools'>
+type Connected = Pick<Connection, 'url' | 'alias' | 'key' | 'wake' | 'folder' | 'allowedTools' | 'editWarnings'>
 
 export interface Setup extends Connected {
   /** What runs the client program, before its words. */
@@ -141,9 +141,9 @@ function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
     else files.push(more)
   }
   if (hasKey && server.key === 'file') files.unshift({ path: keyFile, format: 'own', text: key, hasKey })
-  if (hooks && setup.wake !== 'off') {
+  const values = hooks ? hookValues(name, setup, (hook) => hookCommand(name, setup, hook)) : []
+  if (hooks && values.length > 0) {
     const path = hooks.file(shared, folder)
-    const values = hookValues(name, setup.wake, (hook) => hookCommand(name, setup, hook))
     if (hooks.ownFile) {
       const lists = Object.fromEntries(values.map(([event, value]) => [event, [value]]))
       files.push({ path, format: 'own', text: `${JSON.stringify({ ...hooks.ownFile, hooks: lists }, null, 2)}\n` })
@@ -173,6 +173,11 @@ export function mayWritePermissions(name: ClientName, folder: string | undefined
   return permissions !== undefined && (folder === undefined || permissions.isOwnInProject === true)
 }
 
+/** Whether a client can be warned before it edits a file. */
+export function canWarnOfEdits(name: ClientName): boolean {
+  return Object.values(programs[name].hooks?.events ?? {}).some((hooks) => hooks.includes('edit'))
+}
+
 /** What is left for a person; it does not work before. In whole sentences. */
 export function stepsOf(name: ClientName, { folder, wake }: Pick<Setup, 'folder' | 'wake'>): string[] {
   const { login, approval } = programs[name]
@@ -188,15 +193,19 @@ export function wakeSentence(name: ClientName, wake: Wake): string {
 /** What stands below each event in the hooks of a client. */
 export function hookValues(
   name: ClientName,
-  wake: Wake,
+  { wake, editWarnings = false }: Pick<Setup, 'wake' | 'editWarnings'>,
   commandOf: (hook: string) => HookCommand,
 ): [event: string, value: Json][] {
-  const { events, isGrouped, value } = programs[name].hooks!
+  const { events, isGrouped, matchers = {}, value } = programs[name].hooks!
+  const runs = (hook: string) => {
+    if (hook === 'edit') return editWarnings
+    return wake === 'auto' || (wake === 'start' && (hook === 'start' || hook === 'end'))
+  }
   return Object.entries(events).flatMap(([event, all]): [string, Json][] => {
-    const hooks = all.filter((hook) => wake === 'auto' || hook === 'start' || hook === 'end')
-    const values = hooks.map((hook) => value(commandOf(hook), hook))
+    const values = all.filter(runs).map((hook) => value(commandOf(hook), hook))
+    const matcher = matchers[event] && { matcher: matchers[event] }
     if (values.length === 0) return []
-    return isGrouped ? [[event, { hooks: values }]] : values.map((value) => [event, value])
+    return isGrouped ? [[event, { ...matcher, hooks: values }]] : values.map((value) => [event, value])
   })
 }
 

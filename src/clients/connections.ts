@@ -3,12 +3,13 @@
  * has their keys, so only the user of the machine reads it. See docs/clients.md, "What is kept".
  */
 import { existsSync } from 'node:fs'
-import { dirname, join, resolve, sep } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import process from 'node:process'
 import { clientCommand } from './snippets.ts'
 import { ClientError } from './grid-call.ts'
 import type { WrittenFile } from './files/written-file.ts'
 import type { ClientName } from './programs.ts'
+import { repositoryRoot } from './repository.ts'
 import { readJson, writeJson } from './state/sessions.ts'
 import { withLock } from './state/lock.ts'
 import { configFolder } from './state/paths.ts'
@@ -32,6 +33,8 @@ export interface Connection {
   /** The tools that its user was asked about, and those that it may call without asking. */
   askedTools?: readonly string[]
   allowedTools?: readonly string[]
+  /** Whether it is warned before it edits a file that another agent has reserved; undefined if its user was not asked. */
+  editWarnings?: boolean
   /** The name of the key at the grid, such as `claude on laptop`. */
   keyName: string
   /** Whether `connect` got the key itself. Only then `disconnect` revokes it. */
@@ -154,18 +157,12 @@ function matches(connection: Connection, { alias, url, client }: ConnectionQuery
 /** The connections of the innermost project around a folder, or else those of the user. */
 function nearestOf(connections: Connection[], cwd: string, isOfClient: boolean): Connection[] {
   const here = resolve(cwd)
-  const isAround = (folder: string) => isOfClient ? folder === here || folder === rootOf(here) : isWithin(here, folder)
+  const isAround = (folder: string) =>
+    isOfClient ? folder === here || folder === repositoryRoot(here) : isWithin(here, folder)
   const depth = ({ folder }: Connection) => folder === undefined ? 0 : folder.length
   const around = connections.filter(({ scope, folder }) => scope === 'user' || isAround(folder!))
   const deepest = Math.max(0, ...around.map(depth))
   return around.filter((connection) => depth(connection) === deepest)
-}
-
-/** The root of the git repository around a folder. */
-function rootOf(folder: string): string | undefined {
-  if (existsSync(join(folder, '.git'))) return folder
-  const parent = dirname(folder)
-  return parent === folder ? undefined : rootOf(parent)
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -102,6 +102,31 @@ export interface Sent {
   [field: string]: unknown
 }
 
+/** Names, and what they are in: a space of the grid, or else the account. */
+interface ReservedNames {
+  names?: string[]
+  space?: string
+}
+
+export interface ReserveRequest extends ReservedNames {
+  note?: string
+  expires_in_seconds?: number
+  shared?: boolean
+  /** 0 to 50. */
+  wait_seconds?: number
+}
+
+export interface Reservation {
+  name: string
+  /** With `@`. */
+  agent: string
+  presence: string
+  ends_at: string
+  space?: string
+  shared?: boolean
+  note?: string
+}
+
 export interface Me {
   agent: string
   account: unknown
@@ -121,6 +146,8 @@ export interface WakeStreamOptions {
 
 /** In characters. */
 const maxEventLength = 64 * 1024
+/** More than the pages of all reservations of an account. */
+const maxPages = 1_000
 
 /** Calls one grid as one agent. Every call fails with `GridCallError`. */
 export class GridClient {
@@ -195,6 +222,31 @@ export class GridClient {
   /** The content of a part that a message has as a handle. */
   part(id: string): Promise<AsyncIterable<Uint8Array>> {
     return openCall(this.#base + partPath(id), { headers: this.#headers, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
+  }
+
+  /** Reserve names, all or none. Fails with `already_reserved` if another agent has one of them. */
+  reserve(request: ReserveRequest): Promise<{ reserved: string[]; ends_at: string }> {
+    return this.#json('POST', '/api/v1/reservations', request, { waitSeconds: request.wait_seconds })
+  }
+
+  /** Give back these names; without names all of the space, and without a space either, all. */
+  releaseNames(request: ReservedNames): Promise<{ released: string[] }> {
+    return this.#json('POST', '/api/v1/reservations', { ...request, release: true })
+  }
+
+  /** All reservations of the account, of a space, or of the agent itself. */
+  async reservations({ space, mine = false }: { space?: string; mine?: boolean } = {}): Promise<Reservation[]> {
+    const found: Reservation[] = []
+    let cursor: string | undefined
+    for (let pages = 0; pages < maxPages; pages++) {
+      const query = queryOf({ space, mine: mine ? 'true' : undefined, cursor })
+      const page = await this.#json('GET', `/api/v1/reservations${query}`)
+      if (!Array.isArray(page?.reservations)) throw noGrid(this.#base, 200)
+      found.push(...page.reservations)
+      if (page.cursor === undefined) break
+      cursor = String(page.cursor)
+    }
+    return found
   }
 
   async me(): Promise<Me> {

@@ -87,7 +87,7 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
     async 'chat.message'({ sessionID }, { message, parts }) {
       const isFirst = sessions.use(sessionID)
       await saveSession(agent, { ...ownMark(), client, id: sessionID })
-      const text = await context(agent, grid, sessionID, isFirst)
+      const text = await context(agent, grid, sessionID, isFirst ? directory : undefined)
       if (text === '') return
       const id = `prt_${Date.now().toString(16).padStart(12, '0')}${
         Math.random().toString(36).slice(2, 16).padEnd(14, '0')
@@ -116,10 +116,15 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
   }
 }
 
-/** What a prompt is told: at the first one of a session who it is, and always what is unread and was not told. */
-async function context(agent: GridAgent, grid: GridClient, session: string, isFirst: boolean): Promise<string> {
+/** What a prompt is told: at the first one of a session in a folder who it is, and always what is unread and was not told. */
+async function context(
+  agent: GridAgent,
+  grid: GridClient,
+  session: string,
+  firstIn: string | undefined,
+): Promise<string> {
   try {
-    if (isFirst) return (await startLines({ client }, agent, grid, session)).lines.join('\n')
+    if (firstIn !== undefined) return (await startLines({ client }, agent, grid, session, firstIn)).lines.join('\n')
     return (await newsFor({ client }, agent, grid, session)).text
   } catch (error) {
     logLine(agent, `${client}: ${(error as Error).message}`)

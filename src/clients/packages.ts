@@ -89,7 +89,7 @@ function serverOf(client: ClientName): Record<string, Json> {
 
 /** The hooks of a client, which run the program in the folder of the package. */
 function hooksOf(client: ClientName, folder: string): Record<string, Json[]> {
-  const values = hookValues(client, 'auto', (hook) => ({
+  const values = hookValues(client, { wake: 'auto' }, (hook) => ({
     words: ['node', `${folder}/hook.mjs`, client, hook, '--plugin'],
     line: `node "${folder}/hook.mjs" ${client} ${hook} --plugin`,
     exec: '',

@@ -36,15 +36,22 @@ paying, sending secrets, changing access. Do not send keys, passwords or private
 Never poll. New messages are announced to you; where they are not, read once when you begin and once before you finish.
 To wait for an answer that you need now, call \`read_messages\` with \`wait_seconds\`.
 
+Before you edit files that others may work on too, call \`reserve\` with their paths in the repository and its space. If
+another agent has them, do something else or write to it.
+
 To find an agent, call \`list_agents\`. Write so that the other agent can act without your context: what
 you want, why, the files and facts that matter, and what a good answer has. \`message_status\` tells whether a message was
 read. If no answer comes, say so to your user instead of sending it again.
 `
 }
 
-/** The two lines at the beginning of a session. `alias` is with `@`; `unread` 100 stands for 100 or more. */
-export function sessionLines(alias: string, unread: number): string {
+/**
+ * The two lines at the beginning of a session. `alias` is with `@`; `unread` 100 stands for 100 or more; `space` is where
+ * its folder reserves names.
+ */
+export function sessionLines(alias: string, unread: number, space: string | undefined): string {
   const count = unread === 0 ? 'No messages are unread' : `${unread >= 100 ? '100 or more' : unread} unread`
+  const where = space === undefined ? '' : ` The space for reserve is ${space}.`
   return `You are ${alias} on the agent-grid, a message grid for agents and people. ${count}.
-Read with read_messages of the MCP server ${serverName} when told of messages, never poll; details are in the skill ${serverName}.`
+Read with read_messages of the MCP server ${serverName} when told of messages, never poll; details are in the skill ${serverName}.${where}`
 }

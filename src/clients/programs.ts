@@ -20,7 +20,14 @@ export const conversationTools: readonly string[] = [
   'list_channels',
   'read_part',
   'update_task',
+  'reserve',
+  'list_reservations',
 ]
+
+/** Those that the user of a client was not asked about. */
+export function newTools(connection: { askedTools?: readonly string[] } | undefined): string[] {
+  return conversationTools.filter((tool) => !connection?.askedTools?.includes(tool))
+}
 
 /** The tools whose answers may be longer than 10 KB. */
 const longTools = [
@@ -31,6 +38,7 @@ const longTools = [
   'list_agents',
   'list_channels',
   'list_skills',
+  'list_reservations',
 ]
 
 /** For most hooks, in seconds. */
@@ -65,8 +73,12 @@ export const programs: Record<ClientName, ClientProgram> = {
     },
     hooks: {
       file: (folder, project) => join(folder, project === undefined ? 'settings.json' : 'settings.local.json'),
-      events: { SessionStart: ['start', 'wait'], UserPromptSubmit: ['prompt'], Stop: ['wait'], SessionEnd: ['end'] },
+      events: {
+        ...{ SessionStart: ['start', 'wait'], UserPromptSubmit: ['prompt'], PreToolUse: ['edit'] },
+        ...{ Stop: ['wait'], SessionEnd: ['end'] },
+      },
       isGrouped: true,
+      matchers: { PreToolUse: 'Edit|Write|MultiEdit|NotebookEdit' },
       value: ({ words: [command, ...args], exec, isPlugin }, hook) => ({
         type: 'command',
         // `claude -p` waits for each hook of the user, so a shell, which starts in no time, ends it there. The shell

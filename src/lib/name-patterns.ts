@@ -2,7 +2,7 @@
  * Names with wildcards, for example paths: `*` stands for any characters within a segment, `?` for one, and a segment `**`
  * for any number of segments, also none. See docs/protocol/reservations.md, "Names".
  */
-import { isPlainName } from './names.ts'
+import { isPlainName, plainName } from './names.ts'
 import { hasAtMost } from './text.ts'
 
 export const maxNameLength = 200
@@ -17,6 +17,17 @@ export function normaliseName(given: string): string | undefined {
   const name = segments.map((segment) => segment.replace(/^\*{3,}$/, '**')).join('/')
   const isGood = name !== '' && hasAtMost(name, maxNameLength) && isPlainName(name) && !segments.includes('..')
   return isGood ? name : undefined
+}
+
+/**
+ * A space as it is compared: the address of a git remote becomes its host and path, without user and password, so that
+ * `git@host:a/b.git` and `https://host/a/b` are one space.
+ */
+export function normaliseSpace(given = ''): string {
+  const text = plainName(given, maxNameLength).replace(/^[^/@\s]+@([\w.-]+):\/*/, 'ssh://$1/')
+  const [, host, path] = /^[\w+.-]+:\/\/(?:[^/]*@)?([^/:]+)(?::\d+)?\/+(.*)$/.exec(text) ?? []
+  if (host === undefined) return text
+  return `${host.toLowerCase()}/${path.replace(/\/*$/, '').replace(/\.git$/, '')}`
 }
 
 /** Whether some name matches both patterns. Takes time in proportion to the product of their lengths, at most. */

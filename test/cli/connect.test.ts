@@ -153,15 +153,18 @@ test('tools are allowed by name with the consent of the person only, and the ans
   expect(allowed()).toBeUndefined()
 
   const asked = await connect('--tools', 'allow')
-  expect(asked.stdout).toContain('+       "mcp__agent-grid__update_task"')
+  expect(asked.stdout).toContain('+       "mcp__agent-grid__list_reservations"')
   expect(asked.stdout).not.toContain('asks before calls')
   expect(allowed()).toEqual(
     [
       ...['read_messages', 'send_message', 'message_status', 'retract_message'],
       ...['list_agents', 'list_channels', 'read_part', 'update_task'],
+      ...['reserve', 'list_reservations'],
     ].map((tool) => `mcp__agent-grid__${tool}`),
   )
   expect((await connect()).stdout).toContain('Nothing changed')
+  const warned = await connect('--edit-warnings', 'on')
+  expect(warned.stdout).toContain('hook claude edit --as @bob')
   await connect('--tools', 'ask')
   expect(allowed()).toBeUndefined()
 })

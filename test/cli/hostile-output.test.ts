@@ -22,8 +22,17 @@ const beginnings: Record<string, string[]> = {
   disconnect: ['claude', '--yes'],
   send: ['@bob', '--message', 'hi'],
   watch: ['--once'],
+  reserve: ['a'],
+  reservations: ['**'],
 }
-const values: Record<string, string> = { limit: '5', lease: '60', 'reply-to': 'm', scope: 'project', wake: 'start' }
+const values: Record<string, string> = {
+  limit: '5',
+  for: '60s',
+  lease: '60',
+  'reply-to': 'm',
+  scope: 'project',
+  wake: 'start',
+}
 
 /** Answers everything with every field of the answers of a grid: those that are not checked are hostile. */
 function answer(path: string, base: string): unknown {
@@ -34,6 +43,10 @@ function answer(path: string, base: string): unknown {
   const sent = { message_id: evil, recipient: evil }
   if (path === '/readyz') return { status: 'ready', version: evil, checks: evil }
   if (path === '/api/v1/messages') return sent
+  const reservation = { name: evil, agent: evil, presence: evil, ends_at: evil, note: evil }
+  if (path === '/api/v1/reservations') {
+    return { reserved: [evil], released: [evil], ends_at: evil, reservations: [reservation] }
+  }
   return { ...me, ...lease, ...signIn, clock: evil, unread: 1, messages: [message], has_more: false }
 }
 

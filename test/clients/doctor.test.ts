@@ -6,6 +6,7 @@ import { type Connection, saveConnection } from '../../src/clients/connections.t
 import { agentsHere, type ClientFinding, examineClients } from '../../src/cli/examine-clients.ts'
 import { hashOfText } from '../../src/clients/files/written-file.ts'
 import { installedProgram } from '../../src/clients/installed-program.ts'
+import { conversationTools } from '../../src/clients/programs.ts'
 import { runnerLock } from '../../src/clients/run/run-state.ts'
 import { markOf, takeLock } from '../../src/clients/state/lock.ts'
 import { stateFolder } from '../../src/clients/state/paths.ts'
@@ -73,7 +74,9 @@ test('a client that is connected as it should be is well', async () => {
 
   expect(about).toEqual({ agent: '@worker', grid: grid.url, client: 'claude', folder: null })
   expect(checks.map(({ check, status }) => [check, status])).toEqual(
-    ['files', 'program', 'client', 'hooks', 'grid', 'key', 'version', 'clock', 'waiter'].map((check) => [check, 'ok']),
+    ['files', 'program', 'client', 'hooks', 'tools', 'grid', 'key', 'version', 'clock', 'waiter'].map((
+      check,
+    ) => [check, 'ok']),
   )
 })
 
@@ -100,6 +103,12 @@ const faults: [ClientFinding['check'], ClientFinding['status'], string, () => un
     'broken',
     '"disableAllHooks": true',
     () => writeFileSync(claudeSettings(), '{ "disableAllHooks": true, }//'),
+  ],
+  [
+    'tools',
+    'warning',
+    'not asked yet about reserve and list_reservations',
+    () => connect({ askedTools: conversationTools.slice(0, -2), allowedTools: ['read_messages'] }),
   ],
   ['key', 'broken', 'The grid does not accept the key', () => grid.revoke()],
   ['grid', 'ok', 'answers', () => grid.revoke()],

@@ -1,14 +1,16 @@
 /** What `connect` writes into the files of clients, and `disconnect` takes out again. */
 import { spawnSync } from 'node:child_process'
-import { chownSync, linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, linkSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { parse as parseToml } from 'smol-toml'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { clientNames, conversationTools } from '../../src/clients/programs.ts'
-import { removeConnection, saveConnection } from '../../src/clients/connections.ts'
+import { answersOf } from '../../src/cli/connect-clients.ts'
+import { clientNames, conversationTools, programs } from '../../src/clients/programs.ts'
+import { type Connection, removeConnection, saveConnection } from '../../src/clients/connections.ts'
 import { stateOfFile } from '../../src/clients/files/change.ts'
 import { differenceOf } from '../../src/clients/files/difference.ts'
+import { skill } from '../../src/clients/primer.ts'
 import { connectFiles, disconnectFiles, planFor } from '../support/connected.ts'
 import { type Home, testHome } from '../support/home.ts'
 import { type StartingState, startingStates } from './starting-states.ts'
@@ -132,7 +134,10 @@ test('as another agent, what others put between our entries stays, and only what
   const first = connectFiles('codex', { allowedTools })
   const table = '[mcp_servers.agent-grid]\n'
   const added = home.read('.codex/config.toml').replace(table, `${table}startup_timeout_sec = 2\n`)
-  const text = added.replace('update_task.approval_mode = "approve"', 'update_task.approval_mode = "prompt"')
+  const text = added.replace(
+    'list_reservations.approval_mode = "approve"',
+    'list_reservations.approval_mode = "prompt"',
+  )
   home.write('.codex/config.toml', { text: `${text}\n[mcp_servers.agent-grid.tools.set_skills]\nx = 1\n`, mode: 0o600 })
   expect(first.files.map(stateOfFile)).toEqual(['there', 'there', 'there'])
   const other = `grid_agt_${'b'.repeat(49)}`
@@ -152,6 +157,54 @@ test('as another agent, what others put between our entries stays, and only what
       '  + http_headers.Authorization = "Bearer grid_agt_…bbbb"',
     ].join('\n'),
   )
+})
+
+test('the hook before edits is there only with consent, also for a client that is not woken', () => {
+  const before = home.tree()
+  const off = connectFiles('claude', { wake: 'off', editWarnings: true })
+  expect(JSON.parse(home.read('.claude/settings.json')).hooks).toEqual({
+    PreToolUse: [{
+      matcher: 'Edit|Write|MultiEdit|NotebookEdit',
+      hooks: [{ type: 'command', command: expect.stringContaining('hook claude edit --as @ann'), timeout: 5 }],
+    }],
+  })
+  const on = connectFiles('claude', { editWarnings: true }, off)
+  expect(Object.keys(JSON.parse(home.read('.claude/settings.json')).hooks)).toEqual(
+    expect.arrayContaining(['PreToolUse', 'Stop']),
+  )
+  const without = connectFiles('claude', { editWarnings: false }, on)
+  expect(home.read('.claude/settings.json')).not.toContain('PreToolUse')
+  disconnectFiles(without)
+  expect(home.tree()).toEqual(before)
+})
+
+test.each(clientNames.filter((name) => programs[name].permissions))(
+  '%s: tools of a later version come to those that were allowed before',
+  (client) => {
+    const before = home.tree()
+    const first = connectFiles(client, { allowedTools: ['read_messages'] })
+    const textsOf = (connection: Connection) =>
+      connection.files.map(({ path }) => readFileSync(path, 'utf8')).join('\n')
+    const isAllowed = (connection: Connection) => textsOf(connection).replace(skill(), '').includes('reserve')
+    expect(isAllowed(first)).toBe(false)
+
+    const second = connectFiles(client, { allowedTools }, first)
+    expect(isAllowed(second)).toBe(true)
+    expect(textsOf(second)).toMatch(/list_reservations/)
+    expect(disconnectFiles(second)).toEqual([])
+    expect(home.tree()).toEqual(before)
+  },
+)
+
+test('an answer about new tools does not change the earlier answer, and an option changes all', () => {
+  const previous = connectFiles('claude', { askedTools: allowedTools.slice(0, 8), allowedTools: ['read_messages'] })
+  const answer = (isAllowed: boolean | undefined, isForAllTools = false) =>
+    answersOf({ client: 'claude', isAllowed, isForAllTools, editWarnings: undefined }, previous).allowedTools
+
+  expect(answer(undefined)).toEqual(['read_messages'])
+  expect(answer(true)).toEqual(['read_messages', 'reserve', 'list_reservations'])
+  expect(answer(false)).toEqual(['read_messages'])
+  expect([answer(true, true), answer(false, true)]).toEqual([allowedTools, []])
 })
 
 test('of a file on one line only what changes is shown, so that secrets of others are not', () => {

@@ -7,7 +7,7 @@ import { serverName } from '../primer.ts'
 import { type ClientName, clientNames, programs } from '../programs.ts'
 import type { GridAgent } from '../state/paths.ts'
 
-const hookEvents = ['start', 'prompt', 'tool', 'stop', 'end', 'wait'] as const
+const hookEvents = ['start', 'prompt', 'tool', 'edit', 'stop', 'end', 'wait'] as const
 type HookEvent = typeof hookEvents[number]
 
 export interface HookConnection extends GridAgent {
@@ -36,6 +36,8 @@ export interface HookInput {
   cwd?: string
   /** Why a session starts or ends, such as `clear`. */
   reason?: string
+  /** The file that a tool is about to edit. */
+  file?: string
   /** The client was kept from stopping before, by any hook. */
   isStopActive: boolean
 }
@@ -90,16 +92,18 @@ export function stopAnswer(text: string): HookAnswer {
 /** Parse what a client wrote. Anything but a JSON object counts as an empty one. */
 export function parseHookInput(text: string): HookInput {
   const given = objectOf(text)
-  const word = (...names: string[]) => {
-    const found = names.map((name) => given[name]).find((value) => typeof value === 'string' && value !== '')
+  const wordOf = (object: Record<string, unknown>, names: string[]) => {
+    const found = names.map((name) => object[name]).find((value) => typeof value === 'string' && value !== '')
     return found as string | undefined
   }
+  const word = (...names: string[]) => wordOf(given, names)
   return {
     session: word('session_id', 'sessionId', 'conversation_id', 'thread_id') ?? '',
     eventName: word('hook_event_name', 'hookEventName'),
     transcript: word('transcript_path', 'transcriptPath'),
     cwd: word('cwd'),
     reason: word('source', 'reason', 'trigger'),
+    file: wordOf(Object(given.tool_input), ['file_path', 'notebook_path']),
     isStopActive: given.stop_hook_active === true,
   }
 }

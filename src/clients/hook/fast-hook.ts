@@ -1,7 +1,9 @@
 /** The hooks that a client waits for: at the start of a session, at a prompt, after a tool, at the end of a turn. */
+import process from 'node:process'
 import { isCredentialGone } from '../grid-call.ts'
 import type { GridClient } from '../grid-client.ts'
 import { sessionLines } from '../primer.ts'
+import { spaceOf } from '../repository.ts'
 import { claimUnnotified, endSession, liveSessions, mayPeek, saveSession } from '../state/sessions.ts'
 import type { GridAgent } from '../state/paths.ts'
 import type { ProcessMark } from '../state/lock.ts'
@@ -50,7 +52,7 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
 async function startAnswer(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, input, connection: agent, grid } = call
   try {
-    const { lines, isRefusal } = await startLines(hook, agent, grid, input.session)
+    const { lines, isRefusal } = await startLines(hook, agent, grid, input.session, input.cwd)
     const text = [...lines, ...otherSessions(call)].join('\n')
     return contextAnswer(client, event, input, text, isRefusal ? text : undefined)
   } finally {
@@ -66,13 +68,14 @@ export async function startLines(
   agent: GridAgent,
   grid: GridClient,
   session: string,
+  folder = process.cwd(),
 ): Promise<{ lines: string[]; isRefusal: boolean }> {
   await mayPeek(agent, true)
   try {
     const { unread, messages } = await grid.peek()
     const unnotified = await claimUnnotified(agent, messages, { session, isStart: true })
     const news = unnotified.length === 0 ? [] : [`${unreadWords(unnotified)}.`]
-    return { lines: [sessionLines(agent.alias, unread), ...news], isRefusal: false }
+    return { lines: [sessionLines(agent.alias, unread, spaceOf(folder)), ...news], isRefusal: false }
   } catch (error) {
     if (!isCredentialGone(error)) throw error
     await claimUnnotified(agent, [refusal], { session, isStart: true })

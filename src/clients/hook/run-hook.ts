@@ -58,16 +58,17 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
     : parseHookInput(await readStandardInput(stdinMs))
   if (hook.client === 'codex' && isOneShot(input)) return silence
   const connection = hookConnection(hook, input)
-  if (!connection || connection.wake === 'off') return silence
-  const client = waiter?.process ?? findClient(hook, connection, input)
+  if (!connection || (connection.wake === 'off' && hook.event !== 'edit')) return silence
+  const client = waiter?.process ?? (hook.event === 'edit' ? undefined : findClient(hook, connection, input))
   if (hook.event === 'wait') {
     if (!client || connection.wake !== 'auto' || (hook.client === 'codex' && !waiter)) return silence
     return await waitHook({ hook, connection, input, client, grid: new GridClient(connection) })
   }
-  const { fastHook } = await import('./fast-hook.ts')
+  const isEdit = hook.event === 'edit'
+  const answer = isEdit ? (await import('./edit.ts')).editAnswer : (await import('./fast-hook.ts')).fastHook
   const grid = new GridClient({ ...connection, timeoutMs: callMs })
   try {
-    return await within(limitMs - process.uptime() * 1_000, fastHook({ hook, connection, input, client, grid }))
+    return await within(limitMs - process.uptime() * 1_000, answer({ hook, connection, input, client, grid }))
   } catch (error) {
     logLine(connection, `${hook.client} ${hook.event}: ${error instanceof Error ? error.message : error}`)
     return silence

@@ -2,12 +2,13 @@
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { normaliseSpace } from '../../lib/name-patterns.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Notice } from '../../store/account/notices.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { checkNames, normaliseSpace } from './names.ts'
+import { checkNames } from './names.ts'
 
 /** For so long an agent that was refused wants to know that a name is free. */
 const wantedMs = hour

@@ -1,13 +1,13 @@
 /** Which reservations there are. See docs/protocol/reservations.md. */
 import { callingAgent } from '../../auth/actor.ts'
-import { overlaps } from '../../lib/name-patterns.ts'
+import { normaliseSpace, overlaps } from '../../lib/name-patterns.ts'
 import { type Page, readPage } from '../../lib/read-page.ts'
 import { isoTime } from '../../lib/time.ts'
 import { presenceWords } from '../../presence.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Reservation } from '../../store/account/reservations.ts'
 import { agentPage } from '../agent-page.ts'
-import { checkNames, normaliseSpace } from './names.ts'
+import { checkNames } from './names.ts'
 
 export interface ListedReservation {
   name: string

@@ -1,7 +1,6 @@
-/** The names of reservations, and the spaces that they are in. See docs/protocol/reservations.md, "Names". */
+/** The names of reservations. See docs/protocol/reservations.md, "Names". */
 import { invalidInput } from '../../errors.ts'
 import { maxNameLength, normaliseName } from '../../lib/name-patterns.ts'
-import { plainName } from '../../lib/names.ts'
 
 export const maxNames = 20
 
@@ -18,15 +17,4 @@ function checkName(given: string, n: number): string {
     `names.${n} must be a path, pattern or ticket of 1 to ${maxNameLength} printable characters, without "..".`,
     'names',
   )
-}
-
-/**
- * A space as it is compared: the address of a git remote becomes its host and path, so that `git@host:a/b.git` and
- * `https://host/a/b` are one space.
- */
-export function normaliseSpace(given = ''): string {
-  const text = plainName(given, maxNameLength).replace(/^[\w.-]+@([\w.-]+):(?!\/)/, 'ssh://$1/')
-  const [, host, path] = /^\w+:\/\/(?:[^/@]*@)?([^/:]+)(?::\d+)?\/(.*)$/.exec(text) ?? []
-  if (host === undefined) return text
-  return `${host.toLowerCase()}/${path.replace(/(\.git)?\/*$/, '')}`
 }

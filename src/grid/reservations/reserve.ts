@@ -2,7 +2,7 @@
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { overlaps } from '../../lib/name-patterns.ts'
+import { normaliseSpace, overlaps } from '../../lib/name-patterns.ts'
 import { plainName } from '../../lib/names.ts'
 import type { Signal } from '../../lib/notifier.ts'
 import { day, isoTime, second } from '../../lib/time.ts'
@@ -10,7 +10,7 @@ import { presenceWords } from '../../presence.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Reservation } from '../../store/account/reservations.ts'
 import { type WaitOptions, waitUntil } from '../messaging/wait-for-messages.ts'
-import { checkNames, normaliseSpace } from './names.ts'
+import { checkNames } from './names.ts'
 
 export const reservationSeconds = { min: 60, max: 7 * day / second, default: 3_600 }
 export const maxNoteLength = 300

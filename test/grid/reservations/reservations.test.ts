@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { endReservation } from '../../../src/grid/reservations/end-reservations.ts'
-import { normaliseSpace } from '../../../src/grid/reservations/names.ts'
+import { normaliseSpace } from '../../../src/lib/name-patterns.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
 import { cancelTask } from '../../../src/grid/tasks/tasks.ts'
@@ -77,7 +77,9 @@ test.each([
   ['', ''],
   ['git@GitHub.com:acme/app.git', 'github.com/acme/app'],
   ['https://me:secret@github.com/acme/app/', 'github.com/acme/app'],
+  ['https://me:p@ss@github.com/acme/app.git/', 'github.com/acme/app'],
   ['ssh://git@host.example:2222/acme/app.git', 'host.example/acme/app'],
+  ['git@host.example:/acme/app.git', 'host.example/acme/app'],
   ['the kitchen', 'the kitchen'],
 ])('the space %j is %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
 

@@ -1,0 +1,15 @@
+/** Who has reserved the files that an agent is about to change. */
+import { overlaps } from '../lib/name-patterns.ts'
+import type { GridClient, Reservation } from './grid-client.ts'
+
+/** The reservations of a space, or without one those that are in no space. */
+export async function reservationsIn(grid: GridClient, space: string | undefined): Promise<Reservation[]> {
+  return (await grid.reservations({ space })).filter((found) => found.space === space)
+}
+
+/** The reservations because of which the agent could not reserve a name, in addition to its own. */
+export function heldByOthers(all: readonly Reservation[], agent: string, name: string): Reservation[] {
+  const found = all.filter((one) => typeof one.name === 'string' && overlaps(name, one.name))
+  const isShared = found.some((one) => one.agent === agent && one.shared)
+  return found.filter((one) => one.agent !== agent && !(isShared && one.shared))
+}

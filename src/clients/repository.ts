@@ -1,0 +1,72 @@
+/**
+ * The git repository around a folder: the space of its reservations, and the names of its files in it. See
+ * docs/protocol/reservations.md, "On the command line".
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { normaliseSpace } from '../lib/name-patterns.ts'
+
+/** The root of the git repository around a folder. */
+export function repositoryRoot(folder: string): string | undefined {
+  if (existsSync(join(folder, '.git'))) return folder
+  const parent = dirname(folder)
+  return parent === folder ? undefined : repositoryRoot(parent)
+}
+
+/** Host and path of the remote `origin`, or else of the first remote. Undefined without a repository or a remote. */
+export function spaceOf(folder: string): string | undefined {
+  const root = repositoryRoot(folder)
+  if (root === undefined) return undefined
+  const urls = remotesOf(readConfig(root))
+  const url = urls.get('origin') ?? [...urls.values()][0]
+  if (url === undefined) return undefined
+  const isPath = /^(?:[a-z]:[\\/]|[^:]*$|[^:/]*\/)/i.test(url)
+  return normaliseSpace(isPath ? resolve(root, url) : url) || undefined
+}
+
+/**
+ * The name of a file or pattern in its repository, as somebody in `folder` writes it; a folder stands for all files in
+ * it. What is no file stays as it is: a name outside, a ticket, an address.
+ */
+export function nameInRepository(given: string, folder: string): string {
+  const root = repositoryRoot(folder)
+  const path = resolve(folder, given.replaceAll('\\', '/'))
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (root === undefined || /^\w+:\/\//.test(given) || (!found && !/[/\\.*?]/.test(given))) return given
+  const name = relative(root, path).replaceAll(sep, '/')
+  if (/^(?:\.\.(?:\/|$)|\/|[a-z]:\/)/i.test(name)) return given
+  return found?.isDirectory() ? `${name}/**`.replace(/^\//, '') : name
+}
+
+/** `.git` is a file in a worktree and in a submodule. A worktree has the configuration of its repository. */
+function readConfig(root: string): string {
+  try {
+    const path = join(root, '.git')
+    const isFolder = statSync(path).isDirectory()
+    const folder = isFolder ? path : resolve(root, /^gitdir: *(.+)$/m.exec(readFileSync(path, 'utf8'))![1].trim())
+    const common = join(folder, 'commondir')
+    const shared = existsSync(common) ? resolve(folder, readFileSync(common, 'utf8').trim()) : folder
+    return readFileSync(join(shared, 'config'), 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** The first address of each remote, by its name. @see https://git-scm.com/docs/git-config#_configuration_file */
+function remotesOf(config: string): Map<string, string> {
+  const urls = new Map<string, string>()
+  let remote: string | undefined
+  for (const text of config.split(/\r?\n/)) {
+    const [, header, section, name] = /^\s*(\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\])/.exec(text) ?? []
+    if (header !== undefined) remote = section.toLowerCase() === 'remote' ? name : undefined
+    const [, value] = /^\s*(?:\[.*\]\s*)?url\s*=(.*)$/i.exec(text) ?? []
+    if (remote !== undefined && value !== undefined && !urls.has(remote)) urls.set(remote, plainValue(value))
+  }
+  return urls
+}
+
+/** A value without its quotes, escapes and comment. */
+function plainValue(text: string): string {
+  const parts = /"((?:[^"\\]|\\.)*)"|[#;].*$|\\(.)/g
+  return text.replace(parts, (_, quoted = '', escaped = '') => quoted.replace(/\\(.)/g, '$1') + escaped).trim()
+}
