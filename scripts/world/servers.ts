@@ -21,7 +21,7 @@ export function serversUntil(end: number, clock: { now: number }): SafeStream {
   return (url, { body }) => {
     const { host, origin } = new URL(url)
     if (clock.now >= end - (outages[host] ?? Infinity)) {
-      return Promise.reject(new RemoteError('not_connected', 'The example grid sends nothing'))
+      return Promise.reject(new RemoteError('not_connected', 'connect ECONNREFUSED'))
     }
     clock.now += answerMs
     const text = Buffer.from(body ?? '').toString()

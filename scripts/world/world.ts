@@ -31,6 +31,7 @@ import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { inviteMember, registerInvitedUser } from '../../src/grid/people/invitations.ts'
 import { createSetUpLink, setUp } from '../../src/grid/people/people.ts'
 import { chooseAlias } from '../../src/grid/people/person-aliases.ts'
+import { reserve } from '../../src/grid/reservations/reserve.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import type { TaskState } from '../../src/grid/tasks/task.ts'
 import { cancelTask } from '../../src/grid/tasks/tasks.ts'
@@ -288,6 +289,8 @@ class Seed {
     for (const [person, minutes] of Object.entries(visits) as [keyof typeof visits, number][]) {
       for (let at = end - minutes * minute; at > begin; at -= 11 * hour) this.#at(at, () => this.#visit(person))
     }
+    before(45, () => this.#reserve('builder', ['src/checkout/**', 'SHOP-322'], 'Coupons survive a reload'))
+    before(20, () => this.#reserve('docs-writer', ['docs/coupons.md'], 'Waits for 2.14'))
     before(360, () => this.#fillInbox())
     before(240, () => this.#hold())
     before(185, () => this.#say('helpdesk', '@courier', { text: 'Where is parcel 822?' }))
@@ -484,6 +487,11 @@ class Seed {
 
   async #ask(agent: AgentName, to: string, text: string, choices?: string[]): Promise<void> {
     await this.#say(agent, to, { text, choices })
+  }
+
+  async #reserve(agent: AgentName, names: string[], note: string): Promise<void> {
+    const space = 'git.northwind.example/shop'
+    await reserve(await this.#as(agent), { names, note, space, seconds: 4 * 3_600 }, { seconds: 0 })
   }
 
   /** A report that its reader answers when she visits. */

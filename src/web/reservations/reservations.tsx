@@ -71,6 +71,7 @@ export function ReservationTable(
         { title: 'Name', cell: (row) => <ReservedName {...row} /> },
         !isOfOne && {
           title: 'Agent',
+          width: 'wide' as const,
           cell: ({ alias, agentId, lastSeenAt }) => (
             <>
               <a href={visit.path('agents', alias)}>@{alias}</a>{' '}
@@ -86,6 +87,7 @@ export function ReservationTable(
         visit.may('manage') && {
           title: 'Action',
           isUntitled: true,
+          width: 'narrow' as const,
           cell: ({ id, name }) => (
             <ButtonForm action={visit.path('reservations', id, 'end')} kind='plain' isSmall>
               End <span class='unseen'>{name}</span>
