@@ -19,7 +19,9 @@ const maxInSpace = 2_000
 /** How many agents a reservation remembers that were refused because of it. */
 const maxRefused = 20
 /** How many reservations of others a refusal names. */
-const maxShown = 5
+const maxShown = 3
+/** Of a note of others, in characters. */
+const maxShownNote = 120
 /** Other processes may reserve in the same space meanwhile. */
 const maxAttempts = 20
 
@@ -95,6 +97,7 @@ async function whenFree(account: AccountStore, wanted: Wanted, wait: WaitOptions
           const found = await tryReserve(account, agent, wanted)
           const news = 'by' in found ? found.by.filter(({ id }) => !watched.has(id)) : []
           if (news.length === 0) return found
+          await account.write([account.change.reservations.forget(agent.agentId, news.map(({ id }) => id))])
           // It may have ended before it was watched, so look again.
           for (const { id } of news) watched.set(id, notifier.watch(id, raised))
         }
@@ -169,7 +172,8 @@ function refusal(account: AccountStore, by: readonly Reservation[]): GridError {
   const held = by.slice(0, maxShown).map((other) => {
     const { alias, name, endsAt, note } = other
     const presence = presenceWords(account.waiting.presence.at(other.agentId), other.lastSeenAt, account.deps.now())
-    return `@${alias} (${presence}) has ${name} until ${isoTime(endsAt)}${note && `, note: ${JSON.stringify(note)}`}.`
+    const said = note && `, note: ${JSON.stringify(plainName(note, maxShownNote))}`
+    return `@${alias} (${presence}) has ${name} until ${isoTime(endsAt)}${said}.`
   })
   const more = by.length > maxShown ? [`${by.length - maxShown} more.`] : []
   return new GridError(

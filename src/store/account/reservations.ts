@@ -83,6 +83,10 @@ const refuse = statement(`
   UPDATE reservations SET refused = json_insert(refused, '$[#]', json_array(:agent, :at))
   WHERE account_id = :account AND id IN (SELECT value FROM json_each(:ids)) AND json_array_length(refused) < :max
     AND NOT EXISTS (SELECT 1 FROM json_each(refused) AS one WHERE one.value ->> 0 = :agent)`)
+const forget = statement(`
+  UPDATE reservations SET refused = (SELECT json_group_array(json(one.value)) FROM json_each(refused) AS one
+    WHERE one.value ->> 0 <> :agent)
+  WHERE account_id = :account AND id IN (SELECT value FROM json_each(:ids)) AND instr(refused, :agent) > 0`)
 const requireAll = precondition(`
   (SELECT count(*) FROM reservations WHERE account_id = :account AND id IN (SELECT value FROM json_each(:ids)))
     = json_array_length(:ids)`)
@@ -116,6 +120,8 @@ export const reservations = {
     /** Note that the agent was refused because of these. Each notes at most `max` agents. */
     refuse: (agent: string, ids: readonly string[], max: number, at: number) =>
       account.bind(refuse, { agent, ids: JSON.stringify(ids), max, at }),
+    /** The agent, which was refused because of these, waits for them now, and needs no message. */
+    forget: (agent: string, ids: readonly string[]) => account.bind(forget, { agent, ids: JSON.stringify(ids) }),
     /** Let all of an agent end when they are looked at next. */
     endOfAgent: (agent: string, at: number) => account.bind(endOfAgent, { agent, at }),
     /** End reservations, and wake who waits for them. Fails the unit if one of them has ended. */

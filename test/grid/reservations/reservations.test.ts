@@ -181,10 +181,13 @@ test('a person ends it, and its agent reads so', async () => {
 test('wait_seconds waits until the name is free', async () => {
   const idle = followIdle(grid.store)
   await reserve(grid.bob, ['src/**'])
+  // Who was refused before and waits now needs no message.
+  await reserve(grid.alice, ['src/a'])
   const waiting = reserve(grid.alice, ['src/a'], { wait_seconds: 20 })
   await idle(1)
   await reserve(grid.bob, ['src/**'], { release: true })
   expect((await waiting).text).toMatchObject({ reserved: ['src/a'] })
+  expect(await read(grid.alice)).toEqual([])
 })
 
 test('agents of other accounts neither meet nor see each other', async () => {
