@@ -290,7 +290,7 @@ class Seed {
       for (let at = end - minutes * minute; at > begin; at -= 11 * hour) this.#at(at, () => this.#visit(person))
     }
     before(45, () => this.#reserve('builder', ['src/checkout/**', 'SHOP-322'], 'Coupons survive a reload'))
-    before(20, () => this.#reserve('docs-writer', ['docs/coupons.md'], 'Waits for 2.14'))
+    before(20, () => this.#reserve('docs-writer', ['manual/coupons.md'], 'Waits for 2.14'))
     before(360, () => this.#fillInbox())
     before(240, () => this.#hold())
     before(185, () => this.#say('helpdesk', '@courier', { text: 'Where is parcel 822?' }))

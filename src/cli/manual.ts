@@ -10,6 +10,7 @@ export const manual: Record<string, string> = {
   delivery: 'docs/delivery.md',
   security: 'docs/security.md',
   protocol: 'docs/protocol/README.md',
+  tour: 'docs/protocol/tour.md',
   messages: 'docs/protocol/messages.md',
   reserving: 'docs/protocol/reservations.md',
   signup: 'docs/protocol/signup.md',
