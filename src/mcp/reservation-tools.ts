@@ -3,14 +3,14 @@ import * as z from 'zod'
 import { agentPage } from '../grid/agent-page.ts'
 import { release } from '../grid/reservations/end-reservations.ts'
 import { listReservations } from '../grid/reservations/list-reservations.ts'
-import { reservationSeconds, reserve } from '../grid/reservations/reserve.ts'
+import { maxNoteLength, reservationSeconds, reserve } from '../grid/reservations/reserve.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
-import { identifier } from '../lib/input.ts'
+import { atMost, identifier } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { pageOutput, tool, waitOf } from './tool.ts'
 
-const names = z.array(z.string())
+const names = z.array(identifier)
 
 export const reserveTool = tool({
   name: 'reserve',
@@ -18,11 +18,11 @@ export const reserveTool = tool({
   annotations: { destructiveHint: false },
   input: z.strictObject({
     names: names.optional().describe('Paths with * or **, tickets'),
-    note: z.string().optional(),
+    note: atMost(z.string(), maxNoteLength).optional(),
     expires_in_seconds: z.int().min(reservationSeconds.min).max(reservationSeconds.max).optional(),
     shared: z.boolean().optional(),
     space: identifier.optional().describe('Git remote'),
-    release: z.boolean().optional().describe('Give yours back'),
+    release: z.boolean().optional(),
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional(),
   }),
   async run(account: AccountStore, { release: isRelease, wait_seconds, expires_in_seconds: seconds, ...input }, call) {

@@ -5,15 +5,15 @@ import { listReservations } from '../grid/reservations/list-reservations.ts'
 import { maxNames } from '../grid/reservations/names.ts'
 import { maxNoteLength, reservationSeconds, reserve } from '../grid/reservations/reserve.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
-import { identifier } from '../lib/input.ts'
+import { atMost, identifier } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { waitOf } from './inbox.ts'
 import { flag, names, type Route, route, time } from './route.ts'
 
 const space = identifier.optional().describe('A git remote, or any name; without it, the account')
 const newReservation = z.strictObject({
-  names: z.array(z.string()).max(maxNames).optional().describe('Paths with wildcards, tickets, anything'),
-  note: z.string().meta({ maxLength: maxNoteLength }).optional().describe('What the others are to know'),
+  names: z.array(identifier).max(maxNames).optional().describe('Paths with wildcards, tickets, anything'),
+  note: atMost(z.string(), maxNoteLength).optional().describe('What the others are to know'),
   expires_in_seconds: z.int().min(reservationSeconds.min).max(reservationSeconds.max).optional()
     .describe(`Without it ${reservationSeconds.default}`),
   shared: z.boolean().optional().describe('Others may share the names'),
@@ -23,7 +23,9 @@ const newReservation = z.strictObject({
 })
 
 const query = z.strictObject({
-  name: z.string().optional().describe('Only those that meet this name; several, with line breaks between them'),
+  name: z.string().meta({ maxLength: 20_000 }).optional().describe(
+    'Only those that meet this name; several, with line breaks between them',
+  ),
   mine: z.enum(['true', 'false']).optional().describe('Only those of the calling agent'),
   space: identifier.optional().describe('Only those of this space'),
   cursor: identifier.optional().describe('Of the page before'),

@@ -6,7 +6,7 @@ const rpc = (does: string, message: Record<string, unknown>, expected: WildReque
   body: { jsonrpc: '2.0', id: 1, ...message },
   expect: expected,
 })
-const listed = { status: 200, body: { id: 1, result: { tools: [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}] } } }
+const listed = { status: 200, body: { id: 1, result: { tools: Array.from({ length: 13 }, () => ({})) } } }
 const refusedId = { status: 400, body: { id: null, error: { code: -32600 } } }
 
 const client: WildClient = {

@@ -20,9 +20,9 @@ const tools = (path: string): WildRequest => ({
   path,
   headers: { authorization: 'Bearer <alice key>', 'content-type': 'application/json' },
   body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-  expect: { status: 200, body: { result: { tools: expect11 } } },
+  expect: { status: 200, body: { result: { tools: eachTool } } },
 })
-const expect11 = Array.from({ length: 11 }, () => ({}))
+const eachTool = Array.from({ length: 13 }, () => ({}))
 
 const client: WildClient = {
   client: 'addresses with a slash at their end',

@@ -21,10 +21,7 @@ const sender = `iif(${hasBeenIn(account, 'm.from_agent_id')}, '', m.from_agent_i
 const external = `iif(${isOwn} AND NOT ${hasBeenIn('m.account_id', 'receiver.agent_id')}, receiver.agent_id, ${sender})`
 const pair = `iif(m.from_agent_id < receiver.agent_id,
     m.from_agent_id || ' ' || receiver.agent_id, receiver.agent_id || ' ' || m.from_agent_id)`
-/**
- * The messages that are `chosen`, a condition on `messages AS m`, once for each account that shows them. What the grid
- * writes to an agent about itself is in no conversation.
- */
+/** The messages that are `chosen`, a condition on `messages AS m`, once for each account that shows them. */
 export const places = (chosen: string) => `
     SELECT m.seq, m.created_at, m.account_id AS home, m.from_agent_id AS sender, m.reply_to_message_id AS reply_to,
       ${account} AS account_id,
@@ -39,8 +36,7 @@ export const places = (chosen: string) => `
     LEFT JOIN deliveries AS d ON d.seq = m.seq AND m.channel_id IS NULL
     LEFT JOIN agent_numbers AS receiver ON receiver.n = d.inbox
     CROSS JOIN (SELECT 0 AS n UNION ALL SELECT 1) AS side
-    WHERE ${chosen} AND (m.channel_id IS NOT NULL OR d.seq IS NOT NULL)
-      AND receiver.agent_id IS NOT m.from_agent_id AND (${isOwn} OR d.account_id <> m.account_id)`
+    WHERE ${chosen} AND (m.channel_id IS NOT NULL OR d.seq IS NOT NULL) AND (${isOwn} OR d.account_id <> m.account_id)`
 const ofThread = (place: string) =>
   `threads.account_id = ${place}.account_id AND threads.kind = ${place}.kind AND threads.key = ${place}.key`
 const placed = (chosen: string, parent: string) => `
