@@ -27,9 +27,13 @@ export interface ScheduledLimits {
 
 const columns = 'id, agent_id, recipient, send_at, created_at, request_hash'
 const ofAgent = 'account_id = :account AND agent_id = :agent'
-const byId = query<ScheduledMessage>(`SELECT ${columns} FROM scheduled_messages WHERE ${ofAgent} AND id = :id`)
-const byKey = query<ScheduledMessage>(`SELECT ${columns} FROM scheduled_messages WHERE ${ofAgent} AND key = :key`)
-const content = query<{ content: string }>(`SELECT content FROM scheduled_messages WHERE ${ofAgent} AND id = :id`)
+const byId = query<ScheduledMessage>(`SELECT ${columns} FROM scheduled_messages WHERE ${ofAgent} AND id = :scheduled`)
+const byKey = query<ScheduledMessage>(
+  `SELECT ${columns} FROM scheduled_messages WHERE ${ofAgent} AND key = :scheduledKey`,
+)
+const content = query<{ content: string }>(
+  `SELECT content FROM scheduled_messages WHERE ${ofAgent} AND id = :scheduled`,
+)
 const waiting = query<{ ofAgent: number; ofAccount: number; bytes: number }>(`
   SELECT count(CASE WHEN agent_id = :agent THEN 1 END) AS of_agent, count(*) AS of_account,
     coalesce(sum(bytes), 0) AS bytes
@@ -42,32 +46,33 @@ const requireRoom = precondition(`
 const add = statement(`
   INSERT INTO scheduled_messages (account_id, id, agent_id, send_at, recipient, content, bytes, key, request_hash,
     created_at)
-  VALUES (:account, :id, :agent, :sendAt, :recipient, :content, :bytes, :key, :requestHash, :createdAt)`)
-const requireWaiting = precondition(`EXISTS (SELECT 1 FROM scheduled_messages WHERE ${ofAgent} AND id = :id)`)
-const remove = statement(`DELETE FROM scheduled_messages WHERE ${ofAgent} AND id = :id`)
-const postpone = statement(`UPDATE scheduled_messages SET send_at = :sendAt WHERE ${ofAgent} AND id = :id`)
+  VALUES (:account, :scheduled, :agent, :sendAt, :recipient, :content, :bytes, :scheduledKey, :requestHash, :createdAt)`)
+const requireWaiting = precondition(`EXISTS (SELECT 1 FROM scheduled_messages WHERE ${ofAgent} AND id = :scheduled)`)
+const remove = statement(`DELETE FROM scheduled_messages WHERE ${ofAgent} AND id = :scheduled`)
+const postpone = statement(`UPDATE scheduled_messages SET send_at = :sendAt WHERE ${ofAgent} AND id = :scheduled`)
 
 export const scheduled = {
   reads: (account: AccountDb) => ({
-    byId: (agent: string, id: string) => account.one(byId, { agent, id }),
-    byKey: (agent: string, key: string) => account.one(byKey, { agent, key }),
-    content: async (agent: string, id: string) => (await account.one(content, { agent, id }))?.content,
+    byId: (agent: string, scheduled: string) => account.one(byId, { agent, scheduled }),
+    byKey: (agent: string, scheduledKey: string) => account.one(byKey, { agent, scheduledKey }),
+    content: async (agent: string, scheduled: string) => (await account.one(content, { agent, scheduled }))?.content,
     waiting: async (agent: string): Promise<ScheduledLimits> => (await account.one(waiting, { agent }))!,
   }),
   changes: (account: AccountDb) => ({
     /** Fails the unit if there is no room. */
     add: (
-      { agentId: agent, ...message }: NewScheduled,
+      { agentId: agent, id: scheduled, key: scheduledKey, ...message }: NewScheduled,
       { bytes: maxBytes, ...limits }: ScheduledLimits,
     ): Statement[] => [
       account.bind(requireRoom, { agent, bytes: message.bytes, maxBytes, ...limits }),
-      account.bind(add, { agent, ...message }),
+      account.bind(add, { agent, scheduled, scheduledKey, ...message }),
     ],
     /** Fails the unit if it was sent or retracted already. */
-    require: (agent: string, id: string) => account.bind(requireWaiting, { agent, id }),
-    remove: (agent: string, id: string) => account.bind(remove, { agent, id }),
+    require: (agent: string, scheduled: string) => account.bind(requireWaiting, { agent, scheduled }),
+    remove: (agent: string, scheduled: string) => account.bind(remove, { agent, scheduled }),
     /** It could not be sent now. */
-    postpone: (agent: string, id: string, sendAt: number) => account.bind(postpone, { agent, id, sendAt }),
+    postpone: (agent: string, scheduled: string, sendAt: number) =>
+      account.bind(postpone, { agent, scheduled, sendAt }),
     notify: (notice: Notice, at: number): Statement[] => addNotices(account, [notice], at),
   }),
 }
