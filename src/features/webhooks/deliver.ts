@@ -3,7 +3,7 @@ import type { Attempt } from '../../grid/outboxes/attempt.ts'
 import { withRetries } from '../../grid/outboxes/retry.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { printableLine } from '../../lib/redact.ts'
-import { webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
+import { hopsHeader, webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
 import { second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -72,7 +72,11 @@ async function send(
   const said = { at, type: event.type }
   const ms = () => Math.round(performance.now() - startedAt)
   try {
-    const headers = webhookHeaders(secrets, event.id, at, body)
+    const { hops } = JSON.parse(event.data)
+    const headers = {
+      ...webhookHeaders(secrets, event.id, at, body),
+      ...(hops !== undefined && { [hopsHeader]: String(hops) }),
+    }
     const { status, text } = await safeFetch(url, { body, headers, timeoutMs, signal, spans })
     return { ...said, status, ms: ms(), text: printableLine(text, shownCharacters) }
   } catch (error) {
