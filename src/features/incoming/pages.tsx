@@ -116,7 +116,7 @@ async function hooksPage(visit: Visit) {
           <TextArea
             name='template'
             label='Template'
-            hint='Members of the body in double braces: {{repository.full_name}}: {{action}}'
+            hint='For a template of your own, such as {{repository.full_name}}: {{action}}'
             maxLength={maxTemplateLength}
             isOptional
             isMono
@@ -174,7 +174,10 @@ async function hookPage(visit: Visit, id: string) {
             columns={[
               { title: 'At', cell: ({ at }) => <Time at={at} now={now} /> },
               { title: 'Outcome', cell: ({ outcome }) => outcomes[outcome] ?? `refused: ${outcome}` },
-              { title: 'Message', cell: ({ message }) => message === undefined ? '' : <code>{message}</code> },
+              {
+                title: 'Message',
+                cell: ({ message }) => message && <a href={visit.path('messages', message)}>Open</a>,
+              },
             ]}
           />
         )}
@@ -183,7 +186,7 @@ async function hookPage(visit: Visit, id: string) {
         noun='hook'
         lead='Its address is unknown at once. Its messages stay.'
         action={settingsPath(visit, 'account', path, id, 'revoke')}
-        label='Revoke'
+        label='Revoke the address'
         question={`Revoke the address of @${alias}? This cannot be undone.`}
       />
     </>

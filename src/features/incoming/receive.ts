@@ -43,14 +43,16 @@ export function incomingPost(store: Store, refusedKeys: CallLimit): Handler {
     const keys = [hook.id, account.owner]
     limits.forEach((limit, n) => limit.count(keys[n], now()))
     const { change } = account.feature(incomingTables)
-    const record = (outcome: string) => account.writeLater([change.delivered(hook.id, { at: now(), outcome })])
+    // The answer counts more than its note.
+    const record = (outcome: string) =>
+      account.write([change.delivered(hook.id, { at: now(), outcome })]).catch(() => {})
     try {
       const body = await bodies.readText(c.req.raw, bodyLimits)
       const message = await take(account, hook, c.req.raw.headers, body)
-      if (message === undefined) record('ignored')
+      if (message === undefined) await record('ignored')
       return Response.json(message === undefined ? { ignored: true } : { message_id: message })
     } catch (error) {
-      if (error instanceof GridError) record(error.code)
+      if (error instanceof GridError) await record(error.code)
       throw error
     }
   }

@@ -78,7 +78,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   return await agentPage(visit, agent, 'now', {
     fresh: ['thread', 'state', `presence:${agent.id}`, 'minute'],
     threads: [...new Set(talk.messages.map(({ thread }) => thread.id))],
-    actions: visit.may('use') && isOther && (
+    actions: visit.may('use') && isOther && agent.type !== 'hook' && (
       <ButtonLink href={writePath(visit.membership.id, `@${agent.alias}`)} kind='plain'>
         <Icon name='edit' size={16} />Write
       </ButtonLink>

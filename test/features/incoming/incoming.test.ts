@@ -46,10 +46,7 @@ async function send(path: string, body: string | object, headers: Record<string,
 }
 
 const read = async (agent = grid.bob) => (await callTool(grid, agent.key, 'read_messages')).text
-const outcomes = async (id: string) => {
-  await grid.store.write([])
-  return (await findHook(grid.acme.store, id)).deliveries.map(({ outcome }) => outcome)
-}
+const outcomes = async (id: string) => (await findHook(grid.acme.store, id)).deliveries.map(({ outcome }) => outcome)
 
 test('a text is a message from outside, of a program, and its delivery is noted without its words', async () => {
   const { id, path } = await hook()
@@ -113,16 +110,18 @@ test('an address that is unknown, revoked or of a deleted account is one 404, an
 })
 
 test('a hook takes 60 requests a minute, and all of an account 600', async () => {
-  const { path } = await hook()
-  const statuses = []
-  for (let n = 0; n < 61; n++) statuses.push((await send(path, '')).status)
-  const refused = await send(path, 'x')
+  const hooks = []
+  for (let n = 0; n < 11; n++) hooks.push(await hook({ name: `builds-${n}` }))
+  const [first, ...others] = hooks.map(({ path }) => path)
+  const statusesOf = (path: string, n: number) =>
+    Promise.all(Array.from({ length: n }, async () => (await send(path, '')).status))
 
-  expect(statuses.slice(0, 60)).toEqual(Array(60).fill(400))
-  expect(refused.status).toBe(429)
-  expect(Number(refused.headers.get('retry-after'))).toBe(1)
+  expect(await statusesOf(first, 61)).toEqual([...Array(60).fill(400), 429])
+  expect((await send(first, 'x')).headers.get('retry-after')).toBe('1')
+  for (const path of others.slice(0, 9)) await statusesOf(path, 60)
+  expect((await send(others[9], 'x')).body.error.message).toContain('600 a minute are taken for all hooks')
   grid.clock.now += minute
-  expect((await send(path, 'x')).status).toBe(200)
+  expect((await send(first, 'x')).status).toBe(200)
 })
 
 test('a body over 256 KiB, or a text over 10,000 characters, is refused and noted', async () => {
