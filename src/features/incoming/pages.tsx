@@ -33,7 +33,7 @@ export const phrases: Phrases = {
 }
 
 export const hooksSubject: AccountSubject & { after: string } = {
-  after: 'programs',
+  after: 'keys',
   path,
   title: 'Incoming hooks',
   words: 'webhook github alertmanager curl cron schedule build',

@@ -211,6 +211,7 @@ test('a template reads own members only, names nobody, and has no link but https
     'x y 0true.',
   )
   expect(filled('<{{constructor.name}}{{a.length}}{{toString}}{{__proto__.x}}>', { a: 'b' })).toBe('<>')
+  expect(filled('<{{inherited}}>', Object.create({ inherited: 'x' }))).toBe('<>')
   expect(filled('{{a}}', { a: '{{b}}', b: 'twice' })).toBe('{{b}}')
   expect(filled('{{a}}', { a: '@bob and x@bob.example, @ bob' })).toBe('bob and x@bob.example, @ bob')
   expect(filled('{{a}}', { a: '[x](javascript:alert) [y](  https://a.example) [z](//b.example) http://c.example' }))
