@@ -6,6 +6,7 @@ import { createHook, findHook, type HookInput, listHooks, revokeHook } from '../
 import { textOfPayload } from '../../../src/features/incoming/template.ts'
 import { createWebhook } from '../../../src/features/webhooks/webhooks.ts'
 import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { newWebhookSecret } from '../../../src/lib/outbound/webhook-signature.ts'
 import { minute } from '../../../src/lib/time.ts'
@@ -107,6 +108,15 @@ test('an address that is unknown, revoked or of a deleted account is one 404, an
 
   await grid.store.write([{ sql: 'UPDATE accounts SET deleted_at = 1 WHERE id = ?', args: [grid.acme.id] }])
   expect((await send(other.path, 'x', {}, '203.0.113.9')).status).toBe(404)
+})
+
+test('a hook whose recipient was deleted takes nothing, and says so on its page', async () => {
+  const { id, path } = await hook()
+  await deleteAgent(grid.acme.store, 'bob')
+
+  expect((await send(path, 'x')).body.error.code).toBe('recipient_not_found')
+  expect(await findHook(grid.acme.store, id)).toMatchObject({ recipient: null })
+  expect(await outcomes(id)).toEqual(['recipient_not_found'])
 })
 
 test('a hook takes 60 requests a minute, and all of an account 600', async () => {
