@@ -17,20 +17,17 @@ import { maxTextLength, textOfPayload } from './template.ts'
 
 /** Payloads of GitHub have many small values. */
 const bodyLimits = { ...apiLimits, maxTokens: 20_000 }
-const perMinute = { hook: 60, account: 600 }
-const advice = 'Send it again'
 
 /** 200 with `message_id` once the message is on disk, or with `ignored`. An unknown address is 404; its body is not read. */
 export function incomingPost(store: Store, refusedKeys: CallLimit): Handler {
   const { bodies, config, now } = store.deps
-  const limits = (['hook', 'account'] as const).map((whose) =>
-    minuteLimit(`incoming-${whose}`, perMinute[whose], {
-      what: `Too many requests: ${perMinute[whose]} a minute are taken for ${
-        whose === 'hook' ? 'this address' : 'all hooks of an account'
-      }.`,
-      advice,
+  const limitOf = (name: string, perMinute: number, whose: string) =>
+    minuteLimit(name, perMinute, {
+      what: `Too many requests: ${perMinute} a minute are taken for ${whose}.`,
+      advice: 'Send it again',
     })
-  )
+  const ofHook = limitOf('incoming-hook', 60, 'this address')
+  const ofAccount = limitOf('incoming-account', 600, 'all hooks of an account')
 
   return async function incomingPost(c) {
     const found = await findHook(store, c.req.param('token')!)
@@ -40,8 +37,8 @@ export function incomingPost(store: Store, refusedKeys: CallLimit): Handler {
     }
     const { account, hook } = found
     c.get('trace').account = account.trace
-    const keys = [hook.id, account.owner]
-    limits.forEach((limit, n) => limit.count(keys[n], now()))
+    ofHook.count(hook.id, now())
+    ofAccount.count(account.owner, now())
     const { change } = account.feature(incomingTables)
     // The answer counts more than its note.
     const record = (outcome: string) =>

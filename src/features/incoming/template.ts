@@ -64,7 +64,8 @@ function summaryOf(payload: unknown): string {
 /** Names nobody, has no link but `https:`, and fits. The payload beside it is whole. */
 function harmless(text: string): string {
   return Array.from(printable(text.slice(0, 4 * maxTextLength))).slice(0, maxTextLength).join('')
-    .replace(/(?<![\p{L}\p{N}_.+-])@(?=[a-z0-9])/giu, '')
-    .replace(/\]\((?!\s*<?https:\/\/)[^)]*\)/gi, ']')
     .replace(/[a-z\d+.-]{0,40}:\/\//gi, (scheme) => /https:\/\/$/i.test(scheme) ? scheme : '')
+    .replace(/\]\((?!\s*<?https:\/\/)/gi, '] (')
+    // Last, because what was cut out may have stood between the sign and a name.
+    .replace(/(?<![\p{L}\p{N}_.+-])@+(?=[a-z0-9])/giu, '')
 }

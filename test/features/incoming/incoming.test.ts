@@ -223,9 +223,12 @@ test('a template reads own members only, names nobody, and has no link but https
   expect(filled('<{{constructor.name}}{{a.length}}{{toString}}{{__proto__.x}}>', { a: 'b' })).toBe('<>')
   expect(filled('<{{inherited}}>', Object.create({ inherited: 'x' }))).toBe('<>')
   expect(filled('{{a}}', { a: '{{b}}', b: 'twice' })).toBe('{{b}}')
-  expect(filled('{{a}}', { a: '@bob and x@bob.example, @ bob' })).toBe('bob and x@bob.example, @ bob')
+  expect(filled('{{a}}', { a: '@bob and x@bob.example, @ bob, @@bob @://bob' })).toBe(
+    'bob and x@bob.example, @ bob, bob bob',
+  )
   expect(filled('{{a}}', { a: '[x](javascript:alert) [y](  https://a.example) [z](//b.example) http://c.example' }))
-    .toBe('[x] [y](  https://a.example) [z] c.example')
+    .toBe('[x] (javascript:alert) [y](  https://a.example) [z] (//b.example) c.example')
+  expect(filled('{{a}}', { a: '[x]http://(//y)' })).toBe('[x] (//y)')
   expect(filled('{{a}}', { a: `hthttp://tp://x ${'a'.repeat(50)}http://y` })).not.toContain('http://')
   expect(filled('{{a}}', { a: 'red\u001b[31m\u202e\u0000' })).toBe('red[31m')
   expect(filled('{{a}}{{a}}', { a: 'x'.repeat(9_000) })).toHaveLength(10_000)
