@@ -50,6 +50,7 @@ export const accountTables = {
   guardrails: { removal: 'drained', archive: true, expires: 'stays' },
   heldMessages: { removal: 'drained', archive: true, expires: 'message' },
   idempotencyKeys: { removal: 'drained', archive: 'local', expires: 'age' },
+  incomingHooks: { removal: 'drained', archive: 'secret', expires: 'stays' },
   invitations: { removal: 'drained', archive: 'person', expires: 'age' },
   leaseReleases: { removal: 'expires', archive: true, expires: 'message' },
   leases: { removal: 'drained', archive: true, expires: 'stays' },

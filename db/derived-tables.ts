@@ -17,6 +17,7 @@ export const drainedTables: readonly string[] = [
   'guardrail_exceptions',
   'held_messages',
   'idempotency_keys',
+  'incoming_hooks',
   'invitations',
   'leases',
   'mail_digests',
@@ -60,6 +61,7 @@ export const drainedTables: readonly string[] = [
 export const sealedTables: readonly string[] = [
   'agents',
   'guardrails',
+  'incoming_hooks',
   'slack_channels',
   'sso_providers',
   'task_push_configs',

@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "423ac78b0c4f22fb827b20c120d202b34b78e9118db4f821da278e5a197ad222",
+    "hash": "92bc7ef9784a6e1f50238ae6f75d688cf6333e16e675c61dacc177a8a8b5d5d1",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer,\n\t`deleted_at` integer,\n\t`messages_per_day` integer,\n\t`megabytes_per_day` integer,\n\t`max_agents` integer,\n\t`retention_days` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -83,6 +83,8 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `idempotency_keys` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`key` text NOT NULL,\n\t`request_hash` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`receipt` text,\n\tPRIMARY KEY(`account_id`, `agent_id`, `key`),\n\tFOREIGN KEY (`sender_account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `idempotency_keys_message` ON `idempotency_keys` (`sender_account_id`,`message_id`);",
       "CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);",
+      "CREATE TABLE `incoming_hooks` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`to_agent_id` text,\n\t`channel_id` text,\n\t`format` text NOT NULL,\n\t`template` text NOT NULL,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`deliveries` text DEFAULT '[]' NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`to_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`channel_id`) REFERENCES `channels`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `incoming_hooks_token` ON `incoming_hooks` (`token_hash`);",
       "CREATE TABLE `instances` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`heartbeats` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`present` text NOT NULL,\n\t`ring` text NOT NULL\n);",
       "CREATE TABLE `invitations` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`email` text NOT NULL,\n\t`role` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`invited_by` text,\n\t`agent_id` text,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`accepted_at` integer,\n\t`ended_at` integer,\n\t`is_link_shown` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`invited_by`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `invitations_token` ON `invitations` (`token_hash`);",

@@ -236,7 +236,7 @@ export const agents = sqliteTable('agents', {
   id: text('id').notNull(),
   /** Unique over all accounts: the alias of a deleted agent stays reserved for its account. */
   alias: text('alias').notNull(),
-  type: text('type', { enum: ['mcp', 'a2a', 'human'] }).notNull(),
+  type: text('type', { enum: ['mcp', 'a2a', 'human', 'hook'] }).notNull(),
   visibility: text('visibility', { enum: ['private', 'public'] }).notNull(),
   accessPolicy: text('access_policy', { enum: ['auto_approve', 'allow_list', 'block_list'] }).notNull(),
   description: text('description').notNull().default(''),
@@ -604,8 +604,8 @@ export const messages = sqliteTable('messages', {
   sharedWith: text('shared_with'),
   /** A person who decided on it changed its text. */
   edited: flag('edited').notNull().default(false),
-  /** The service that it was written in; null for the grid itself. A program of the account brought it. */
-  via: text('via', { enum: ['slack'] }),
+  /** Where it was written, if not in the grid: in Slack, or by a program outside that knows the address of a hook. */
+  via: text('via', { enum: ['slack', 'hook'] }),
   /** The span that sent it, while the process sends traces. @see W3C Trace Context §3.2 */
   traceparent: text('traceparent'),
   // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
@@ -1187,6 +1187,40 @@ export const webhookEvents = sqliteTable('webhook_events', {
     .onDelete('cascade').onUpdate('cascade'),
   index('webhook_events_next').on(t.accountId, t.webhookId, t.seq),
 ])
+
+/** Addresses to which programs outside post messages. See docs/protocol/incoming.md. */
+export const incomingHooks = sqliteTable('incoming_hooks', {
+  accountId: text('account_id').notNull(),
+  id: text('id').notNull(),
+  /** SHA-256 of the token in its address. */
+  tokenHash: text('token_hash').notNull(),
+  /** The sender, of type `hook`. */
+  agentId: text('agent_id').notNull(),
+  /** The recipient is an agent or a channel. */
+  toAgentId: text('to_agent_id'),
+  channelId: text('channel_id'),
+  format: text('format', { enum: ['summary', 'template', 'github', 'alertmanager'] }).notNull(),
+  template: text('template').notNull(),
+  /** The secret that signs requests, if they must be signed. */
+  ...optionalSealedToken(),
+  /** The last ones, the newest first: ids, outcomes and times, and no words. */
+  deliveries: text('deliveries', { mode: 'json' }).$type<HookDelivery[]>().notNull().default([]),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  foreignKey({ columns: [t.accountId, t.toAgentId], foreignColumns: [agents.accountId, agents.id] }),
+  foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
+  uniqueIndex('incoming_hooks_token').on(t.tokenHash),
+])
+
+export interface HookDelivery {
+  at: number
+  /** `sent`, `held`, `ignored`, or the code of the error that refused it. */
+  outcome: string
+  /** The id of its message. */
+  message?: string
+}
 
 /** What the agents of an account have sent on a day. */
 export const usage = sqliteTable('usage', {

@@ -14,6 +14,8 @@ import { GridError } from './errors.ts'
 import { features, webFeatures } from './features.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { requestPath } from './lib/http/request-path.ts'
+import { refusedKeyLimit } from './lib/limits/call-limits.ts'
+import { redact } from './lib/redact.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
 import { authorizePage } from './oauth/authorize.ts'
@@ -49,7 +51,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
   const authenticate = createAuthenticator(store)
-  const withCallLimits = createCallLimits(store)
+  const refusedKeys = refusedKeyLimit()
+  const withCallLimits = createCallLimits(store, refusedKeys)
   const authenticateCall = withCallLimits(authenticate)
   const authenticateKey = withCallLimits(keysOnly(authenticate))
   const cards = new Cards(store, authenticateKey, originOf)
@@ -88,7 +91,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/agents/:alias'], a2aRpc],
     ['POST', callbackPath, remoteCallback(store)],
-    ...features.flatMap(({ routes }) => routes?.(store) ?? []),
+    ...features.flatMap(({ routes }) => routes?.(store, refusedKeys) ?? []),
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/llms.txt', llmsText(config)],
     ['GET', '/join.md', joinText(config)],
@@ -129,8 +132,10 @@ export function createApp(store: Store): Hono<AppEnv> {
   }
 
   app.notFound(async (c) => {
-    const { method, path } = c.req
-    const allowed = methodsOf(path)
+    const { method } = c.req
+    const allowed = methodsOf(c.req.path)
+    // The path may contain a token.
+    const path = redact(c.req.path)
     const where = method === 'GET' ? path : `${method} ${path}`
     const error = allowed.length === 0
       ? new GridError('not_found', `There is nothing at ${where}.`)

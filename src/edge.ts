@@ -88,7 +88,7 @@ export function createCallLog({ log, now, metrics, traces }: Deps): MiddlewareHa
 }
 
 const doors: Record<string, string> = {
-  ...{ mcp: 'mcp', a2a: 'a2a', api: 'rest', oauth: 'oauth' },
+  ...{ mcp: 'mcp', a2a: 'a2a', api: 'rest', in: 'incoming', oauth: 'oauth' },
   ...{ healthz: 'probe', readyz: 'probe', metrics: 'probe' },
 }
 

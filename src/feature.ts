@@ -21,6 +21,7 @@
 import type { Command, StoreCommand } from './cli/command.ts'
 import type { Config, FeatureSettings } from './config.ts'
 import type { OutboxAttempt, Transport } from './grid/outboxes/attempt.ts'
+import type { CallLimit } from './lib/limits/call-limits.ts'
 import type { Route } from './request-context.ts'
 import type { CoreHooks } from './store/account.ts'
 import type { PossibleNews } from './store/global/news.ts'
@@ -39,7 +40,8 @@ export interface Feature {
   readonly telemetry?: OpenTelemetry
   readonly probes?: (store: Store) => Route[]
   readonly port?: FeaturePort
-  readonly routes?: (store: Store) => Route[]
+  /** `refusedKeys` counts, by client address, credentials that are unknown. */
+  readonly routes?: (store: Store, refusedKeys: CallLimit) => Route[]
   readonly web?: WebFeature
   readonly transport?: Transport
   readonly outboxes?: Partial<Record<OutboxKind, OutboxAttempt>>

@@ -1,6 +1,7 @@
 /** The optional features of this grid. Without its line, a grid does without the feature. */
 import type { Feature } from './feature.ts'
 import { archives } from './features/archives/feature.ts'
+import { incoming } from './features/incoming/feature.ts'
 import { network } from './features/network/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { singleSignOn } from './features/single-sign-on/feature.ts'
@@ -11,6 +12,7 @@ import type { OpenTelemetry, Telemetry } from './telemetry.ts'
 
 export const features: readonly Feature[] = [
   archives,
+  incoming,
   network,
   notifications,
   singleSignOn,

@@ -75,7 +75,7 @@ describe('Host', () => {
 
   test('a further address serves programs, and no page or form', async () => {
     await open({ env: { ...hosts, EXTRA_BASE_URLS: 'http://grid.internal:8787/, http://localhost:9999' } })
-    const forPrograms = /^\/(?:mcp|a2a|api|\.well-known|oauth\/(?!authorize)|healthz|readyz)/
+    const forPrograms = /^\/(?:mcp|a2a|api|in\/|\.well-known|oauth\/(?!authorize)|healthz|readyz)/
     const seen = new Set<boolean>()
     for (const Host of ['grid.internal:8787', '127.0.0.1:9999']) {
       for (const { method, path } of routesOf(grid)) {

@@ -97,7 +97,7 @@ const rules: Record<string, Rule> = {
   'feature-jobs.ts': { ours: ['features/'] },
   'feature.ts': {
     ours: [],
-    types: ['cli/command.ts', 'grid/outboxes/', 'store/', 'web/visit.ts', 'request-context.ts', 'telemetry.ts'],
+    types: ['cli/command.ts', 'grid/outboxes/', 'store/', 'web/visit.ts', 'request-context.ts', 'telemetry.ts', 'lib/'],
   },
   'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'features.ts', ...ground], types: ['deps.ts'] },
   'grid/': verbs,
@@ -288,6 +288,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'grid/people/',
       'grid/oauth/',
       'features/single-sign-on/',
+      'features/incoming/receive.ts',
       'features/slack/receive.ts',
       'features/archives/archive.ts',
       'features/webhooks/conditions.ts',

@@ -6,6 +6,8 @@
 import { Buffer } from 'node:buffer'
 import type { InValue } from '@libsql/client'
 import { expect, test } from 'vitest'
+import { createHook } from '../src/features/incoming/hooks.ts'
+import { incomingTables } from '../src/features/incoming/store.ts'
 import { ssoTables } from '../src/features/single-sign-on/store.ts'
 import { slackTables } from '../src/features/slack/store.ts'
 import { webhookTables } from '../src/features/webhooks/store.ts'
@@ -210,6 +212,21 @@ await owner.store.write([
   ...owner.store.change.scheduled.add(scheduled, { ofAgent: 100, ofAccount: 100, bytes: 1_000 }),
   owner.store.change.reservations.refuse(grid.alice.id, [reservation.id], 20, grid.clock.now),
 ])
+const incoming = await createHook(
+  grid.store.account(owner.id, { type: 'system', job: 'test' }),
+  {
+    ...{
+      name: 'acme-builds',
+      to: foreign['agent id'],
+      format: 'template',
+      template: 'a template of acme',
+      secret: 'a secret of acme',
+    },
+  } as const,
+)
+await owner.store.write([
+  owner.store.feature(incomingTables).change.delivered(incoming.id, { at: 1, outcome: 'an outcome of acme' }),
+])
 const webhook = newId()
 const hooks = owner.store.feature(webhookTables)
 const sealedSecret = await owner.store.seal('webhooks', webhook, '{}')
@@ -275,6 +292,7 @@ const ids = [
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[
     webhook,
+    incoming.id,
     reservation.id,
     slack.id,
     push.id,
@@ -456,6 +474,7 @@ const others: Record<string, InValue[]> = {
     isUnsent: [1],
     isUnanswered: [1],
     via: ['slack'],
+    ...{ format: ['summary'], template: [''], delivery: ['{}'], toAgentId: [null], channelId: [null] },
     teamId: ['T1'],
     team: ['T1'],
     app: ['A1'],

@@ -44,6 +44,7 @@ import {
   rotateWebhook,
   testWebhook,
 } from '../src/features/webhooks/webhooks.ts'
+import { createHook, findHook, revokeHook } from '../src/features/incoming/hooks.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
@@ -53,7 +54,7 @@ import { sendMessage } from './support/messaging.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
 import { personWithAlias } from './support/person-aliases.ts'
 
-type Probe = [verb: string, as: 'admin' | 'person', form: Form | 'grant id' | 'webhook id', Verb]
+type Probe = [verb: string, as: 'admin' | 'person', form: Form | 'grant id' | 'webhook id' | 'hook id', Verb]
 type Verb = (account: AccountStore, value: string) => Promise<unknown>
 
 const requestId = { requestId: null }
@@ -113,6 +114,10 @@ const probes: Probe[] = [
   ['revokeKey', 'admin', 'credential id', (account, key) => revokeKey(account, { agent: 'mate', key })],
   ['deleteAdminKey', 'admin', 'credential id', deleteAdminKey],
   ['revokeGrant', 'admin', 'grant id', revokeGrant],
+  ['createHook', 'admin', '@alias', (account, to) => createHook(account, { name: 'hook-1', to, format: 'summary' })],
+  ['createHook', 'admin', '#channel', (account, to) => createHook(account, { name: 'hook-1', to, format: 'summary' })],
+  ['findHook', 'admin', 'hook id', findHook],
+  ['revokeHook', 'admin', 'hook id', revokeHook],
   ['rotateWebhook', 'admin', 'webhook id', rotateWebhook],
   ['testWebhook', 'admin', 'webhook id', testWebhook],
   ['pauseWebhook', 'admin', 'webhook id', pauseWebhook],
@@ -133,7 +138,8 @@ describe('a name of another account', async () => {
   const { grid, owner, caller, foreign } = world
   const { grantId } = await accessTokenFor(grid, foreign['user id'], owner.id)
   const webhook = await createWebhook(owner.store, { url: 'https://acme.example/events', events: ['message'] })
-  const values = { ...foreign, 'grant id': grantId, 'webhook id': webhook.id }
+  const hook = await createHook(owner.store, { name: 'acme-builds', to: '@alice', format: 'summary' })
+  const values = { ...foreign, 'grant id': grantId, 'webhook id': webhook.id, 'hook id': hook.id }
   const callers = { admin: caller.store, person: (await personWithAlias(grid, 'emma', { account: caller })).account }
   const before = await world.dumpOwner()
 

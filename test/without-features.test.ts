@@ -16,6 +16,7 @@ import { subscribe } from '../src/features/notifications/subscriptions.ts'
 import type { Feature } from '../src/feature.ts'
 import { features } from '../src/features.ts'
 import { ssoTables } from '../src/features/single-sign-on/store.ts'
+import { createHook } from '../src/features/incoming/hooks.ts'
 import { connectSlack } from '../src/features/slack/connect.ts'
 import { slackTables } from '../src/features/slack/store.ts'
 import { webhookTables } from '../src/features/webhooks/store.ts'
@@ -75,7 +76,7 @@ test.runIf(isLong).each(sets.map((names) => [names.join(', '), names] as const))
 test('an account is erased and removed with the rows of features that are not registered', async () => {
   const grid = await withRowsOfFeatures()
   const tables = ['slack_channels', 'slack_people', 'slack_messages', 'webhooks', 'webhook_events', 'mail_digests']
-    .concat('push_subscriptions', 'sso_providers', 'sso_sign_ins')
+    .concat('incoming_hooks', 'push_subscriptions', 'sso_providers', 'sso_sign_ins')
   for (const table of tables) {
     expect(await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).not.toEqual([])
   }
@@ -200,6 +201,7 @@ async function withRowsOfFeatures() {
     change.addMessage(id, { ts: '1.1', threadTs: '1.1', messageId: message.id }),
     change.askToLink(id, ann.id, 'a hash', 1),
   ])
+  await createHook(acme.store, { name: 'builds', to: '@alice', format: 'summary' })
   const webhook = newId()
   const hooks = acme.store.feature(webhookTables).change
   await acme.store.write([

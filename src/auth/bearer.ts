@@ -1,7 +1,7 @@
 /** Bearer authentication: from the `Authorization` header to the caller and its account. */
 import { GridError, isStorageFull } from '../errors.ts'
 import { addressOf, bearerToken } from '../lib/http/client-address.ts'
-import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/limits/call-limits.ts'
+import { accountCallLimit, type CallLimit, credentialCallLimit } from '../lib/limits/call-limits.ts'
 import { once } from '../lib/lazy.ts'
 import { LruMap } from '../lib/lru-map.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
@@ -134,13 +134,18 @@ class KnownAgents {
   }
 }
 
-/** The call limits of this process, shared by all endpoints. Returns a function that adds them to an `Authenticate`. */
-export function createCallLimits(store: Store): (authenticate: Authenticate) => AuthenticateCall {
+/**
+ * The call limits of this process, shared by all endpoints. Returns a function that adds them to an `Authenticate`.
+ * `ofRefusedKeys` counts by client address.
+ */
+export function createCallLimits(
+  store: Store,
+  ofRefusedKeys: CallLimit,
+): (authenticate: Authenticate) => AuthenticateCall {
   const { config, now, callerHints } = store.deps
   const knownAgents = new KnownAgents(store)
   const ofCredential = credentialCallLimit(config)
   const ofAccount = accountCallLimit(config)
-  const ofRefusedKeys = refusedKeyLimit()
 
   /** A refused call is not counted. */
   function countCall({ actor, owner }: AccountStore): void {

@@ -70,6 +70,7 @@ export const titles: Record<string, string> = {
   sso_providers: 'Single sign-on',
   task_push_configs: 'Push notifications of tasks',
   webhooks: 'Webhooks',
+  incoming_hooks: 'Incoming hooks',
 }
 
 function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: number; in_ring: boolean }, newest: string) {

@@ -14,6 +14,9 @@ const urlUser = /:\/\/[^\s/@"]+@/g
 // The token of an email link, as a segment of a path: 256 bits in base62.
 const linkToken = /\/[0-9A-Za-z]{43}(?![0-9A-Za-z])/g
 
+// The address of an incoming hook, also with a typing error.
+const incomingPath = /\/in\/[\w%.-]{20,}/g
+
 const secretFields = /^(authorization|cookie|set-cookie|password|token|secret|api_?key|.*(token|secret|password))$/i
 
 /**
@@ -22,7 +25,7 @@ const secretFields = /^(authorization|cookie|set-cookie|password|token|secret|ap
  */
 export function redact(text: string): string {
   return text.replace(credentialInText, 'grid_$1_…$2').replace(/\/claim\/[\w-]+/g, '/claim/…')
-    .replace(linkToken, '/…').replace(urlUser, '://…@').replace(urlQuery, '$1?…')
+    .replace(incomingPath, '/in/…').replace(linkToken, '/…').replace(urlUser, '://…@').replace(urlQuery, '$1?…')
 }
 
 /**

@@ -57,7 +57,7 @@ const summaryFields = {
   channel: z.string().describe('direct, or #name'),
   user: z.string().describe('Alias of the sender, with @'),
   type: z.enum(['agent', 'human', 'system']).describe('human: a person wrote it in the browser'),
-  via: z.enum(['a2a', 'slack']).optional().describe('It was sent over A2A, or written in Slack'),
+  via: z.enum(['a2a', 'slack', 'hook']).optional().describe('Sent over A2A, written in Slack, or posted to a hook'),
   timestamp: time('When it was stored'),
   reply_to_message_id: z.string().optional(),
   conversation_id: z.string().optional(),

@@ -106,6 +106,7 @@ onEachDatabase((open) => {
         agents: 1,
         task_push_configs: 1,
         slack_channels: 0,
+        incoming_hooks: 0,
         sso_providers: 0,
         webhooks: 0,
         totps: 1,

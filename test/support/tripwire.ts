@@ -7,6 +7,7 @@ import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { sealedTables } from '../../db/derived-tables.ts'
 import * as schema from '../../db/schema.ts'
 import '../../src/features/archives/store/imports.ts'
+import '../../src/features/incoming/store.ts'
 import '../../src/features/notifications/store.ts'
 import '../../src/features/single-sign-on/store.ts'
 import '../../src/features/telemetry/store.ts'
@@ -34,6 +35,7 @@ export const allowedCrossAccountQueries = [
   ]),
   'whether a sender or recipient is automated',
   'account of a Slack channel',
+  'incoming hook by token',
   'texts that guardrails of others blocked',
   'results of an agent in tasks of others',
   'provider of single sign-on',

@@ -98,7 +98,7 @@ describe('by hand', () => {
 /** Why a form carries nothing that it was made from, by what its route ends with. */
 const exempt: Record<string, RegExp> = {
   'makes something new':
-    /\/(new|new-agent|keys|key|invitations|again|webhooks|members|passkeys|browsers|recovery-codes|totp|totp\/finish|attach|profile\/email|new\/:provider|rotate)$/,
+    /\/(new|new-agent|keys|key|invitations|again|webhooks|incoming|members|passkeys|browsers|recovery-codes|totp|totp\/finish|attach|profile\/email|new\/:provider|rotate)$/,
   'sends, or answers a message':
     /\/(write|messages|choose|:provider\/try|:guardrail\/try|:webhook\/test|notifications\/test)$/,
   'ends something, which it names':

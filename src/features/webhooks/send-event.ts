@@ -1,6 +1,6 @@
 /** One request to a webhook, and its answer. See docs/protocol/webhooks.md. */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
-import { webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
+import { hopsHeader, webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
 import { printableLine } from '../../lib/redact.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -30,7 +30,11 @@ export async function sendEvent(
     { at, type: event.type, status, ms: Math.round(performance.now() - startedAt), text }
   )
   try {
-    const headers = webhookHeaders(secrets, event.id, at, body)
+    const { hops } = JSON.parse(event.data)
+    const headers = {
+      ...webhookHeaders(secrets, event.id, at, body),
+      ...(hops !== undefined && { [hopsHeader]: String(hops) }),
+    }
     const { status, text } = await safeFetch(url, { body, headers, timeoutMs, signal, spans })
     return { answer: answer(status, printableLine(text, shownCharacters)) }
   } catch (error) {

@@ -174,7 +174,8 @@ const recordAll = (select: string) =>
 const recordMessages = recordAll(`
   SELECT webhooks.account_id, webhooks.id, lower(hex(randomblob(16))), 'message', place.created_at,
     json_object('message_id', said.id, 'from', '@' || said.from_alias, 'to', said.recipient,
-      'conversation_id', said.conversation_id, 'reply_to', said.reply_to_message_id)
+      'conversation_id', said.conversation_id, 'reply_to', said.reply_to_message_id,
+      'hops', said.hops)
   FROM (${places(`${inBatch} AND ${existWebhooks}`)}) AS place
   CROSS JOIN webhooks ON webhooks.account_id = place.account_id
   CROSS JOIN messages AS said ON said.seq = place.seq

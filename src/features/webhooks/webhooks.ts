@@ -39,6 +39,7 @@ export async function createWebhook(
 ): Promise<{ id: string; secret: string }> {
   requireAdmin(account.actor)
   const url = requireAllowedTarget(input.url, account.deps.config, 'url')
+  if (isOwnAddress(account, url)) throw invalidInput('url is an address of this grid. Events would come back.', 'url')
   const events = webhookEvents.filter((name) => input.events.includes(name))
   if (events.length === 0) throw invalidInput('Choose at least one event.', 'events')
   requireConfirmed(account.actor, account.deps.now())
@@ -50,6 +51,11 @@ export async function createWebhook(
   ])
   if (added.length === 0) throw tooMany()
   return { id, secret }
+}
+
+function isOwnAddress({ deps: { config } }: AccountStore, url: string): boolean {
+  const { baseUrl, appUrl, extraBaseUrls } = config
+  return [baseUrl, appUrl, ...extraBaseUrls].some((own) => new URL(own).host === new URL(url).host)
 }
 
 function tooMany(): GridError {

@@ -25,10 +25,18 @@ export async function findAgent(account: AccountStore, ref: string, field?: stri
   return agent
 }
 
-/** As `findAgent`, and fails with `not_allowed` for a person: only they decide about their alias. */
+/** Whether it is neither the alias of a person nor the sender of an incoming hook. */
+export function isProgram<Of extends { type: AgentType }>(agent: Of): agent is Of & { type: ProgramType } {
+  return agent.type !== 'human' && agent.type !== 'hook'
+}
+
+/** As `findAgent`, and fails with `not_allowed` for a person, who alone decides about their alias, and for a hook. */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
-  const { type, ...agent } = await findAgent(account, ref)
-  if (type !== 'human') return { ...agent, type }
+  const agent = await findAgent(account, ref)
+  if (isProgram(agent)) return agent
+  if (agent.type === 'hook') {
+    throw new GridError('not_allowed', `@${agent.alias} is an incoming hook. It has no key, and ends with its address.`)
+  }
   throw new GridError(
     'not_allowed',
     `@${agent.alias} is a person. Only they can change or give up their alias, and no program can act as them.`,

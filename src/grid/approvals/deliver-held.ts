@@ -61,7 +61,7 @@ async function programOf(
   from: AccountStore,
   { via, toId, fromAgentId }: FoundHeld['held'],
 ): Promise<string | undefined> {
-  if (via === null) return undefined
+  if (via !== 'slack') return undefined
   const post = { channelId: toId, agentId: fromAgentId }
   const found = await Promise.all(from.hooks.map(({ programOf }) => programOf?.(from, post)))
   return found.find((program) => program !== undefined)

@@ -69,6 +69,8 @@ export interface SendInput {
   a2a?: A2aDetails
   /** Where it was written, if not in the grid. */
   via?: NewMessage['via']
+  /** How many answers led to it, as the program outside says that brings it. */
+  hops?: number
   /** The ends of texts, of which the last goes on with this message. Guardrails check them together with it. */
   continues?: readonly string[]
   /** What it does to a task. Without this, a reply to a message of a task completes it. */

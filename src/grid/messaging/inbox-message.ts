@@ -25,7 +25,7 @@ export interface GridMessage {
   user: string
   type: 'agent' | 'human' | 'system'
   /** It was sent over A2A, or written in Slack. Absent for every other way. */
-  via?: 'a2a' | 'slack'
+  via?: 'a2a' | 'slack' | 'hook'
   /** The sender belongs to another account. Which one is not told. */
   external?: true
   message: string

@@ -60,7 +60,7 @@ export async function compose(
       key,
       keysSince: at - keyLifetimeMs,
       largeParts: split?.apart.length ? JSON.stringify(split.apart) : null,
-      hops: type === 'agent' && sender.program === undefined ? hopsOf(sender, repliedTo, details) : 0,
+      hops: type === 'agent' && sender.program === undefined ? input.hops ?? hopsOf(sender, repliedTo, details) : 0,
       replyFrom: repliedTo?.type === 'agent' ? repliedTo.fromAlias : null,
       contextId: details?.contextId ?? null,
       expiresAt: input.expiresInSeconds === undefined ? null : at + input.expiresInSeconds * second,

@@ -1,5 +1,5 @@
 /** Where a message can go. Each kind of recipient brings its own conditions and statements to the commit. */
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { didYouMean } from '../../lib/did-you-mean.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../aliases.ts'
 import { minute } from '../../lib/time.ts'
@@ -31,6 +31,9 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
   const label = `@${alias}`
   if (!aliasPattern.test(alias)) throw await notFound(account, label)
   const found = await account.read.agents.recipient(alias, sender.agentId)
+  if (found?.isHook) {
+    throw invalidInput(`${label} is an incoming hook. It only sends, and nobody reads what is sent to it.`, 'to')
+  }
   if (found) return inboxOf(account, label, found)
 
   const other = await account.read.directory.recipient(alias, sender)

@@ -19,7 +19,7 @@ export interface ShownSender {
   /** It came over A2A. */
   isA2a: boolean
   /** Where it was written, if not in the grid. */
-  via: 'slack' | null
+  via: 'slack' | 'hook' | null
   /** It belongs to another account. */
   isForeign: boolean
 }
@@ -233,8 +233,8 @@ function SenderBadges({ from: { kind, isA2a, via, isForeign } }: { from: ShownSe
 }
 
 /** Says that a message was written elsewhere: who has the keys of that place may write in any name. */
-export function Via({ via }: { via: 'slack' | null }) {
-  return via === null ? null : <Badge>via Slack</Badge>
+export function Via({ via }: { via: 'slack' | 'hook' | null }) {
+  return via === null ? null : <Badge>{via === 'slack' ? 'via Slack' : 'from outside'}</Badge>
 }
 
 /** The text of a message, its link to the whole of it, its parts, and the answers that it offers. */

@@ -2,7 +2,7 @@
 import { getPath } from 'hono/utils/url'
 
 /** What programs call. Their users write addresses by hand, and often end them with a slash. */
-const ofPrograms = /^\/(?:mcp|a2a|api|oauth|\.well-known|healthz|readyz|metrics)(?:\/|$)/
+const ofPrograms = /^\/(?:mcp|a2a|api|in|oauth|\.well-known|healthz|readyz|metrics)(?:\/|$)/
 
 /** Whether programs call a path. The page of a person's consent is none of these. */
 export function isForPrograms(path: string): boolean {

@@ -39,12 +39,17 @@ function callLimit(name: string, whose: string, perSecond: number, windowSeconds
 }
 
 export function refusedKeyLimit(): CallLimit {
-  const windowSeconds = minute / second
-  return limit(new TokenBuckets({ perSecond: refusedKeysPerMinute / windowSeconds, burst: refusedKeysPerMinute }), {
-    reached: { name: 'failed-keys', quota: refusedKeysPerMinute, windowSeconds },
+  return minuteLimit('failed-keys', refusedKeysPerMinute, {
     what: `Too many refused keys came from this address: ${refusedKeysPerMinute} a minute are answered.`,
     advice: 'Check the key and try again',
   })
+}
+
+/** So many a minute. */
+export function minuteLimit(name: string, quota: number, said: { what: string; advice: string }): CallLimit {
+  const windowSeconds = minute / second
+  const buckets = new TokenBuckets({ perSecond: quota / windowSeconds, burst: quota })
+  return limit(buckets, { ...said, reached: { name, quota, windowSeconds } })
 }
 
 function limit(buckets: TokenBuckets, said: { reached: ReachedLimit; what: string; advice: string }): CallLimit {

@@ -1,6 +1,14 @@
-/** Signatures of outgoing webhooks. @see https://www.standardwebhooks.com */
+/** Signatures of webhooks. @see https://www.standardwebhooks.com */
 import { Buffer } from 'node:buffer'
 import { Webhook } from 'standardwebhooks'
+import { isSameSecret } from '../secrets.ts'
+import { minute, second } from '../time.ts'
+
+/** How old, or how far ahead, a signed request may be. */
+const maxAgeMs = 5 * minute
+
+/** How many answers led to the message of an event. An incoming hook counts on. */
+export const hopsHeader = 'agent-grid-hops'
 
 export function newWebhookSecret(): string {
   return `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
@@ -18,4 +26,20 @@ export function webhookHeaders(
     'webhook-timestamp': String(Math.floor(at / 1_000)),
     'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, new Date(at), body)).join(' '),
   }
+}
+
+/** Whether a secret is one of Standard Webhooks. */
+export function isWebhookSecret(secret: string): boolean {
+  return /^(whsec_)?[A-Za-z0-9+/]{16,}={0,2}$/.test(secret)
+}
+
+/** Whether a request is signed with the secret. `now` is in milliseconds. */
+export function isSignedWebhook(secret: string, headers: Headers, body: string, now: number): boolean {
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
+    headers.get(`webhook-${name}`) ?? ''
+  )
+  const at = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * second : NaN
+  if (!isWebhookSecret(secret) || id === '' || !(Math.abs(now - at) <= maxAgeMs)) return false
+  const expected = new Webhook(secret).sign(id, new Date(at), body)
+  return signatures.split(' ').some((given) => isSameSecret(given, expected))
 }

@@ -17,7 +17,7 @@ import { guardsOfDirect } from './guarding.ts'
 import { isWaitingForAnswer } from './leases.ts'
 
 export type AgentType = typeof table.$inferSelect.type
-export type ProgramType = Exclude<AgentType, 'human'>
+export type ProgramType = Exclude<AgentType, 'human' | 'hook'>
 export type Visibility = typeof table.$inferSelect.visibility
 export type AccessPolicy = typeof table.$inferSelect.accessPolicy
 export type CallersWait = typeof table.$inferSelect.callersWait
@@ -65,6 +65,7 @@ interface Recipient {
   messageReplies: boolean
   isRemote: boolean
   isPerson: boolean
+  isHook: boolean
   isWaiting: boolean
 }
 
@@ -74,9 +75,9 @@ const recipient = query<Recipient>(
   `
   SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, agents.message_replies,
     agents.remote_url IS NOT NULL AS is_remote, agents.type = 'human' AS is_person,
-    ${isWaitingForAnswer} AS is_waiting
+    agents.type = 'hook' AS is_hook, ${isWaitingForAnswer} AS is_waiting
   FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`,
-  { messageReplies: boolean, isRemote: boolean, isPerson: boolean, isWaiting: boolean },
+  { messageReplies: boolean, isRemote: boolean, isPerson: boolean, isHook: boolean, isWaiting: boolean },
 )
 const byId = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.id = :id`)
 const searchIn = (alias: string, among = '1') =>

@@ -28,7 +28,7 @@ export interface HeldRow {
   reason: string | null
   edited: boolean
   body: string
-  via: 'slack' | null
+  via: 'slack' | 'hook' | null
 }
 
 /** The same, with what is needed to deliver it. `home`: the account of the sender. */

@@ -76,7 +76,7 @@ export interface InboxMessage {
   sanitized: number
   edited: number
   sharedWith: string | null
-  via: 'slack' | null
+  via: 'slack' | 'hook' | null
   hops: number
   createdAt: number
   senderDescription: string

@@ -174,7 +174,7 @@ export const messages = {
 const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_id
   AND agents.id = channel_members.agent_id`
 const isRecipient = `channel_members.account_id = :account AND channel_members.channel_id = :channel
-  AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL AND ${isStored}`
+  AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL AND agents.type <> 'hook' AND ${isStored}`
 const toMembers = (condition = '') =>
   traffic(`${
     deliver(

@@ -22,7 +22,7 @@ export interface NewMessage {
   /** The hosts that guardrails of people sent the text to, or null. */
   sharedWith: string | null
   /** The service that it was written in, from where a program brought it; null for the grid itself. */
-  via: 'slack' | null
+  via: 'slack' | 'hook' | null
   key: string | null
   /** Keys that were used at this time or before are free again. */
   keysSince: number

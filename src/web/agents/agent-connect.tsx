@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** How programs act as an agent: its keys, client configurations, and the programs that do. */
+import { isProgram } from '../../grid/agents/find-agent.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'
 import { TextInput } from '../../html/fields.tsx'
@@ -15,7 +16,7 @@ import { ConnectCard } from './connect.tsx'
 /** Programs cannot act as people: for them this leads to their first page. Fails with `agent_not_found`. */
 export async function showConnect(visit: Visit): Promise<PageResult> {
   const agent = await agentOf(visit)
-  if (agent.type === 'human') return { redirectTo: agentPath(visit, agent.alias, 'now') }
+  if (!isProgram(agent)) return { redirectTo: agentPath(visit, agent.alias, 'now') }
   const { config, now: clock } = visit.account.deps
   const now = clock()
   const { keys, programs, maySignIn } = await accessOf(visit, agent)

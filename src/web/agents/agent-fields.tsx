@@ -17,9 +17,9 @@ export const agentTypes: { value: ProgramType; title: string; hint: string }[] =
   { value: 'a2a', title: 'A2A', hint: 'A remote agent with its own A2A endpoint.' },
 ]
 
-/** `MCP`, `A2A` or `Person`. */
+/** `MCP`, `A2A`, `Person` or `Hook`. */
 export function typeName(type: AgentType): string {
-  return agentTypes.find(({ value }) => value === type)?.title ?? 'Person'
+  return agentTypes.find(({ value }) => value === type)?.title ?? (type === 'hook' ? 'Hook' : 'Person')
 }
 
 const visibilities: { value: Visibility; title: string; hint: string }[] = [

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** What an agent does now: whether it is here, what waits for it, and what it said and heard last. */
 import type { Child } from 'hono/jsx'
-import { presenceOf } from '../../grid/agents/find-agent.ts'
+import { isProgram, presenceOf } from '../../grid/agents/find-agent.ts'
 import { answerTimesOf } from '../../grid/conversations/answer-times.ts'
 import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
@@ -79,7 +79,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   return await agentPage(visit, agent, 'now', {
     fresh: ['thread', 'state', `presence:${agent.id}`, 'minute'],
     threads: [...new Set(talk.messages.map(({ thread }) => thread.id))],
-    actions: visit.may('use') && isOther && (
+    actions: visit.may('use') && isOther && agent.type !== 'hook' && (
       <ButtonLink href={writePath(visit.membership.id, `@${agent.alias}`)} kind='plain'>
         <Icon name='edit' size={16} />Write
       </ButtonLink>
@@ -142,7 +142,7 @@ async function agentNow(visit: Visit) {
     agentSettings.byId(agent.id),
     channels.joined(agent.id, maxChannels),
     agent.type === 'human' ? personAliases.holder(agent.id) : undefined,
-    agent.type === 'human' ? undefined : accessOf(visit, agent),
+    isProgram(agent) ? accessOf(visit, agent) : undefined,
     agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
     reservations.page({ agent: agent.id, space: null }, 0, maxReservations),
     account.read.scheduled.waiting(agent.id),

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What can be changed about an agent. Users who may not change it see the values. */
+import { isProgram } from '../../grid/agents/find-agent.ts'
 import { approvalConsent, servicesFor } from '../../grid/guardrails/consents.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
 import { Name } from '../../html/bidi.tsx'
@@ -42,8 +43,8 @@ export async function showSettings(visit: Visit): Promise<Response> {
   ])
   const here = path('agents', agent.alias)
   const erased = await visit.takeShown<ErasedWords>()
-  // A person is changed on the page of their profile.
-  const isProgram = agent.type !== 'human'
+  // A person is changed on the page of their profile, and a hook ends with its address.
+  const isOfProgram = isProgram(agent)
   return await agentPage(visit, agent, 'settings', {
     content: (
       <>
@@ -53,7 +54,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
             You can view this agent. Owners and admins of the account can change it.
           </Notice>
         )}
-        {isProgram && (
+        {isOfProgram && (
           <>
             <SettingsCard visit={visit} action={`${here}/settings`} agent={{ ...agent, accessList, ...settings }} />
             <AutomatedCard visit={visit} action={`${here}/automated`} isAutomated={isAutomated} />
@@ -82,7 +83,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
             />
           </Card>
         )}
-        {isProgram && may('manage') && (
+        {isOfProgram && may('manage') && (
           <DeleteCard
             noun='agent'
             lead='Its keys stop working at once, it leaves its channels, and its unread messages are parked. Messages that it sent can still be read, and its alias stays reserved for this account.'

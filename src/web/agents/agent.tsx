@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
+import { isProgram } from '../../grid/agents/find-agent.ts'
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { Badge, type BadgeKind, Tabs, Time } from '../../html/components.tsx'
@@ -49,7 +50,7 @@ export function agentPage(
   const { inputError, frame, path, request } = visit
   const tabs: [AgentTab, string][] = [
     ['now', 'Now'],
-    ...(agent.type === 'human' ? [] : [['connect', 'Connect'] as [AgentTab, string]]),
+    ...(isProgram(agent) ? [['connect', 'Connect'] as [AgentTab, string]] : []),
     ['settings', 'Settings'],
   ]
   return appPage(

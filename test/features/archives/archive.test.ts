@@ -1,4 +1,5 @@
 /** Export and import of an account. */
+import { createHook } from '../../../src/features/incoming/hooks.ts'
 import { archiveImports } from '../../../src/features/archives/store/imports.ts'
 import { expect, test } from 'vitest'
 import { importArchive } from '../../../src/features/archives/commands/import-archive.ts'
@@ -37,6 +38,8 @@ const desk = await owner.agent('acme-desk', { visibility: 'public', accessPolicy
 await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
 await sendMessage(as(grid.bob), { to: 'acme-robot', text: 'for the robot' })
 await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of eve' })
+const hook = await createHook(owner.store, { name: 'acme-builds', to: '@bob', format: 'summary' })
+await grid.post(new URL(hook.address).pathname, 'a text from outside', { 'Content-Type': 'text/plain' })
 await askFor(as(grid.bob), 'a task elsewhere', { to: '@mate' })
 // Taken off the agents that are there: an import attaches it to none.
 await owner.store.write(

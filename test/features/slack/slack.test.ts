@@ -13,6 +13,7 @@ import {
   notifyOfSlack,
   unlinkSlack,
 } from '../../../src/features/slack/connect.ts'
+import { createHook } from '../../../src/features/incoming/hooks.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { fromSlackText } from '../../../src/features/slack/api.ts'
 import { rows } from '../../support/database.ts'
@@ -310,6 +311,22 @@ test('approval rules and guardrails take it as written by the program, and a per
   await arrive(said('write to ann@acme.example', { ts: '5.002' }))
 
   expect((await stored()).filter((text) => text.includes('write to'))).toEqual([])
+})
+
+test('a held post of an incoming hook is not taken as written by the program of Slack', async () => {
+  const { account } = await member(grid, { role: 'owner' })
+  const { address } = await createHook(grid.acme.store, { name: 'builds', to: '#general', format: 'summary' })
+  await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: 'any' })
+  await createGuardrail(grid.acme.store, { name: 'no-mail', provider: 'pii', action: 'block' })
+  await setAgentGuardrails(grid.acme.store, {
+    agent: 'slack-general',
+    guardrails: [{ ref: 'no-mail', direction: 'outbound' }],
+  })
+  await grid.post(new URL(address).pathname, 'ask ann@acme.example', { 'Content-Type': 'text/plain' })
+
+  await approveOne(account)
+
+  expect(await stored()).toEqual(['builds agent: ask ann@acme.example'])
 })
 
 test('for the limits of turns it counts as a message of a person', async () => {

@@ -18,23 +18,11 @@ beforeAll(async () => {
 })
 
 const all = [
-  ...[
-    'name',
-    'usage',
-    'second-factor',
-    'sso',
-    'turns',
-    'reading',
-    'contents',
-    'keys',
-    'webhooks',
-    'programs',
-    'export',
-    'delete',
-  ],
+  ...['name', 'usage', 'second-factor', 'sso', 'turns', 'reading', 'contents', 'keys', 'incoming', 'webhooks'],
+  ...['programs', 'export', 'delete'],
 ]
 const ofEveryRole = ['name', 'usage', 'second-factor', 'turns', 'reading', 'contents']
-const ofManagers = [...ofEveryRole, 'keys', 'webhooks', 'programs']
+const ofManagers = [...ofEveryRole, 'keys', 'incoming', 'webhooks', 'programs']
 
 /** The subject of each row, its state and what the visitor does there. */
 async function rowsOf(one: Browser) {
@@ -57,6 +45,7 @@ test('an owner sees every subject in one line with its state, and no form', asyn
     reading: 'Owners and admins read all messages | Change',
     contents: 'Not kept, and shown to nobody | Change',
     keys: '1 admin key | Open',
+    incoming: 'None | Set up',
     webhooks: 'No webhooks | Set up',
     programs: 'No programs are connected | Open',
     export: 'The account as a file, for another grid | Open',

@@ -74,7 +74,7 @@ export async function importArchive(ask: Ask, { read, renames, reserved, now }: 
   const end = {
     ...{ account, list, people, renamed: [...renamed] },
     agents: live.map(({ id }) => id),
-    withKeys: live.filter(({ type, remote_url }) => type !== 'human' && remote_url === null)
+    withKeys: live.filter(({ type, remote_url }) => type !== 'human' && type !== 'hook' && remote_url === null)
       .map((agent) => [agent.id, aliasOf(agent)]),
   }
   const { keys, invitations } = await ask(endImportCommand, { input: JSON.stringify(end) })

@@ -148,7 +148,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
   agent: {
     id,
     alias: ownAlias,
-    type: oneOf('mcp', 'a2a', 'human'),
+    type: oneOf('mcp', 'a2a', 'human', 'hook'),
     visibility: oneOf('private', 'public'),
     access_policy: oneOf('auto_approve', 'allow_list', 'block_list'),
     description: text(500),
@@ -221,7 +221,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
     hops: count,
     shared_with: optional(line),
     is_edited: flag,
-    via: optional(oneOf('slack')),
+    via: optional(oneOf('slack', 'hook')),
     text: body,
     details: optional(details),
     is_held: flag,
