@@ -150,7 +150,9 @@ test('an owner does it on the page of the agent, which then says what went and w
 
   const page = await postWithToken(one, `/accounts/${grid.acme.id}/agents/alice/erase-words`)
 
-  expect(page.text).toMatch(/The messages are erased.*messages 1.*Scheduled backups have the words for up to 7 more days/s)
+  expect(page.text).toMatch(
+    /The messages are erased.*messages 1.*Scheduled backups have the words for up to 7 more days/s,
+  )
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('erase_words')
 })
 
