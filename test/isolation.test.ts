@@ -26,7 +26,7 @@ import { membership, person } from './support/people.ts'
 
 /** Arguments that name things of the account that calls. */
 function ownNames(own: NamesByForm, { door, name }: Call): Names {
-  const creates = /create|^(POST|PATCH) .*(guardrails|approval-rules)/.test(name)
+  const creates = /create|^(POST|PATCH) .*(guardrails|approval-rules|keys)/.test(name)
   const agent = name.includes('delete') ? own['agent alias'] : 'mate'
   return {
     to: '@mate',
