@@ -17,6 +17,11 @@ export interface ClientProgram {
   sharedFolder?: { user(): string; project: string }
   /** What its model calls a tool of the grid, which a plugin of the client may have brought. */
   tool?(name: string, isPlugin?: boolean): string
+  /**
+   * What gives one session the key of `AGENT_GRID_KEY`, whatever its files say: words for its command line, which others
+   * can read, and variables.
+   */
+  session?(url: string): { words?: readonly string[]; env?: Record<string, string> }
   /** Where its user allows calls of tools once for all. Without it, `connect` cannot write it. */
   permissions?: Permissions
   /** How its user allows them by hand. */

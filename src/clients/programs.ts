@@ -89,6 +89,11 @@ export const programs: Record<ClientName, ClientProgram> = {
         ...(hook === 'wait' ? { asyncRewake: true, timeout: waitSeconds } : { timeout: hookSeconds }),
       }),
     },
+    session(url) {
+      const entry = programs.claude.server.value(url, { headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } })
+      // Without `=` it takes the words behind it for more files.
+      return { words: [`--mcp-config=${JSON.stringify({ mcpServers: { [serverName]: entry } })}`] }
+    },
     tool: (name, isPlugin) => `mcp__${isPlugin ? `plugin_${serverName}_` : ''}${serverName}__${name}`,
     permissions: {
       file: (folder, project) => join(folder, project === undefined ? 'settings.json' : 'settings.local.json'),
@@ -127,6 +132,11 @@ export const programs: Record<ClientName, ClientProgram> = {
       // Codex asks its user again when the text changes.
       value: ({ line }) => ({ type: 'command', command: line, timeout: hookSeconds }),
     },
+    session(url) {
+      const entry = { url: JSON.stringify(url), http_headers: '{}', bearer_token_env_var: '"AGENT_GRID_KEY"' }
+      const overrides = Object.entries(entry).map(([name, value]) => `mcp_servers.${serverName}.${name}=${value}`)
+      return { words: overrides.flatMap((override) => ['-c', override]) }
+    },
     permissions: {
       file: (folder) => join(folder, 'config.toml'),
       entry: (tool) => ({
@@ -160,6 +170,10 @@ export const programs: Record<ClientName, ClientProgram> = {
       }),
     },
     plugin: join('plugins', `${serverName}.js`),
+    session(url) {
+      const entry = programs.opencode.server.value(url, { headers: { Authorization: 'Bearer {env:AGENT_GRID_KEY}' } })
+      return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { [serverName]: entry } }) } }
+    },
     tool: (name) => `${serverName}_${name}`,
     permissions: {
       file: openCodeFile,

@@ -61,3 +61,40 @@ test('one command connects a folder, the next folder joins its grid, and a clien
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Sign in')])
   expect(existsSync(join(home.folder, 'b/my-repo/.claude/settings.local.json'))).toBe(true)
 })
+
+test('a session has an agent of its own while it runs, and its hooks are of that agent', async () => {
+  const { url } = record('data/grid/up.json')
+  const program = join(home.env.AGENT_GRID_HOME, 'data/program/agent-grid')
+  const hook = (words: string) => `echo '{"cwd":"${home.folder}/a/My Répo"}' | "${program}" hook ${words}`
+  const script = [
+    'echo "$AGENT_GRID_ALIAS $AGENT_GRID_URL $AGENT_GRID_KEY"',
+    `CLAUDE_CODE_ENTRYPOINT=cli; export CLAUDE_CODE_ENTRYPOINT; ${hook('claude start --project')}`,
+    hook(`codex start --as @my-repo-codex --url ${url}`),
+    'exit 7',
+  ].join('\n')
+  const { code, stdout, stderr } = await runCommand('bun', ['as', '@worker-3', '--', 'sh', '-c', script], env)
+
+  const [given, ...told] = stdout.trim().split('\n')
+  const [alias, at, key] = given.split(' ')
+  expect(told.map((text) => text.match(/You are (@[\w-]+)/)?.[1])).toEqual(['@worker-3', '@worker-3'])
+  expect({ code, alias, at, stderr }).toEqual({
+    code: 7,
+    alias: '@worker-3',
+    at: url,
+    stderr: `@worker-3 is new on ${url}.\n`,
+  })
+  await expect(new GridClient({ url, key }).me()).rejects.toMatchObject({ status: 401 })
+})
+
+test('a client gets the key of its session from its environment, and its command line shows none', async () => {
+  home.write('bin/claude', { text: '#!/bin/sh\necho "$1" "$2"\n', mode: 0o755 })
+  home.write('bin/codex', { text: '#!/bin/sh\necho "$@"\n', mode: 0o755 })
+  const [claude, codex] = await Promise.all(
+    ['claude', 'codex'].map((client) => runCommand('bun', ['as', '@worker-4', '--', client, 'fix it'], env)),
+  )
+
+  const { url } = record('data/grid/up.json')
+  const entry = { type: 'http', url: `${url}/mcp/v1/grid`, headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } }
+  expect(claude.stdout).toBe(`--mcp-config=${JSON.stringify({ mcpServers: { 'agent-grid': entry } })} fix it\n`)
+  expect(codex.stdout).toContain('-c mcp_servers.agent-grid.bearer_token_env_var="AGENT_GRID_KEY" fix it\n')
+})
