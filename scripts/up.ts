@@ -98,9 +98,10 @@ try {
   rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
-function placeOf({ name }: WakeClient): Place {
+/** `session` has a path of its own at the model, where the client reads it from its environment. */
+function placeOf({ name }: WakeClient, session: string = name): Place {
   const { path } = clients.find(({ client }) => client.name === name)!
-  return { home, project, program: path, agent: { alias: '', key: '' }, grid: '', model: model.url(name), keys: 0 }
+  return { home, project, program: path, agent: { alias: '', key: '' }, grid: '', model: model.url(session), keys: 0 }
 }
 
 function grid(...given: string[]): void {
@@ -113,7 +114,7 @@ function grid(...given: string[]): void {
 }
 
 async function open(client: WakeClient, name: string, before: string[]): Promise<Terminal> {
-  const place = placeOf(client)
+  const place = placeOf(client, name)
   const command = [...before, place.program, ...client.words ?? []]
   const terminal = openTerminal(name, command, { cwd: project, env: client.env(place) })
   await client.open(terminal, 'all', place)

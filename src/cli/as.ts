@@ -1,10 +1,12 @@
 /** Runs a session as an agent of its own. See docs/clients.md, "Many sessions in one folder". */
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import process from 'node:process'
 import { bareUrl, nearestConnection } from '../clients/connections.ts'
 import { type AdminAccess, agentKey, isServed, readLocalGrid } from '../clients/local-grid.ts'
 import { machineName } from '../clients/login.ts'
 import { clientNames, programs } from '../clients/programs.ts'
+import { type GridAgent, stateFolder } from '../clients/state/paths.ts'
+import { writeJson } from '../clients/state/sessions.ts'
 import { type CommandArguments, CommandError, type ProcessCommand, usageError } from './command.ts'
 import { revoke } from './disconnect-client.ts'
 import { personNeeded } from './grid-access.ts'
@@ -34,7 +36,7 @@ export const as: ProcessCommand = {
     try {
       if (isNew) printError(`${alias} is new on ${access.url}.`)
       const { AGENT_GRID_ADMIN_KEY: _, ...others } = process.env
-      const session = sessionOf(access.url, words)
+      const session = sessionOf({ url: access.url, alias }, words)
       return await runCommand(session.words, {
         ...others,
         ...session.env,
@@ -63,17 +65,22 @@ function adminAccess({ url: given, 'admin-key': key }: CommandArguments): AdminA
 
 /** The command line of a session, and its variables: a client reads its key from the environment. */
 function sessionOf(
-  url: string,
+  agent: GridAgent,
   [program, ...words]: readonly string[],
 ): { words: string[]; env?: Record<string, string> } {
   const command = basename(program).replace(/\.(?:exe|cmd)$/i, '')
   const name = clientNames.find((name) => programs[name].commands.includes(command))
-  const session = name && programs[name].session?.(`${url}/mcp/v1/grid`)
-  if (name && !session) {
+  if (name === undefined) return { words: [program, ...words] }
+  const session = programs[name].session?.(`${agent.url}/mcp/v1/grid`)
+  if (!session) {
     throw usageError(`${programs[name].title} takes no agent for one session. Connect it with "agent-grid connect".`)
   }
-  if (name && nearestConnection({ client: name }) === undefined) {
+  if (nearestConnection({ client: name }) === undefined) {
     printError(`${programs[name].title} is not connected here, so nothing wakes it. "agent-grid up" connects it.`)
   }
-  return { words: [program, ...session?.words ?? [], ...words], env: session?.env }
+  const { words: more = [], env, settings } = session
+  if (!settings) return { words: [program, ...more, ...words], env }
+  const path = join(stateFolder(agent), `${name}.json`)
+  writeJson(path, settings.value)
+  return { words: [program, ...words], env: { [settings.variable]: path } }
 }

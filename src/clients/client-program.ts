@@ -19,9 +19,13 @@ export interface ClientProgram {
   tool?(name: string, isPlugin?: boolean): string
   /**
    * What gives one session the key of `AGENT_GRID_KEY`, whatever its files say: words for its command line, which others
-   * can read, and variables.
+   * can read, variables, or settings in a file that a variable names. Fails with `ClientError`.
    */
-  session?(url: string): { words?: readonly string[]; env?: Record<string, string> }
+  session?(url: string): {
+    words?: readonly string[]
+    env?: Record<string, string>
+    settings?: { variable: string; value: Json }
+  }
   /** Where its user allows calls of tools once for all. Without it, `connect` cannot write it. */
   permissions?: Permissions
   /** How its user allows them by hand. */

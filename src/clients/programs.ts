@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { type ClientProgram, shellLine } from './client-program.ts'
+import { ClientError } from './grid-call.ts'
 import { serverName } from './primer.ts'
 
 /** The clients, as the command line names them. */
@@ -53,6 +54,12 @@ const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
 const woken = 'New messages wake an idle session, and are told to a busy one.'
 const wokenAfterPrompt = `${woken} A session that has had no prompt yet is not woken.`
+/** Settings of the administrator, before all others. A session gets its own in their place. */
+const geminiSystemSettings = [
+  '/etc/gemini-cli/settings.json',
+  '/Library/Application Support/GeminiCli/settings.json',
+  'C:\\ProgramData\\gemini-cli\\settings.json',
+]
 const copilotFolder = { user: () => userFolder('COPILOT_HOME', '.copilot'), project: '.github' }
 
 export const programs: Record<ClientName, ClientProgram> = {
@@ -204,6 +211,15 @@ export const programs: Record<ClientName, ClientProgram> = {
       events: { SessionStart: ['start'], BeforeAgent: ['prompt'], AfterTool: ['tool'], SessionEnd: ['end'] },
       isGrouped: true,
       value: ({ line }) => ({ name: serverName, type: 'command', command: line, timeout: hookSeconds * 1_000 }),
+    },
+    session(url) {
+      const variable = 'GEMINI_CLI_SYSTEM_SETTINGS_PATH'
+      const given = [process.env[variable], ...geminiSystemSettings].find((path) => path && existsSync(path))
+      if (given) {
+        throw new ClientError('settings_exist', `Gemini CLI takes no agent for one session while it has ${given}.`)
+      }
+      const entry = programs.gemini.server.value(url, { headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } })
+      return { settings: { variable, value: { mcpServers: { [serverName]: entry } } } }
     },
     tool: (name) => `mcp_${serverName}_${name}`,
     permissions: {

@@ -87,14 +87,29 @@ test('a session has an agent of its own while it runs, and its hooks are of that
 })
 
 test('a client gets the key of its session from its environment, and its command line shows none', async () => {
-  home.write('bin/claude', { text: '#!/bin/sh\necho "$1" "$2"\n', mode: 0o755 })
-  home.write('bin/codex', { text: '#!/bin/sh\necho "$@"\n', mode: 0o755 })
-  const [claude, codex] = await Promise.all(
-    ['claude', 'codex'].map((client) => runCommand('bun', ['as', '@worker-4', '--', client, 'fix it'], env)),
+  const prints = {
+    claude: 'echo "$1 $2"',
+    codex: 'echo "$@"',
+    opencode: 'echo "$OPENCODE_CONFIG_CONTENT"',
+    gemini: 'cat "$GEMINI_CLI_SYSTEM_SETTINGS_PATH"',
+  }
+  const outputs = await Promise.all(
+    Object.entries(prints).map(async ([client, line]) => {
+      home.write(`bin/${client}`, { text: `#!/bin/sh\n${line}\n`, mode: 0o755 })
+      return (await runCommand('bun', ['as', '@worker-4', '--', client, 'fix it'], env)).stdout
+    }),
   )
 
   const { url } = record('data/grid/up.json')
-  const entry = { type: 'http', url: `${url}/mcp/v1/grid`, headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } }
-  expect(claude.stdout).toBe(`--mcp-config=${JSON.stringify({ mcpServers: { 'agent-grid': entry } })} fix it\n`)
-  expect(codex.stdout).toContain('-c mcp_servers.agent-grid.bearer_token_env_var="AGENT_GRID_KEY" fix it\n')
+  const [claude, codex, opencode, gemini] = outputs
+  expect(claude).toMatch(/^--mcp-config=\{.*\} fix it\n$/)
+  expect(JSON.parse(claude.slice('--mcp-config='.length, -' fix it\n'.length))).toEqual({
+    mcpServers: {
+      'agent-grid': { type: 'http', url: `${url}/mcp/v1/grid`, headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } },
+    },
+  })
+  expect(codex).toContain('-c mcp_servers.agent-grid.bearer_token_env_var="AGENT_GRID_KEY" fix it\n')
+  expect(JSON.parse(opencode).mcp['agent-grid'].headers).toEqual({ Authorization: 'Bearer {env:AGENT_GRID_KEY}' })
+  expect(JSON.parse(gemini).mcpServers['agent-grid'].headers).toEqual({ Authorization: 'Bearer ${AGENT_GRID_KEY}' })
+  expect(outputs.join()).not.toMatch(/grid_a/)
 })
