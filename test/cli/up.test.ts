@@ -18,8 +18,8 @@ beforeAll(async () => {
   }
   const elsewhere = { client: 'opencode', scope: 'user', url: 'https://grid.example.com', alias: '@ann', files: [] }
   writeJson(join(home.env.AGENT_GRID_HOME, 'config/connections.json'), { connections: [{ ...elsewhere, key: 'k' }] })
-  // Settings of another grid, which the shell happens to have.
-  env = { ...home.env, PATH: `${home.folder}/bin:${home.env.PATH}`, PORT: '1', DATABASE_URL: 'file:/none/grid.db' }
+  // A setting of another grid, which the shell happens to have.
+  env = { ...home.env, PATH: `${home.folder}/bin:${home.env.PATH}`, APP_URL: 'https://grid.example.com' }
 })
 afterAll(async () => {
   await runCommand('bun', ['down'], env)
