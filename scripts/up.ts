@@ -4,7 +4,7 @@
  * tmux. See docs/clients.md, "Trying it".
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
@@ -74,10 +74,15 @@ try {
     terminals.push(terminal)
     console.log(`@worker-${n}: ${client.title}`)
   }
+  // A new conversation must not be taken for the one of a session beside it.
+  await say(terminals[0], '/new')
+  await sleep(2_000)
+  await say(terminals[0], 'hello')
   await sleep(3_000)
-  for (let n = 1; n <= count; n++) {
-    await lead.send({ to: `@worker-${n}`, message: `question ${n}` }, crypto.randomUUID())
-  }
+  const agents = Array.from({ length: count }, (_, n) => `@worker-${n + 1}`)
+  const confused = agents.filter((alias) => processesOf(alias).some((pid) => !runsAs(pid, alias)))
+  console.log(`${confused.length} sessions were taken for another one ${confused.join(' ')}`)
+  for (const to of agents) await lead.send({ to, message: `question ${to}` }, crypto.randomUUID())
   const heard = new Map<string, string>()
   await waitFor('an answer of each session', async () => {
     for (const { user, message } of (await lead.lease({ limit: 50 })).messages) heard.set(user, message!)
@@ -85,11 +90,9 @@ try {
   }).catch((error) =>
     console.error((error as Error).message, terminals.map((terminal) => terminal.screen()).join('\n'))
   )
-  const right = [...heard].filter(([user, text]) =>
-    told.has(user) && text === `answer ${user.slice('@worker-'.length)}`
-  )
+  const right = [...heard].filter(([user, text]) => told.has(user) && text === `answer ${user}`)
   console.log(`${right.length} of ${count} sessions were woken as their agent, and answered as it`)
-  if (right.length < count) process.exitCode = 1
+  if (right.length < count || confused.length > 0) process.exitCode = 1
 } finally {
   closeTerminals(true)
   grid('down')
@@ -128,6 +131,18 @@ async function say(terminal: Terminal, text: string): Promise<void> {
   terminal.press('Enter')
 }
 
+/** The processes that hooks have kept as sessions of an agent. */
+function processesOf(alias: string): number[] {
+  const state = join(home, '.local/state/agent-grid')
+  const agent = readdirSync(state).find((name) => name.endsWith(`+${alias.slice(1)}`))!
+  const files = readdirSync(join(state, agent, 'sessions'))
+  return files.map((name) => JSON.parse(readFileSync(join(state, agent, 'sessions', name), 'utf8')).pid)
+}
+
+function runsAs(pid: number, alias: string): boolean {
+  return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`AGENT_GRID_ALIAS=${alias}`)
+}
+
 /** Each says a number, and the other the next one. */
 function readAndCount(asked: Asked): Act {
   if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }
@@ -144,6 +159,6 @@ function answerQuestion({ news, answers, ...asked }: Asked): Act {
     told.add(news.match(/You are (@worker-\d+) on the agent-grid/)?.[1] ?? '')
     return { tool: 'read_messages', arguments: {} }
   }
-  const [, n, to] = answers.join('\n').match(/"message":"question (\d+)","reply_to":"(@[\w-]+)"/) ?? []
+  const [, n, to] = answers.join('\n').match(/"message":"question (@[\w-]+)","reply_to":"(@[\w-]+)"/) ?? []
   return to === undefined ? { text: 'All right.' } : { tool: 'send_message', arguments: { to, message: `answer ${n}` } }
 }
