@@ -20,7 +20,11 @@ export const as: ProcessCommand = {
   operands: ['agent'],
   options: {
     agent: { placeholder: '@AGENT', description: 'the agent of the session', required: true },
-    url: { placeholder: 'URL', description: 'its grid; without it, the grid of "agent-grid up"' },
+    url: {
+      placeholder: 'URL',
+      description: 'its grid; without it, the grid of "agent-grid up"',
+      env: 'AGENT_GRID_URL',
+    },
     'admin-key': {
       placeholder: 'KEY',
       description: 'an admin key of another grid',

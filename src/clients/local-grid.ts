@@ -1,7 +1,7 @@
 /** The grid that `agent-grid up` runs for the user of this machine. See docs/clients.md, "A grid of your own". */
 import { join } from 'node:path'
 import { withAt } from './connections.ts'
-import { callJson, keyIn, noGrid } from './grid-call.ts'
+import { aliasIn, callJson, keyIn, noGrid } from './grid-call.ts'
 import { isAlive, type ProcessMark } from './state/lock.ts'
 import { dataFolder } from './state/paths.ts'
 import { readJson, writeJson } from './state/sessions.ts'
@@ -54,7 +54,7 @@ export async function agentKey(
     headers: { Authorization: `Bearer ${adminKey}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ name }),
   })
-  const key = keyIn(made?.apiKey)
-  if (key === undefined) throw noGrid(url, 200)
-  return { key, alias: withAt(made.alias), isNew: made.isNew === true }
+  const [key, own] = [keyIn(made?.apiKey), aliasIn(made?.alias)]
+  if (key === undefined || own === undefined) throw noGrid(url, 200)
+  return { key, alias: own, isNew: made.isNew === true }
 }
