@@ -16,6 +16,7 @@ export const programs: Record<string, string> = {
   reservations: 'lets parallel agents reserve overlapping names, over kills and processes',
   runners: 'kills runners of agents at every step of their work',
   wake: 'measures what wakes real coding clients in terminals',
+  up: 'lets Claude Code and Codex answer each other from an untouched home, and ten sessions in one folder',
   connected: 'connects the coding clients of this machine to a grid and lets them list it',
   'a2a-clients': 'lets frameworks that speak A2A call an agent',
   'a2a-responder': 'serves an agent for the official test suites of A2A',

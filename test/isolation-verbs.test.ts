@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
 import {
   addKey,
+  addKeyOrAgent,
   confirmAccess,
   reissueKey,
   removeAccess,
@@ -110,6 +111,7 @@ const probes: Probe[] = [
   ['setAutomated', 'admin', 'agent id', (account, agent) => setAutomated(account, { agent, isAutomated: true })],
   ['reissueKey', 'admin', 'agent id', reissueKey],
   ['addKey', 'admin', 'agent id', (account, agent) => addKey(account, { agent, name: 'another' })],
+  ['addKeyOrAgent', 'admin', 'agent id', (account, agent) => addKeyOrAgent(account, { agent, name: 'another' })],
   ['revokeKey', 'admin', 'agent id', (account, agent) => revokeKey(account, { agent, key: 'none' })],
   ['revokeKey', 'admin', 'credential id', (account, key) => revokeKey(account, { agent: 'mate', key })],
   ['deleteAdminKey', 'admin', 'credential id', deleteAdminKey],

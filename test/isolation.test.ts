@@ -26,7 +26,7 @@ import { membership, person } from './support/people.ts'
 
 /** Arguments that name things of the account that calls. */
 function ownNames(own: NamesByForm, { door, name }: Call): Names {
-  const creates = /create|^(POST|PATCH) .*(guardrails|approval-rules)/.test(name)
+  const creates = /create|^(POST|PATCH) .*(guardrails|approval-rules|keys)/.test(name)
   const agent = name.includes('delete') ? own['agent alias'] : 'mate'
   return {
     to: '@mate',
@@ -80,7 +80,8 @@ const ofTexts: Form[] = [
 
 /** Aliases are unique in the whole grid and stay reserved. See docs/security.md, "Account isolation". */
 const mayDiffer = (call: Call, path: string, form: Form) =>
-  call.name === 'admin_create_agent' && path === 'alias' && /alias/.test(form)
+  /alias/.test(form) &&
+  ['admin_create_agent alias', 'POST /api/v1/agents/{agent}/keys agent'].includes(`${call.name} ${path}`)
 
 describe('an argument that names something of another account', async () => {
   const world = await isolatedAccounts()

@@ -1,3 +1,4 @@
+import { as } from './as.ts'
 import { channel } from './channel.ts'
 import { clientDoctor } from './client-doctor.ts'
 import { runCommandLine, usageOf } from './command-line.ts'
@@ -19,6 +20,7 @@ export const clientCommands: readonly ProcessCommand[] = [
   reserve,
   reservations,
   run,
+  as,
   channel,
   hook,
   health,

@@ -13,9 +13,12 @@ import { serve } from './serve.ts'
 import { serviceInstall } from './service-install.ts'
 import { describeSettings } from './settings.ts'
 import { storeCommands } from './store-commands.ts'
+import { down, up } from './up.ts'
 import { usageOf } from './command-line.ts'
 
 export const commands: readonly Command[] = [
+  up,
+  down,
   serve,
   demo,
   ...storeCommands,

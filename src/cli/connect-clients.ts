@@ -172,7 +172,7 @@ function isLoopback(url: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]|.*\.localhost)$/.test(new URL(url).hostname)
 }
 
-interface ConnectRequest {
+export interface ConnectRequest {
   client: ClientName
   /** The address of the grid, as it calls itself. */
   url: string
@@ -189,6 +189,8 @@ interface ConnectRequest {
   /** The answer about edits; undefined if there is none now. */
   editWarnings: boolean | undefined
   isSure: boolean
+  /** The person has seen the changes. */
+  isShown?: boolean
   isDryRun: boolean
   /** Asks the person when it is first called. */
   signIn(): Promise<FetchKey>
@@ -197,7 +199,7 @@ interface ConnectRequest {
 
 type Connected = Pick<Connection, 'url' | 'folder' | 'allowedTools'>
 
-interface ConnectResult {
+export interface ConnectResult {
   client: string
   /** With `@`. */
   agent: string
@@ -217,7 +219,7 @@ const unknownAgent = '@…'
 const unknownKey = 'grid_agt_…'
 
 /** What would be written for a client, as far as it is known before signing in. Fails with `FileRefusedError`. */
-function draftOf(request: ConnectRequest) {
+export function draftOf(request: ConnectRequest) {
   const { client, url, wake, folder } = request
   const place = placeOf(client, folder)
   const previous = connectionAt(place)
@@ -229,7 +231,7 @@ function draftOf(request: ConnectRequest) {
 }
 
 /** Connect one client. Fails with `CommandError` or `ClientError`. */
-async function connectClient(request: ConnectRequest): Promise<ConnectResult> {
+export async function connectClient(request: ConnectRequest): Promise<ConnectResult> {
   const { client, url, say } = request
   const { previous, known, alias, changes } = draftOf(request)
   if (request.isDryRun) {
@@ -266,7 +268,7 @@ async function writeConnection(
   previous: Connection | undefined,
   { alias, key, keyName, isOwnKey }: Credential,
 ): Promise<ConnectResult> {
-  const { client, url, wake, folder, isSure, say } = request
+  const { client, url, wake, folder, isSure, isShown, say } = request
   const { title } = programs[client]
   const place = placeOf(client, folder)
   const setup = { ...place, ...answersOf(request, previous), url, alias, key, wake }
@@ -278,7 +280,7 @@ async function writeConnection(
     say(`${title} is connected as ${alias}. Nothing changed.`)
   } else {
     if (changes.length > 0) {
-      say(differenceOf(changes, [key, previous?.key ?? '']))
+      if (!isShown) say(differenceOf(changes, [key, previous?.key ?? '']))
       await confirm(`Write this, so that ${title} is ${alias}?`, isSure)
     }
     installProgram()

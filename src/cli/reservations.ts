@@ -1,6 +1,4 @@
 /** The commands reserve and reservations. See docs/protocol/reservations.md, "On the command line". */
-import { spawn } from 'node:child_process'
-import { constants } from 'node:os'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { GridCallError, mayRepeat, reconnectMs } from '../clients/grid-call.ts'
@@ -20,6 +18,7 @@ import {
 } from './command.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
 import { print, printError } from './output.ts'
+import { runCommand } from './run-command.ts'
 
 /** How long a reservation is for a command, which renews it. It ends so soon if this machine dies. */
 const renewedMs = 10 * minute
@@ -121,23 +120,6 @@ export async function holding<T>(
     await renewal
     await client.releaseNames({ names, space }).catch(report)
   }
-}
-
-/** Resolves to the exit code of a command, as a shell has it. Signals are passed on. */
-function runCommand([file, ...words]: readonly string[]): Promise<number> {
-  const child = spawn(file, words, { stdio: 'inherit' })
-  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {
-    // A terminal sends these two to the command as well.
-    const isSent = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
-    process.on(signal, () => isSent || child.kill(signal))
-  }
-  return new Promise((resolve) => {
-    child.once('error', ({ message }) => {
-      printError(message)
-      resolve(127)
-    })
-    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
-  })
 }
 
 export const reservations: ProcessCommand = {

@@ -25,8 +25,12 @@ import { readConfig } from './settings.ts'
  * does, with `no_database` if it needs a grid and there is none, and with `database_in_use` if the process that holds the
  * file does not accept commands.
  */
-export async function runStoreCommand(command: StoreCommand, args: CommandArguments): Promise<CommandResult> {
-  const config = readConfig(process.env)
+export async function runStoreCommand(
+  command: StoreCommand,
+  args: CommandArguments,
+  env: Record<string, string | undefined> = process.env,
+): Promise<CommandResult> {
+  const config = readConfig(env)
   const path = localPath(config.databaseUrl)
   if (!command.beginsGrid?.(args) && path !== undefined && !existsSync(path)) throw noDatabase(path)
   try {

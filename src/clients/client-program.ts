@@ -17,6 +17,15 @@ export interface ClientProgram {
   sharedFolder?: { user(): string; project: string }
   /** What its model calls a tool of the grid, which a plugin of the client may have brought. */
   tool?(name: string, isPlugin?: boolean): string
+  /**
+   * What gives one session the key of `AGENT_GRID_KEY`, whatever its files say: words for its command line, which others
+   * can read, variables, or settings in a file that a variable names. Fails with `ClientError`.
+   */
+  session?(url: string): {
+    words?: readonly string[]
+    env?: Record<string, string>
+    settings?: { variable: string; value: Json }
+  }
   /** Where its user allows calls of tools once for all. Without it, `connect` cannot write it. */
   permissions?: Permissions
   /** How its user allows them by hand. */

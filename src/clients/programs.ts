@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { type ClientProgram, shellLine } from './client-program.ts'
+import { ClientError } from './grid-call.ts'
 import { serverName } from './primer.ts'
 
 /** The clients, as the command line names them. */
@@ -53,6 +54,12 @@ const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
 const woken = 'New messages wake an idle session, and are told to a busy one.'
 const wokenAfterPrompt = `${woken} A session that has had no prompt yet is not woken.`
+/** Settings of the administrator, before all others. A session gets its own in their place. */
+const geminiSystemSettings = [
+  '/etc/gemini-cli/settings.json',
+  '/Library/Application Support/GeminiCli/settings.json',
+  'C:\\ProgramData\\gemini-cli\\settings.json',
+]
 const copilotFolder = { user: () => userFolder('COPILOT_HOME', '.copilot'), project: '.github' }
 
 export const programs: Record<ClientName, ClientProgram> = {
@@ -88,6 +95,11 @@ export const programs: Record<ClientName, ClientProgram> = {
           : { command: `[ "$CLAUDE_CODE_ENTRYPOINT" = cli ] && ${exec}; exit 0` }),
         ...(hook === 'wait' ? { asyncRewake: true, timeout: waitSeconds } : { timeout: hookSeconds }),
       }),
+    },
+    session(url) {
+      const entry = programs.claude.server.value(url, { headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } })
+      // Without `=` it takes the words behind it for more files.
+      return { words: [`--mcp-config=${JSON.stringify({ mcpServers: { [serverName]: entry } })}`] }
     },
     tool: (name, isPlugin) => `mcp__${isPlugin ? `plugin_${serverName}_` : ''}${serverName}__${name}`,
     permissions: {
@@ -127,6 +139,11 @@ export const programs: Record<ClientName, ClientProgram> = {
       // Codex asks its user again when the text changes.
       value: ({ line }) => ({ type: 'command', command: line, timeout: hookSeconds }),
     },
+    session(url) {
+      const entry = { url: JSON.stringify(url), http_headers: '{}', bearer_token_env_var: '"AGENT_GRID_KEY"' }
+      const overrides = Object.entries(entry).map(([name, value]) => `mcp_servers.${serverName}.${name}=${value}`)
+      return { words: overrides.flatMap((override) => ['-c', override]) }
+    },
     permissions: {
       file: (folder) => join(folder, 'config.toml'),
       entry: (tool) => ({
@@ -160,6 +177,10 @@ export const programs: Record<ClientName, ClientProgram> = {
       }),
     },
     plugin: join('plugins', `${serverName}.js`),
+    session(url) {
+      const entry = programs.opencode.server.value(url, { headers: { Authorization: 'Bearer {env:AGENT_GRID_KEY}' } })
+      return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { [serverName]: entry } }) } }
+    },
     tool: (name) => `${serverName}_${name}`,
     permissions: {
       file: openCodeFile,
@@ -190,6 +211,15 @@ export const programs: Record<ClientName, ClientProgram> = {
       events: { SessionStart: ['start'], BeforeAgent: ['prompt'], AfterTool: ['tool'], SessionEnd: ['end'] },
       isGrouped: true,
       value: ({ line }) => ({ name: serverName, type: 'command', command: line, timeout: hookSeconds * 1_000 }),
+    },
+    session(url) {
+      const variable = 'GEMINI_CLI_SYSTEM_SETTINGS_PATH'
+      const given = [process.env[variable], ...geminiSystemSettings].find((path) => path && existsSync(path))
+      if (given) {
+        throw new ClientError('settings_exist', `Gemini CLI takes no agent for one session while it has ${given}.`)
+      }
+      const entry = programs.gemini.server.value(url, { headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } })
+      return { settings: { variable, value: { mcpServers: { [serverName]: entry } } } }
     },
     tool: (name) => `mcp_${serverName}_${name}`,
     permissions: {

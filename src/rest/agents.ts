@@ -1,6 +1,6 @@
-/** How calls over A2A to an agent are answered. See docs/protocol/a2a.md, "Confirmation or task". */
+/** What programs of an admin do with agents: how calls over A2A are answered, and keys for sessions. */
 import * as z from 'zod'
-import { updateAgent } from '../grid/agents/agent-settings.ts'
+import { addKeyOrAgent, updateAgent } from '../grid/agents/agent-settings.ts'
 import { type Route, route } from './route.ts'
 
 const settings = z.strictObject({
@@ -10,7 +10,8 @@ const settings = z.strictObject({
   messageReplies: z.boolean().describe('Whether its plain replies are messages, not results of tasks'),
 })
 
-export const agentRoute: Route = route({
+/** See docs/protocol/a2a.md, "Confirmation or task". */
+const updateRoute = route({
   method: 'PATCH',
   path: '/api/v1/agents/{agent}',
   id: 'updateAgent',
@@ -33,3 +34,38 @@ export const agentRoute: Route = route({
     return { alias: `@${alias}`, callersWait, messageReplies }
   },
 })
+
+/** See docs/clients.md, "Many sessions in one folder". */
+const keyRoute = route({
+  method: 'POST',
+  path: '/api/v1/agents/{agent}/keys',
+  id: 'addAgentKey',
+  tag: 'Keys',
+  summary: 'Make a key of an agent, and the agent if the account has none of this alias',
+  caller: 'admin',
+  parameters: { agent: 'id or @alias of the agent' },
+  body: z.strictObject({
+    name: z.string().meta({ minLength: 1, maxLength: 80 }).describe('What the key is for, such as "session on laptop"'),
+  }),
+  answers: {
+    200: {
+      description: 'Done',
+      json: z.object({
+        apiKey: z.string().describe('The key, shown once'),
+        alias: z.string().describe('The alias of the agent, with @'),
+        isNew: z.boolean().describe('Whether the agent was made now'),
+      }),
+    },
+  },
+  errors: [
+    ...['invalid_input', 'invalid_alias', 'alias_taken', 'alias_reserved', 'agent_not_found', 'not_allowed'] as const,
+    ...['key_limit_reached', 'agent_limit_reached', 'write_conflict', 'storage_full'] as const,
+  ],
+  recordedAs: 'add_agent_key',
+  async serve({ account, params, body }) {
+    const { agent: { alias }, apiKey, isNew } = await addKeyOrAgent(account, { ...body, agent: params.agent })
+    return { apiKey, alias: `@${alias}`, isNew }
+  },
+})
+
+export const agentRoutes: Route[] = [updateRoute, keyRoute]

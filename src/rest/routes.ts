@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import { agentKeyRoutes } from './agent-keys.ts'
-import { agentRoute } from './agents.ts'
+import { agentRoutes } from './agents.ts'
 import { approvalRuleRoutes } from './approval-rules.ts'
 import { guardrailRoutes } from './guardrails.ts'
 import { inboxRoutes } from './inbox.ts'
@@ -38,7 +38,7 @@ export const restRoutes: readonly Route[] = [
   ...guardrailRoutes,
   ...approvalRuleRoutes,
   ...agentKeyRoutes,
-  agentRoute,
+  ...agentRoutes,
   ...reservationRoutes,
   usageRoute,
   openApiRoute,

@@ -24,6 +24,7 @@ const beginnings: Record<string, string[]> = {
   watch: ['--once'],
   reserve: ['a'],
   reservations: ['**'],
+  as: ['@ann', '--admin-key', 'k'],
 }
 const values: Record<string, string> = {
   limit: '5',
@@ -43,6 +44,7 @@ function answer(path: string, base: string): unknown {
   const sent = { message_id: evil, recipient: evil }
   if (path === '/readyz') return { status: 'ready', version: evil, checks: evil }
   if (path === '/api/v1/messages') return sent
+  if (path.endsWith('/keys')) return { apiKey: key, alias: evil, isNew: true }
   const reservation = { name: evil, agent: evil, presence: evil, ends_at: evil, note: evil }
   if (path === '/api/v1/reservations') {
     return { reserved: [evil], released: [evil], ends_at: evil, reservations: [reservation] }
@@ -92,13 +94,13 @@ test.each(commands.flatMap(({ name }) => Object.keys(grids).map((grid) => [name,
     let isAnswered = false
     for (const words of linesOf(command)) {
       for (const line of [words, [...words, '--json']]) {
-        const printed = await outputOf(name === 'run' ? [...line, '--', 'false'] : line)
+        const printed = await outputOf(['run', 'as'].includes(name) ? [...line, '--', 'false'] : line)
 
         expect([line, printed]).toEqual([line, expect.stringMatching(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u)])
         isAnswered ||= printed.includes('evil')
       }
     }
-    const saysNothing = ['connect', 'disconnect'].includes(name) || (name === 'health' && grid !== 'that answers')
+    const saysNothing = ['connect', 'disconnect', 'as'].includes(name) || (name === 'health' && grid !== 'that answers')
     if (grid === 'that answers' && !saysNothing) expect(isAnswered).toBe(true)
   },
 )

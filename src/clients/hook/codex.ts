@@ -9,7 +9,7 @@ import process from 'node:process'
 import type { MessageSummary } from '../grid-client.ts'
 import { isBinary } from '../../lib/version.ts'
 import { type GridAgent, logLine } from '../state/paths.ts'
-import { markOf, type ProcessMark, terminalProcesses } from '../state/lock.ts'
+import { clientProcess, markOf, type ProcessMark, terminalProcesses } from '../state/lock.ts'
 import { findSession, liveSessions } from '../state/sessions.ts'
 import type { HookInput, HookWords } from './call.ts'
 
@@ -36,6 +36,9 @@ export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: Ho
   // Other systems do not tell the folder of a process quickly.
   const isHere = (pid: number) => process.platform !== 'linux' || folderOf(pid) === cwd
   const terminals = terminalProcesses().filter(({ pid, words }) => showsSession(words) && isHere(pid))
+  // A terminal with a configuration of its own runs its hooks itself.
+  const parent = clientProcess(process.env)
+  if (terminals.some(({ pid }) => pid === parent?.pid)) return parent
   const claimed = liveSessions(agent).filter(({ client }) => client === 'codex')
   const own = claimed.find(({ id }) => id === session)
   if (own) return markOf(own.pid)

@@ -5,7 +5,7 @@
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { second } from '../../lib/time.ts'
-import { findConnection, isSamePlace } from '../connections.ts'
+import { findConnection, isSamePlace, nearestConnection } from '../connections.ts'
 import { GridClient } from '../grid-client.ts'
 import { clientProcess, type ProcessMark } from '../state/lock.ts'
 import { type GridAgent, logLine } from '../state/paths.ts'
@@ -77,18 +77,20 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
 
 /**
  * Undefined if there is none, or if another connection is nearer: with one for the user and one for the project, the hooks
- * of both run. Fails if several match.
+ * of both run. The agent of the environment comes before the one of the nearest connection. Fails if several match.
  */
 function hookConnection(
-  { client, as, url, isProject = false }: HookWords,
+  { client, as, url, isProject = false, isPlugin }: HookWords,
   input: HookInput,
 ): HookConnection | undefined {
   // The session may have gone into another folder since.
   const cwd = (client === 'claude' && process.env.CLAUDE_PROJECT_DIR) || input.cwd
-  const access = findConnection({ client, alias: as, url, cwd })
+  const { AGENT_GRID_URL, AGENT_GRID_KEY, AGENT_GRID_ALIAS } = process.env
+  const isGiven = Boolean(AGENT_GRID_URL && AGENT_GRID_KEY && AGENT_GRID_ALIAS)
+  const access = findConnection({ client, alias: isGiven ? undefined : as, url, cwd })
   if (access?.alias === undefined) return undefined
-  const { connection } = access
-  const nearest = connection && findConnection({ client, cwd })?.connection
+  const connection = access.connection ?? (isPlugin ? undefined : nearestConnection({ client, alias: as, url, cwd }))
+  const nearest = connection && nearestConnection({ client, cwd })
   if (connection && (!isSamePlace(connection, nearest!) || (connection.scope === 'project') !== isProject)) {
     return undefined
   }

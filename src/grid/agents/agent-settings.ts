@@ -1,6 +1,6 @@
 /** Changes to an existing agent: its settings and its keys. */
 import { type AgentActor, callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { GridError, invalidInput } from '../../errors.ts'
+import { type ErrorCode, GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -18,6 +18,7 @@ import {
   checkAccessList,
   checkDescription,
   checkRemoteUrl,
+  createAgent,
   keyRow,
   sealRemoteToken,
   tokenOfOtherServer,
@@ -158,6 +159,36 @@ export async function addKey(
     ])
     return { agent, apiKey: key.key }
   })
+}
+
+/**
+ * The same for an agent that is made first if the account has none of this alias. Fails with `alias_taken` if the alias
+ * belongs to another account or to a deleted agent.
+ */
+export async function addKeyOrAgent(
+  account: AccountStore,
+  { agent: alias, name }: { agent: string; name: string },
+): Promise<{ agent: Agent; apiKey: string; isNew: boolean }> {
+  const add = async () => ({ ...await addKey(account, { agent: alias, name }), isNew: false })
+  try {
+    return await add()
+  } catch (error) {
+    if (!hasCode(error, 'agent_not_found')) throw error
+  }
+  try {
+    const { agent, apiKey } = await createAgent(account, { alias, keyName: name })
+    return { agent, apiKey, isNew: true }
+  } catch (error) {
+    if (!hasCode(error, 'alias_taken')) throw error
+    // Another call may have been faster.
+    return await add().catch(() => {
+      throw error
+    })
+  }
+}
+
+function hasCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof GridError && error.code === code
 }
 
 export async function revokeKey(account: AccountStore, input: { agent: string; key: string }): Promise<NamedKey> {

@@ -23,6 +23,7 @@ import {
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/sql.ts'
 import { externalPerHour } from '../send/pays-token.ts'
+import { checkName } from '../check-name.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { endAgent } from './end-agent.ts'
 import { findProgram } from './find-agent.ts'
@@ -55,6 +56,8 @@ export interface NewAgent {
   /** See `AgentUpdate`. */
   callersWait?: CallersWait
   skills?: SkillInput[]
+  /** The name of its first key. */
+  keyName?: string
 }
 
 /** Of the token of a remote agent that is public. */
@@ -83,6 +86,7 @@ export async function createAgent(
   }
   const token = await sealRemoteToken(account, agent, input.remoteToken)
   const key = mintKey('agent_key')
+  const keyName = input.keyName === undefined ? '' : checkName(input.keyName, 'name')
   const skills = checkSkills(input.skills ?? [])
   const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
   const isCleaned = agent.description !== (input.description ?? '') || areCleaned(input.skills ?? [])
@@ -97,7 +101,7 @@ export async function createAgent(
     await refuseTooManySkills(account, skills)
     await refuseTooManyAgents(account)
     await account.write([
-      ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
+      ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key, keyName),
       account.change.agents.addAccess(agent.id, accessList),
       ...(messageReplies !== undefined || callersWait !== undefined
         ? account.change.agentSettings.update(agent.id, { ...agent, messageReplies, callersWait })
@@ -120,11 +124,16 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 }
 
 /** Statements that add an agent and its first key. The unit fails if the alias has been taken since. */
-export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
+export function newAgentStatements(
+  account: AccountStore,
+  agent: NewAgentRow,
+  key: MintedKey,
+  keyName = '',
+): Statement[] {
   const { agents, keys } = account.change
   return [
     ...agents.add(agent),
-    keys.add(keyRow(agent.id, key, account.actor), agent.createdAt),
+    keys.add({ ...keyRow(agent.id, key, account.actor), name: keyName }, agent.createdAt),
   ]
 }
 

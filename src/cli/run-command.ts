@@ -1,0 +1,21 @@
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import process from 'node:process'
+import { printError } from './output.ts'
+
+/** Resolves to the exit code of a command, as a shell has it. Signals are passed on. */
+export function runCommand([file, ...words]: readonly string[], env = process.env): Promise<number> {
+  const child = spawn(file, words, { stdio: 'inherit', env })
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {
+    // A terminal sends these two to the command as well.
+    const isSent = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
+    process.on(signal, () => isSent || child.kill(signal))
+  }
+  return new Promise((resolve) => {
+    child.once('error', ({ message }) => {
+      printError(message)
+      resolve(127)
+    })
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
+  })
+}
