@@ -75,6 +75,7 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
       const { url } = await anyServer()
       const answer = await call(url, key, { names: [name] })
       done++
+      killAtTime()
       if (answer?.status !== 200) {
         // A reservation of which nothing is known is given back, as a program does that starts again.
         if (answer === undefined) await giveBack(key, name)
@@ -93,20 +94,18 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
       const { url } = await anyServer()
       return (await call(url, key, { names: [name], release: true }))?.status === 200
     })
-  const kill = async () => {
-    for (let n = 1; n <= kills; n++) {
-      await waitFor('reservations', () => done >= wanted * n / (kills + 1))
-      const which = n % servers.length
-      const running = await servers[which]
-      servers[which] = (async () => {
-        running.signal('SIGKILL')
-        await running.ended
-        return await start(runtimes[which])
-      })()
-      await servers[which]
-    }
+  let killed = 0
+  const killAtTime = () => {
+    if (killed === kills || done < wanted * (killed + 1) / (kills + 1)) return
+    const which = ++killed % servers.length
+    servers[which] = servers[which].then(async (running) => {
+      running.signal('SIGKILL')
+      await running.ended
+      return await start(runtimes[which])
+    })
   }
-  await Promise.all([kill(), ...agents.map((_, n) => work(n))])
+  await Promise.all(agents.map((_, n) => work(n)))
+  expect(killed).toBe(kills)
   for (const server of servers) expect((await (await server).stop()).code).toBe(0)
   return holdings
 }
