@@ -382,6 +382,8 @@ export const channelMembers = sqliteTable('channel_members', {
   joinedAt: integer('joined_at').notNull(),
   /** The person is told of all posts. */
   follows: flag('follows').notNull().default(false),
+  /** Which posts wake the agent; null: all in a channel of at most five members, in others those that name it. */
+  wake: text('wake', { enum: ['all', 'mentions', 'none'] }),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.channelId, t.agentId] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
@@ -776,6 +778,8 @@ export const deliveries = sqliteTable('deliveries', {
   /** The A2A fields in the same way, as a whole. Then the parts of the message are not for this recipient. */
   a2a: text('a2a'),
   flagged: flag('flagged').notNull().default(false),
+  /** It waits in the inbox, and wakes nobody: see `wake` of `channel_members`. */
+  quiet: flag('quiet').notNull().default(false),
   /** The task that the message belongs to, of the account of its client. Reading the message makes it `working`. */
   taskId: text('task_id'),
   /** When it is not given to a reader any more, if it is unread then; null for never. */

@@ -461,6 +461,7 @@ const others: Record<string, InValue[]> = {
   ...{ url: ['https://x.example'], scheme: [null], version: ['1.0'], n: [1] },
   ...{ instance: ['a process'], card: ['{}'], contextId: ['c'], taskId: ['t'], error: [null] },
   ...{ senders: [null, '["alice"]'] },
+  ...{ mentioned: ['["acme"]'], wake: [null, 'none'] },
   ...{ except: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{

@@ -36,6 +36,7 @@ function ownNames(own: NamesByForm, { door, name }: Call): Names {
     name: creates ? 'fresh-one' : 'home',
     members: ['own-0', own['agent alias']],
     guardrail: own['guardrail name'],
+    channel: own['channel name'],
     rule: own['rule id'],
     ...name.includes('approval-rules') && { from: `@${own['agent alias']}`, to: `#${own['channel name']}` },
     deciders: own['user id'],

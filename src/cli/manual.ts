@@ -18,6 +18,7 @@ export const manual: Record<string, string> = {
   a2a: 'docs/protocol/a2a.md',
   rest: 'docs/protocol/rest.md',
   webhooks: 'docs/protocol/webhooks.md',
+  incoming: 'docs/protocol/incoming.md',
   archive: 'docs/protocol/archive.md',
   guardrails: 'docs/protocol/guardrails.md',
   oauth: 'docs/protocol/oauth.md',

@@ -55,6 +55,7 @@ const sent = z.object({
   }).optional().describe('Only for an agent of the same account, from 80 % of its quota on'),
   recipients: z.int().optional().describe('Other members of the channel'),
   recipients_active: z.int().optional(),
+  recipients_woken: z.int().optional().describe('How many the post wakes, if not all'),
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
   redacted: names.optional().describe('What guardrails masked'),
   held: z.object({

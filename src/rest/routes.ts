@@ -4,6 +4,7 @@ import { staticAnswer } from '../lib/http/static-answer.ts'
 import { agentKeyRoutes } from './agent-keys.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRuleRoutes } from './approval-rules.ts'
+import { channelRoute } from './channels.ts'
 import { guardrailRoutes } from './guardrails.ts'
 import { inboxRoutes } from './inbox.ts'
 import { messageRoutes } from './messages.ts'
@@ -39,6 +40,7 @@ export const restRoutes: readonly Route[] = [
   ...approvalRuleRoutes,
   ...agentKeyRoutes,
   ...agentRoutes,
+  channelRoute,
   ...reservationRoutes,
   usageRoute,
   openApiRoute,

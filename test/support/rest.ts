@@ -31,7 +31,7 @@ export async function callRest(
     delete rest[name]
     return encodeURIComponent(String(args[name]))
   })
-  const hasBody = method === 'POST' || method === 'PATCH'
+  const hasBody = ['POST', 'PATCH'].includes(method) || pattern.endsWith('/wake')
   const query = hasBody ? '' : `${new URLSearchParams(rest as Record<string, string>)}`
   const response = await grid.request(query === '' ? path : `${path}?${query}`, {
     method,

@@ -5,6 +5,7 @@ import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../..
 import { newId } from '../../lib/id.ts'
 import { readPage } from '../../lib/read-page.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { Wake } from '../../store/account/channels.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import { checkDescription } from '../agents/agents.ts'
 import { sanitized } from '../agents/skills.ts'
@@ -147,6 +148,28 @@ export async function followChannel(account: AccountStore, channel: string, foll
     const written = await account.write([...precondition, account.change.channels.follow(id, agentId, follows)])
     if (written.at(-1)!.length === 0) throw new GridError('channel_not_found', `You are not a member of #${name}.`)
   })
+}
+
+export const wakes = ['all', 'mentions', 'none'] as const satisfies readonly Wake[]
+
+/**
+ * Choose which posts of a channel wake a member: its admin for any agent, an agent for itself. Null is the default: all in a
+ * channel of at most five members, in others those that name the agent or reply to it. Fails with `channel_not_found` or
+ * `not_channel_member`.
+ */
+export async function setWake(
+  account: AccountStore,
+  { channel, agent, wake }: { channel: string; agent?: string; wake: Wake | null },
+): Promise<void> {
+  const { actor } = account
+  if (actor.type !== 'agent') requireAdmin(actor)
+  const found = await findChannel(account, channel)
+  const id = actor.type === 'agent' ? actor.agentId : (await findMembers(account, [agent ?? '']))[0].id
+  const [rows] = await account.write([account.change.channels.setWake(found.id, id, wake)])
+  if (rows.length > 0) return
+  // An agent does not learn of channels that it is not in.
+  if (actor.type === 'agent') throw new GridError('channel_not_found', `Channel '${channel}' not found`)
+  throw new GridError('not_channel_member', `The agent is not a member of #${found.name}.`)
 }
 
 /** Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay. */

@@ -25,6 +25,7 @@ export function asSentAnswer(sent: SentMessage) {
     ...(sent.recipients !== undefined && {
       recipients: sent.recipients,
       recipients_active: sent.recipientsActive,
+      ...(sent.recipientsWoken !== sent.recipients && { recipients_woken: sent.recipientsWoken }),
     }),
     ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
     ...(sent.redacted && { redacted: sent.redacted }),

@@ -1,7 +1,7 @@
 /** Where a message can go. Each kind of recipient brings its own conditions and statements to the commit. */
 import { GridError, invalidInput } from '../../errors.ts'
 import { didYouMean } from '../../lib/did-you-mean.ts'
-import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../aliases.ts'
+import { aliasPattern, namedAliases, normaliseAlias, normaliseChannelName } from '../../aliases.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Recipient, Sender } from '../message/outgoing-message.ts'
@@ -98,7 +98,7 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
     guards: found.guards,
     inboxes: found.memberCount - 1,
     store: (message, quotas) => messages.addPost(message, found.id, quotas),
-    deliver: (message) => fanOut.toMembers(message, found.id, found.memberCount),
+    deliver: (message) => fanOut.toMembers(message, found.id, found.memberCount, namedAliases(message.body)),
     requireOpen: (message) => messages.requireMember(message, found.id),
     receipt: (message) => receipts.toChannel(message, message.at - activeMs),
   }

@@ -1,7 +1,9 @@
-import type { channels as table } from '../../../db/schema.ts'
+import type { channelMembers, channels as table } from '../../../db/schema.ts'
 import { type AccountDb, matchesSearchText, precondition, query, statement } from '../sql.ts'
 import type { AgentType } from './agents.ts'
 import { guardsOfPost } from './guarding.ts'
+
+export type Wake = NonNullable<typeof channelMembers.$inferSelect.wake>
 
 interface Channel {
   id: string
@@ -54,8 +56,15 @@ const total = query<{ n: number }>(`SELECT count(*) AS n FROM channels WHERE ${i
 const byRef = query<ListedChannel>(`
   SELECT ${listedColumns}, ${memberCount} FROM channels
   WHERE ${isLive} AND (channels.id = :ref OR channels.name = :name)`)
-const members = query<{ id: string; alias: string; type: AgentType; description: string; joinedAt: number }>(`
-  SELECT agents.id, agents.alias, agents.type, agents.description, channel_members.joined_at
+const members = query<{
+  id: string
+  alias: string
+  type: AgentType
+  description: string
+  joinedAt: number
+  wake: Wake | null
+}>(`
+  SELECT agents.id, agents.alias, agents.type, agents.description, channel_members.joined_at, channel_members.wake
   FROM channel_members ${joinAgents}
   WHERE channel_members.account_id = :account AND channel_members.channel_id = :channel AND agents.deleted_at IS NULL
   ORDER BY agents.alias LIMIT :limit OFFSET :offset`)
@@ -82,6 +91,8 @@ const membership = query<{ follows: number }>(`
   SELECT follows FROM channel_members WHERE ${ofChannel} AND agent_id = :agent`)
 const follow = statement(`
   UPDATE channel_members SET follows = :follows WHERE ${ofChannel} AND agent_id = :agent RETURNING 1`)
+const setWake = statement(`
+  UPDATE channel_members SET wake = :wake WHERE ${ofChannel} AND agent_id = :agent RETURNING 1`)
 const removeAgent = statement(`DELETE FROM channel_members WHERE account_id = :account AND agent_id = :agent`)
 const removeMembers = statement(`
   DELETE FROM channel_members WHERE ${ofChannel} AND agent_id IN (SELECT value FROM json_each(:ids))`)
@@ -126,6 +137,8 @@ export const channels = {
     /** Whether the person behind the agent is told of all posts. No row if the agent is no member. */
     follow: (channel: string, agent: string, follows: boolean) =>
       account.bind(follow, { channel, agent, follows: Number(follows) }),
+    /** Which posts wake a member; null for the default. No row if the agent is no member. */
+    setWake: (channel: string, agent: string, wake: Wake | null) => account.bind(setWake, { channel, agent, wake }),
     removeMembers: (channel: string, ids: string[]) =>
       account.bind(removeMembers, { channel, ids: JSON.stringify(ids) }),
     requireAtMost: (channel: string, max: number) => account.bind(requireAtMost, { channel, max }),

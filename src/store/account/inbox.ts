@@ -28,7 +28,7 @@ const oldestUnread = query<{ fromAlias: string; at: number }>(`
   SELECT messages.from_alias, deliveries.created_at AS at FROM deliveries ${joinMessages}
   WHERE ${unreadOnes} ORDER BY deliveries.seq LIMIT 1`)
 const newestUnread = query<{ seq: number | null }>(`
-  SELECT max(deliveries.seq) AS seq FROM deliveries WHERE ${unreadOnes}`)
+  SELECT max(deliveries.seq) AS seq FROM deliveries WHERE ${unreadOnes} AND NOT deliveries.quiet`)
 const lastRead = query<{ seq: number | null }>(`SELECT max(deliveries.seq) AS seq FROM deliveries WHERE ${readOnes}`)
 
 const ofLease = query<InboxMessage>(selectInboxMessages(isLeased))

@@ -175,12 +175,17 @@ const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_i
   AND agents.id = channel_members.agent_id`
 const isRecipient = `channel_members.account_id = :account AND channel_members.channel_id = :channel
   AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL AND agents.type <> 'hook' AND ${isStored}`
+/** The largest channel of which each post wakes every member. */
+const maxWoken = 5
+const isQuiet = `CASE coalesce(channel_members.wake, iif((SELECT count(*) FROM channel_members AS other
+    WHERE other.account_id = :account AND other.channel_id = :channel) > ${maxWoken}, 'mentions', 'all'))
+  WHEN 'none' THEN 1 WHEN 'mentions' THEN agents.alias NOT IN (SELECT value FROM json_each(:mentioned)) ELSE 0 END`
 const toMembers = (condition = '') =>
   traffic(`${
     deliver(
       { account: 'channel_members.account_id', agent: 'channel_members.agent_id' },
       `messages CROSS JOIN channel_members ${joinAgents} WHERE ${isRecipient} ${condition}`,
-      { body: ':body', a2a: ':a2a', flagged: ':flagged', expires_at: ':expiresAt' },
+      { body: ':body', a2a: ':a2a', flagged: ':flagged', expires_at: ':expiresAt', quiet: isQuiet },
     )
   } RETURNING ${agentOf()} AS agent_id`)
 const toAll = toMembers()
@@ -190,9 +195,14 @@ const toThese = toMembers('AND channel_members.agent_id IN (SELECT value FROM js
 export const fanOut = {
   reads: () => ({}),
   changes: (account: AccountDb) => ({
-    /** One delivery for each live member except the sender and those whose guardrails blocked the post. Return `agent_id`. */
-    toMembers: (message: ReviewedMessage, channel: string, members: number): Statement[] => {
-      const { id, at, from, expiresAt, guarded } = message
+    /** One delivery for each live member except the sender and those whose guardrails blocked the post. Return `agent_id`. `named`: the aliases in its text. */
+    toMembers: (
+      message: ReviewedMessage,
+      channel: string,
+      members: number,
+      named: readonly string[],
+    ): Statement[] => {
+      const { id, at, from, expiresAt, guarded, replyFrom } = message
       const values = {
         id,
         at,
@@ -203,6 +213,7 @@ export const fanOut = {
         body: null,
         a2a: null,
         flagged: false,
+        mentioned: JSON.stringify([...named, ...replyFrom === null ? [] : [replyFrom]]),
       }
       const changed = guarded?.deliveries ?? []
       // An agent that joins meanwhile may be remote.
@@ -236,6 +247,8 @@ export interface SendReceipt extends GuardedReceipt {
   /** Other members of the channel, and how many of them were seen lately. */
   recipients?: number
   recipientsActive?: number
+  /** How many of them the post wakes, if they are not all. */
+  recipientsWoken?: number
 }
 
 const unread = countedUnread(':from')
@@ -261,7 +274,8 @@ const toRemoteAgent = prepared(
   `json_object(${ofRecipient}, 'recipientRemote', json(${remoteAsJson(':account', ':to')}))`,
 )
 const toChannel = prepared(`json_object('unread', ${unread}, 'recipients', ${recipients()},
-  'recipientsActive', ${recipients('AND agents.last_seen_at > :activeSince')})`)
+  'recipientsActive', ${recipients('AND agents.last_seen_at > :activeSince')},
+  'recipientsWoken', ${recipients('AND NOT deliveries.quiet')})`)
 
 function prepared(receipt: string) {
   return { ...variant(receipt), guarded: variant(`json_patch(${receipt}, :guarded)`) }

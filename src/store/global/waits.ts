@@ -7,7 +7,7 @@ const recipients = crossAccountQuery<{ id: string }>(
   `
   SELECT DISTINCT ${agentOf()} AS id FROM messages
   CROSS JOIN deliveries ON deliveries.seq = messages.seq
-  WHERE messages.seq > :after AND messages.seq <= :upTo`,
+  WHERE messages.seq > :after AND messages.seq <= :upTo AND NOT deliveries.quiet`,
 )
 const subjects = query<{ id: string }>('SELECT DISTINCT subject AS id FROM log WHERE seq > :after AND seq <= :upTo')
 

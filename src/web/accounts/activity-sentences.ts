@@ -94,6 +94,8 @@ const phrases: Phrases = {
   admin_set_channel_members: ['Set', 'Set', 'the members of {channel}[ to {members}]'],
   change_channel_members: ['Change', 'Changed', 'the members of {channel}[, added {added}][, removed {removed}]'],
 
+  set_wake: ['Choose', 'Chose', 'which posts of {channel} wake {agent}'],
+
   pause_conversation: ['Pause', 'Paused', 'the conversation of {participants}, who kept answering each other'],
   resume_conversation: ['Resume', 'Resumed', 'the conversation of {participants}'],
   try_remote_agent: ['Send', 'Sent', 'what waits for {agent}'],

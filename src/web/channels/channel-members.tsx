@@ -4,7 +4,7 @@
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { ChoiceList, TextInput } from '../../html/fields.tsx'
-import { ButtonForm, Form, SubmitRow } from '../../html/form.tsx'
+import { ButtonForm, Form, HiddenFields, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
 import { formErrors, Refusal } from '../forms.tsx'
@@ -104,6 +104,23 @@ function Members({ visit, channel, members, at }: MembersProps) {
           },
           { title: 'Member since', width: 'short' as const, cell: ({ joinedAt }) => <Time at={joinedAt} now={now} /> },
           mayManage && {
+            title: 'Woken by',
+            cell: ({ id, alias, type, wake }) =>
+              type === 'mcp' && (
+                <Form action={visit.path('channels', channel.id, 'members', 'wake')} isLine>
+                  <HiddenFields fields={{ agent: id }} />
+                  <select name='wake' aria-label={`Posts that wake @${alias}`}>
+                    {Object.entries(wakeTitles).map(([value, title]) => (
+                      <option value={value} selected={value === (wake ?? '')}>{title}</option>
+                    ))}
+                  </select>
+                  <SubmitButton kind='quiet' isSmall whenChanged>
+                    Save<span class='unseen'>@{alias}</span>
+                  </SubmitButton>
+                </Form>
+              ),
+          },
+          mayManage && {
             title: 'Remove',
             isUntitled: true,
             width: 'narrow',
@@ -124,6 +141,9 @@ function Members({ visit, channel, members, at }: MembersProps) {
     </Card>
   )
 }
+
+/** What wakes a member. A person is notified as they have chosen. */
+const wakeTitles = { '': 'Default', all: 'All posts', mentions: 'Mentions', none: 'Nothing' }
 
 /** Adds members by checkbox or by alias. `path` is the page, to which it posts. */
 function AddMembers(

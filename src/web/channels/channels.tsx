@@ -6,7 +6,9 @@ import {
   createChannel,
   deleteChannel,
   followChannel,
+  setWake,
   updateChannel,
+  wakes,
 } from '../../grid/channels/channels.ts'
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Card, Time } from '../../html/components.tsx'
@@ -56,6 +58,12 @@ export function channelPages({ get, post, may }: AccountPages): void {
     const input = { channel: visit.param('channel'), add: parseAgentRefs(visit.form, 'members') }
     await visit.record('change_channel_members', input, (account) => changeChannelMembers(account, input))
     return visit.done('members-added', 'channels', input.channel, 'members')
+  }, showMembers)
+  post('/channels/:channel/members/wake', async (visit) => {
+    const [channel, agent] = [visit.param('channel'), visit.form.get('agent') ?? '']
+    const wake = wakes.find((one) => one === visit.form.get('wake')) ?? null
+    await visit.record('set_wake', { channel, agent, wake }, (account) => setWake(account, { channel, agent, wake }))
+    return visit.done('saved', 'channels', channel, 'members')
   }, showMembers)
   post('/channels/:channel/members/remove', async (visit) => {
     const input = { channel: visit.param('channel'), remove: parseAgentRefs(visit.form, 'members') }

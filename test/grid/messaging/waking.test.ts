@@ -3,8 +3,8 @@
  * wait that missed its wake would be answered at its end, after 50 seconds.
  */
 import { beforeEach, expect, test } from 'vitest'
-import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { leaseOf } from '../../../src/grid/messaging/read-messages.ts'
+import { createChannel, setWake } from '../../../src/grid/channels/channels.ts'
+import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -35,6 +35,45 @@ test('every member of a channel is woken by a post', async () => {
   await sendMessage(alice, { to: '#general', text: 'all' })
 
   expect(await inTime(Promise.all(readings))).toEqual(readings.map(() => ['all']))
+})
+
+test('in a channel of more than five members a post wakes whom it names or answers, and whom their membership says', async () => {
+  const names = ['carol', 'dave', 'erin', 'frank', 'gina']
+  const others = await Promise.all(names.map((alias) => grid.acme.agent(alias)))
+  const [carol, dave, erin, frank] = others.map((agent) => storeOf(grid, agent))
+  await createChannel(grid.acme.store, { name: 'all', members: ['alice', 'bob', ...names] })
+  await setWake(grid.acme.store, { channel: 'all', agent: 'dave', wake: 'all' })
+  await setWake(erin, { channel: '#all', wake: 'none' })
+  const before = await sendMessage(carol, { to: '#all', text: 'shall we?' })
+  for (const reader of [bob, dave, erin, frank]) await readMessages(reader, {})
+
+  const woken: string[] = []
+  const { notifier } = grid.store.waiting
+  const notify = notifier.notify.bind(notifier)
+  notifier.notify = (ids) => {
+    const listed = [...ids]
+    woken.push(...listed)
+    notify(listed)
+  }
+  const reading = wait(bob)
+  await idle(1)
+  const sent = await sendMessage(alice, {
+    to: '#all',
+    text: 'Yes. @bob begins, @erin rests.',
+    replyToMessageId: before.id,
+  })
+  expect(await textsOf(inTime(reading))).toEqual(['Yes. @bob begins, @erin rests.'])
+  const [carolId, daveId] = others.map(({ id }) => id)
+  expect([...new Set(woken)].sort()).toEqual([grid.bob.id, carolId, daveId].sort())
+  expect([sent.recipients, sent.recipientsWoken]).toEqual([6, 3])
+  // What wakes nobody is in the inbox.
+  expect(await frank.read.inbox.newestUnread(others[3].id)).toBe(0)
+  expect(await textsOf(readMessages(frank, {}))).toHaveLength(1)
+
+  await expect(setWake(bob, { channel: 'none', wake: 'all' })).rejects.toMatchObject({ code: 'channel_not_found' })
+  await expect(setWake(grid.evil.store, { channel: 'all', agent: 'eve', wake: 'all' })).rejects.toMatchObject({
+    code: 'channel_not_found',
+  })
 })
 
 test('a second reader is woken by the release of what the first one took, and not only by the next poll', async () => {

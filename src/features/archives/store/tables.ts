@@ -409,6 +409,8 @@ export const notArchived: Readonly<Record<string, readonly string[]>> = {
   ],
   'of the grid where it happened': [
     'messages.traceparent',
+    'channel_members.wake',
+    'deliveries.quiet',
     'tasks.quiet',
     'tasks.repeat_hash',
     'accounts.state',
