@@ -3,11 +3,11 @@
 /** Who is in a channel, and who can be added. */
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
-import { ChoiceList, TextInput } from '../../html/fields.tsx'
+import { CellSelect, ChoiceList, TextInput } from '../../html/fields.tsx'
 import { ButtonForm, Form, HiddenFields, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
-import { formErrors, Refusal } from '../forms.tsx'
+import { formErrors, PageForm, Refusal } from '../forms.tsx'
 import {
   type ListPosition,
   listPosition,
@@ -107,17 +107,19 @@ function Members({ visit, channel, members, at }: MembersProps) {
             title: 'Woken by',
             cell: ({ id, alias, type, wake }) =>
               type === 'mcp' && (
-                <Form action={visit.path('channels', channel.id, 'members', 'wake')} isLine>
+                <PageForm visit={visit} action={visit.path('channels', channel.id, 'members', 'wake')} isLine>
                   <HiddenFields fields={{ agent: id }} />
-                  <select name='wake' aria-label={`Posts that wake @${alias}`}>
-                    {Object.entries(wakeTitles).map(([value, title]) => (
-                      <option value={value} selected={value === (wake ?? '')}>{title}</option>
-                    ))}
-                  </select>
+                  <CellSelect
+                    name='wake'
+                    id={`wake-${alias}`}
+                    label={`Posts that wake @${alias}`}
+                    options={wakeOptions}
+                    value={wake ?? 'default'}
+                  />
                   <SubmitButton kind='quiet' isSmall whenChanged>
                     Save<span class='unseen'>@{alias}</span>
                   </SubmitButton>
-                </Form>
+                </PageForm>
               ),
           },
           mayManage && {
@@ -143,7 +145,8 @@ function Members({ visit, channel, members, at }: MembersProps) {
 }
 
 /** What wakes a member. A person is notified as they have chosen. */
-const wakeTitles = { '': 'Default', all: 'All posts', mentions: 'Mentions', none: 'Nothing' }
+const wakeOptions = Object.entries({ default: 'Default', all: 'All posts', mentions: 'Mentions', none: 'Nothing' })
+  .map(([value, title]) => ({ value, title }))
 
 /** Adds members by checkbox or by alias. `path` is the page, to which it posts. */
 function AddMembers(
