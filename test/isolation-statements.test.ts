@@ -210,7 +210,7 @@ await owner.store.write([
     [reservation],
   ),
   ...owner.store.change.scheduled.add(scheduled, { ofAgent: 100, ofAccount: 100, bytes: 1_000 }),
-  owner.store.change.reservations.refuse(grid.alice.id, [reservation.id], 20, grid.clock.now),
+  owner.store.change.reservations.refuse(grid.alice.id, [reservation.id], { max: 20, since: 0, at: grid.clock.now }),
 ])
 const incoming = await createHook(
   grid.store.account(owner.id, { type: 'system', job: 'test' }),

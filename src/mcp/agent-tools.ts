@@ -71,7 +71,8 @@ const sendMessageTool = tool({
       expiresInSeconds: input.expires_in_seconds,
     }
     if (input.send_at !== undefined) {
-      if (input.wait_seconds) throw invalidInput('Give send_at or wait_seconds, not both.', 'send_at')
+      const other = (['wait_seconds', 'answers'] as const).find((field) => input[field])
+      if (other) throw invalidInput(`Give send_at or ${other}, not both.`, 'send_at')
       return { text: await sendLater(account, sender, content, timeToSend(input.send_at, account.deps.now())) }
     }
     const wait = waitOf(call, input.wait_seconds)

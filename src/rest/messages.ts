@@ -131,7 +131,7 @@ export const messageRoutes: Route[] = [
         expiresInSeconds: body.expires_in_seconds,
       }
       if (body.send_at !== undefined) {
-        const other = (['acks', 'next', 'wait_seconds'] as const).find((field) => body[field])
+        const other = (['acks', 'next', 'wait_seconds', 'answers'] as const).find((field) => body[field])
         if (other) throw invalidInput(`Give send_at or ${other}, not both.`, 'send_at')
         return await sendLater(account, sender, content, timeToSend(body.send_at, account.deps.now()))
       }

@@ -1,7 +1,7 @@
 /** Sending a message at a time. See docs/delivery.md, "Sending later". */
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { day, isoTime, minute } from '../../lib/time.ts'
+import { day, isoTime, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { ScheduledMessage } from '../../store/account/scheduled.ts'
 import { hasUploads } from '../message/parts.ts'
@@ -28,16 +28,19 @@ export interface Scheduled {
   send_at: string
 }
 
+const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
+
 /**
  * When to send: an ISO 8601 time, or a number of seconds from now. Fails with `invalid_input`: the time must be ahead, by a
  * year at most.
  */
 export function timeToSend(given: string | number, now: number): number {
-  const seconds = typeof given === 'number' ? given : /^\d+$/.test(given.trim()) ? Number(given) : undefined
-  const at = seconds === undefined ? Date.parse(String(given)) : now + seconds * 1_000
+  const text = String(given).trim()
+  const at = /^\d+$/.test(text) ? now + Number(text) * second : isoWithZone.test(text) ? Date.parse(text) : NaN
   if (at > now && at <= now + maxAheadMs) return at
   throw invalidInput(
-    'send_at must be an ISO 8601 time or a number of seconds from now, at most a year ahead.',
+    'send_at must be an ISO 8601 time with a zone, such as 2027-01-31T09:00:00Z, or a number of seconds from now; ' +
+      'at most a year ahead.',
     'send_at',
   )
 }

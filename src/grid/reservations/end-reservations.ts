@@ -11,7 +11,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkNames } from './names.ts'
 
 /** For so long an agent that was refused wants to know that a name is free. */
-const wantedMs = hour
+export const wantedMs = hour
 const maxRead = 1_000
 const maxListed = 5
 

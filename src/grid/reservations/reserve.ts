@@ -10,6 +10,7 @@ import { presenceWords } from '../../presence.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Reservation } from '../../store/account/reservations.ts'
 import { type WaitOptions, waitUntil } from '../messaging/wait-for-messages.ts'
+import { wantedMs } from './end-reservations.ts'
 import { checkNames } from './names.ts'
 
 export const reservationSeconds = { min: 60, max: 7 * day / second, default: 3_600 }
@@ -63,7 +64,11 @@ export async function reserve(account: AccountStore, input: ReserveInput, wait: 
   if (!('by' in found)) return found
   const { change, deps } = account
   await account.write([
-    change.reservations.refuse(agent.agentId, found.by.map(({ id }) => id), maxRefused, deps.now()),
+    change.reservations.refuse(agent.agentId, found.by.map(({ id }) => id), {
+      max: maxRefused,
+      since: deps.now() - wantedMs,
+      at: deps.now(),
+    }),
   ])
   throw refusal(account, found.by)
 }

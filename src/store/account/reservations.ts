@@ -79,10 +79,14 @@ const add = statement(`
       WHERE old.account_id = :account AND old.space = :space AND old.name = given.value ->> '$.name'
         AND old.agent_id = :agent), '[]')
   FROM json_each(:given) AS given`)
+// The newest refusal counts, and those of before `:since` make room.
 const refuse = statement(`
-  UPDATE reservations SET refused = json_insert(refused, '$[#]', json_array(:agent, :at))
-  WHERE account_id = :account AND id IN (SELECT value FROM json_each(:ids)) AND json_array_length(refused) < :max
-    AND NOT EXISTS (SELECT 1 FROM json_each(refused) AS one WHERE one.value ->> 0 = :agent)`)
+  UPDATE reservations SET refused = (
+    SELECT json_group_array(json(one.value)) FROM (
+      SELECT value FROM json_each(reservations.refused)
+        WHERE value ->> 0 <> :agent AND value ->> 1 > :since
+      UNION ALL SELECT json_array(:agent, :at) LIMIT :max) AS one)
+  WHERE account_id = :account AND id IN (SELECT value FROM json_each(:ids))`)
 const forget = statement(`
   UPDATE reservations SET refused = (SELECT json_group_array(json(one.value)) FROM json_each(refused) AS one
     WHERE one.value ->> 0 <> :agent)
@@ -117,9 +121,9 @@ export const reservations = {
       ...account.bind(add, { ...terms, given: JSON.stringify(given) }),
       rows: given.length,
     }),
-    /** Note that the agent was refused because of these. Each notes at most `max` agents. */
-    refuse: (agent: string, ids: readonly string[], max: number, at: number) =>
-      account.bind(refuse, { agent, ids: JSON.stringify(ids), max, at }),
+    /** Note that the agent was refused because of these. Each notes at most `max` agents that were refused after `since`. */
+    refuse: (agent: string, ids: readonly string[], { max, since, at }: { max: number; since: number; at: number }) =>
+      account.bind(refuse, { agent, ids: JSON.stringify(ids), max, since, at }),
     /** The agent, which was refused because of these, waits for them now, and needs no message. */
     forget: (agent: string, ids: readonly string[]) => account.bind(forget, { agent, ids: JSON.stringify(ids) }),
     /** Let all of an agent end when they are looked at next. */

@@ -69,10 +69,20 @@ test('seconds from now may be a number, over REST too; other times are refused',
     send_at: 60,
   })
   expect(answer.body).toMatchObject({ recipient: '@bob', send_at: '2026-11-21T09:01:00.000Z' })
-  for (const send_at of ['yesterday', '0', '2026-11-21T08:00:00Z', '2028-01-01T00:00:00Z']) {
+  for (
+    const send_at of [
+      'yesterday',
+      '0',
+      '2026-11-21T10:00:00',
+      'Nov 22 2026',
+      '2026-11-21T08:00:00Z',
+      '2028-01-01T00:00:00Z',
+    ]
+  ) {
     expect([send_at, (await send({ send_at })).code]).toEqual([send_at, 'invalid_input'])
   }
   expect((await send({ wait_seconds: 5 })).message).toContain('not both')
+  expect((await send({ answers: 2 })).message).toContain('not both')
 })
 
 test('what can be known now is refused now', async () => {

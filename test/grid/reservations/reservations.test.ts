@@ -105,6 +105,25 @@ test('who was refused more than an hour ago gets no message', async () => {
   expect(await read(grid.alice)).toEqual([])
 })
 
+test('the last refusal counts, and earlier ones make room', async () => {
+  await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
+  const others = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`asks-${n}`)))
+  for (const agent of others) await reserve(agent, ['a'])
+  // There is no room for one more.
+  await reserve(grid.alice, ['a'])
+  grid.clock.now += hour - minute
+  await reserve(others[0], ['a'])
+  grid.clock.now += 2 * minute
+  await reserve(grid.alice, ['a'])
+  await reserve(grid.bob, ['a'], { release: true })
+  expect(await Promise.all([others[0], others[1], grid.alice].map(async (agent) => (await read(agent)).length)))
+    .toEqual([
+      1,
+      0,
+      1,
+    ])
+})
+
 test('a reservation goes on while its agent calls tools, for a day at most, and its agent reads of its end', async () => {
   await reserve(grid.bob, ['a', 'b'])
   for (let n = 1; n <= 24; n++) {
