@@ -13,7 +13,7 @@ import { personNeeded } from './grid-access.ts'
 import { printError } from './output.ts'
 import { runCommand } from './run-command.ts'
 
-/** The exit code is that of the command. */
+/** Exits as the command does. */
 export const as: ProcessCommand = {
   name: 'as',
   summary: 'Run a coding client, or any command, as an agent of its own, which is made if it is new.',

@@ -116,7 +116,7 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
   }
 }
 
-/** What a prompt is told: at the first one of a session in a folder who it is, and always what is unread and was not told. */
+/** The context of a prompt: who the session is, at its first prompt in a folder, and the messages that it has not heard of. */
 async function context(
   agent: GridAgent,
   grid: GridClient,

@@ -60,7 +60,7 @@ function areAlike(one: readonly string[], other: readonly string[], meet: Meet):
   return one.length === other.length && one.every((element, n) => meet(element, other[n]))
 }
 
-/** Whether a pattern with `any` can stand for a sequence without: each piece of it is found as early as possible. */
+/** Whether a pattern with `any` can stand for a sequence without. Each piece is found as early as possible. */
 function isFound(pattern: readonly string[], sequence: readonly string[], any: string, meet: Meet): boolean {
   const first = pattern.indexOf(any)
   const last = pattern.length - 1 - pattern.lastIndexOf(any)

@@ -154,7 +154,7 @@ export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** Instead of what owners and admins may not read. Others have no row of it. */
+/** Instead of what owners and admins may not read. Others have no row. */
 export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
 /** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */

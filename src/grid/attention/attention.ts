@@ -70,7 +70,7 @@ async function forReader(
   })
 }
 
-/** Without what is between others, of which members and viewers may open nothing. */
+/** Without rows between others, which members and viewers may not open. */
 function ofReader(reader: Reader, conditions: readonly Condition[]): readonly Condition[] {
   const open = conditions.filter((condition) => {
     switch (condition.kind) {

@@ -17,7 +17,7 @@ export const reservationSeconds = { min: 60, max: 7 * day / second, default: 3_6
 export const maxNoteLength = 300
 const maxOfAgent = 200
 const maxInSpace = 2_000
-/** How many agents a reservation remembers that were refused because of it. */
+/** How many refused agents a reservation remembers. */
 const maxRefused = 20
 /** How many reservations of others a refusal names. */
 const maxShown = 3

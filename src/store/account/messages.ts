@@ -175,7 +175,7 @@ const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_i
   AND agents.id = channel_members.agent_id`
 const isRecipient = `channel_members.account_id = :account AND channel_members.channel_id = :channel
   AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL AND agents.type <> 'hook' AND ${isStored}`
-/** The largest channel of which each post wakes every member. */
+/** In larger channels, a post wakes only whom it names or answers. */
 const maxWoken = 5
 const isQuiet = `CASE coalesce(channel_members.wake, iif((SELECT count(*) FROM channel_members AS other
     WHERE other.account_id = :account AND other.channel_id = :channel) > ${maxWoken}, 'mentions', 'all'))
