@@ -234,8 +234,8 @@ async function connectAll(
 }
 
 /**
- * Only Claude Code keeps the key of a folder where nobody else reads it. For the others there is one agent in all folders,
- * because a key in a folder could be committed.
+ * Whether the client stores the key of a folder outside that folder, as only Claude Code does. The others get one agent for
+ * all folders: a key in a folder could be committed.
  */
 function keepsKeyOfFolder(client: ClientName): boolean {
   return programs[client].server.key === 'always'

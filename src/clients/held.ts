@@ -1,4 +1,4 @@
-/** Who has reserved the files that an agent is about to change. */
+/** Finds reservations by others for the files that an agent is about to change. */
 import { overlaps } from '../lib/name-patterns.ts'
 import type { GridClient, Reservation } from './grid-client.ts'
 

@@ -88,7 +88,7 @@ export async function readCard(stream: SafeStream, address: RemoteAddress): Prom
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error
       failure ??= error
-      tried.push(`${url} (${error.answered?.told ?? error.why.replace(/\.$/, '')})`)
+      tried.push(`${url} (${error.answered?.shown ?? error.why.replace(/\.$/, '')})`)
     }
   }
   throw new NoCard(failure!, tried)
@@ -139,7 +139,7 @@ async function fetchJson(stream: SafeStream, url: string, token: string | undefi
   if (response.status !== 200) {
     const error = new RemoteError('invalid_response', `${response.status} for the card`)
     const scheme = response.headers.get('www-authenticate')?.match(/^[\w-]{1,40}/)?.[0]
-    error.answered = { told: `${response.status}${scheme ? `, wants ${scheme}` : ''}` }
+    error.answered = { shown: `${response.status}${scheme ? `, wants ${scheme}` : ''}` }
     throw error
   }
   try {

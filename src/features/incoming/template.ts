@@ -61,7 +61,7 @@ function summaryOf(payload: unknown): string {
   return lines.length > 0 ? lines.join('\n') : `JSON with ${Object.keys(payload).length} members`
 }
 
-/** Names nobody, has no link but `https:`, and fits. The payload beside it is whole. */
+/** Removes mentions and links other than `https:`, and cuts the text to its limit. The data part keeps the whole payload. */
 function harmless(text: string): string {
   return Array.from(printable(text.slice(0, 4 * maxTextLength))).slice(0, maxTextLength).join('')
     .replace(/[a-z\d+.-]{0,40}:\/\//gi, (scheme) => /https:\/\/$/i.test(scheme) ? scheme : '')

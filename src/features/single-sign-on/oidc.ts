@@ -163,8 +163,8 @@ export class OtherIssuer extends GridError {
 }
 
 /**
- * Fails with `remote_unreachable`, also if the metadata are those of another issuer. The `cause` is only for owners: others
- * could explore networks with it.
+ * Fails with `remote_unreachable`, also if the metadata name another issuer. Show the `cause` to owners only: others could
+ * explore networks with it.
  */
 export async function discover(provider: OidcProvider): Promise<Configuration> {
   try {

@@ -57,7 +57,7 @@ export async function callSlack(
 function failure(error: string, retryAfterSeconds?: number): RemoteError {
   const failed = new RemoteError('invalid_response', `Slack says ${error}`)
   const isTime = retryAfterSeconds !== undefined && retryAfterSeconds > 0 && retryAfterSeconds <= 3_600
-  failed.answered = { told: `Slack says ${error}.`, ...(isTime && { retryAfterMs: retryAfterSeconds * second }) }
+  failed.answered = { shown: `Slack says ${error}.`, ...(isTime && { retryAfterMs: retryAfterSeconds * second }) }
   return failed
 }
 

@@ -114,7 +114,7 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
       return await callSlack(deps.safeFetch, address, method, query)
     } catch (error) {
       if (!(error instanceof RemoteError || error instanceof RemoteRefusal)) throw error
-      const reason = error instanceof RemoteError ? error.answered?.told : error.message
+      const reason = error instanceof RemoteError ? error.answered?.shown : error.message
       throw invalidInput(reason ?? `Slack cannot be reached from here. ${(error as RemoteError).why}`, field)
     }
   }

@@ -46,6 +46,6 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
 function refused({ status, text }: WebhookAnswer): RemoteError {
   // Pages of proxies say nothing that the status does not.
   const quoted = text === '' || text.startsWith('<') ? '' : ` “${text.slice(0, maxQuoted).toWellFormed()}”`
-  const told = `It answered ${status}.${quoted}`
-  return Object.assign(new RemoteError('invalid_response', `${status}`), { answered: { told } })
+  const shown = `It answered ${status}.${quoted}`
+  return Object.assign(new RemoteError('invalid_response', `${status}`), { answered: { shown } })
 }

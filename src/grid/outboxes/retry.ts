@@ -51,5 +51,5 @@ export async function withRetries(
 /** In words, for the people of the account. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof RemoteError)) return 'The grid itself failed: its log says why.'
-  return error.answered?.told ?? error.why
+  return error.answered?.shown ?? error.why
 }

@@ -38,8 +38,8 @@ export class RemoteError extends GridError {
   status: number | undefined
   /** Set if it is of little use to repeat the request: it arrived whole, and got no answer in time, or a useless one. */
   unanswered: 'timeout' | 'useless' | undefined
-  /** Set if the server answered: what people of the account are told, and when it wants the next request. */
-  answered: { told: string; retryAfterMs?: number } | undefined
+  /** Set if the server answered: the reason that people of the account see, and when it wants the next request. */
+  answered: { shown: string; retryAfterMs?: number } | undefined
 
   constructor(reason: RemoteErrorReason, detail: string) {
     super('remote_unreachable', 'The remote server was not reached, or gave no usable response.')
