@@ -1,5 +1,5 @@
-// Made by scripts/migrations.ts. Do not edit.
-export const migrations: { name: string; hash: string; statements: string[] }[] = [
+// Made by scripts/migrations.ts. Edit only the statements of a step that db/released.ts does not name.
+export const migrations: { name: string; hash: string; compatible?: boolean; statements: string[] }[] = [
   {
     "name": "0000_grid",
     "hash": "1091873fd5bbbe409824ffe491fa2189ebb0db6ea2bd6a485cbce69d9cf08332",

@@ -51,8 +51,8 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
   // This stays if the process ends now.
   await store.write([backups.noteFailed({ at, reason: 'The server ended during the backup.', process: instanceId })])
   try {
-    const made = await make(store, backupDir, at)
-    await store.write(backups.noteMade({ at, ...made }))
+    const { schema, ...made } = await make(store, backupDir, at)
+    await store.write(backups.noteMade({ at, ...made, schema }))
     await removeOldBackups(backupDir, backupKeep, made.file)
     log.info('A backup was made', made)
   } catch (error) {
@@ -69,11 +69,11 @@ async function historyOf({ global: { backups, instances } }: Store): Promise<Bac
   return isRunning ? { made } : { made, failed }
 }
 
-async function make(store: Store, folder: string, at: number): Promise<{ file: string; bytes: number }> {
+async function make(store: Store, folder: string, at: number): Promise<{ file: string; bytes: number; schema: number }> {
   const { databaseUrl, backupKey, minFreeMegabytes } = store.deps.config
   const database = localPath(databaseUrl)
   const file = await pathInFolder(folder, at)
-  const { bytes } = await makeBackup({
+  const { bytes, manifest: { schema } } = await makeBackup({
     path: file,
     // The settings require a key, or that it is said that there is none.
     key: backupKey === undefined ? 'plain' : { passphrase: backupKey },
@@ -83,5 +83,5 @@ async function make(store: Store, folder: string, at: number): Promise<{ file: s
     thread: true,
     minFreeBytes: minFreeMegabytes * 2 ** 20,
   })
-  return { file, bytes }
+  return { file, bytes, schema }
 }
