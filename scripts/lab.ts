@@ -24,6 +24,7 @@ export const programs: Record<string, string> = {
   'call-path': 'prints the files and functions that one call passes',
   mutants: 'breaks files in many small ways and lists the changes that no test notices',
   'archive-fixture': 'writes the archive of a new version of the format for the tests',
+  'released-schema': 'writes a database of a released schema for the tests',
 }
 
 /** Programs that run a test of the suite, longer. */

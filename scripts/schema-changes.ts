@@ -29,27 +29,33 @@ interface SchemaObject {
 /** By name, in the order of their making. */
 export type Schema = Map<string, SchemaObject>
 
-/** The schema that these statements make. */
+/** The schema that these statements make, with the rows that they insert. */
 export function schemaAfter(statements: readonly string[]): Schema {
   const database = new Database(':memory:')
   for (const statement of statements) database.exec(statement)
-  const objects = database.prepare(
-    `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
-      AND name NOT LIKE '%!_search!_%' ESCAPE '!' ORDER BY rowid`,
-  ).all() as SchemaObject[]
-  const details = (pragma: string, name: string) => database.prepare(`PRAGMA ${pragma}("${name}")`).all()
-  const schema: Schema = new Map()
-  for (const object of objects) {
-    const { type, name, sql } = object
-    const columns = (/table|view/.test(type) ? details('table_info', name) : []) as Column[]
-    const references = (type === 'table' ? details('foreign_key_list', name) : []) as Reference[]
-    schema.set(name, { ...object, columns, references })
+  const schema = schemaOf(database)
+  for (const { type, name, sql } of [...schema.values()]) {
     if (type !== 'table' || /^CREATE VIRTUAL/i.test(sql)) continue
     const rows = database.prepare(`SELECT * FROM "${name}"`).all()
     const initial = { type: 'rows', name: `the first rows of ${name}`, tbl_name: name, sql: JSON.stringify(rows) }
     if (rows.length > 0) schema.set(initial.name, { ...initial, columns: [], references: [] })
   }
   return schema
+}
+
+/** The schema of a database, without the tables of indexes and of migrations. */
+export function schemaOf(database: Database.Database): Schema {
+  const objects = database.prepare(
+    `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
+      AND name NOT LIKE '%!_search!_%' ESCAPE '!' AND name <> '__drizzle_migrations' ORDER BY rowid`,
+  ).all() as SchemaObject[]
+  const details = (pragma: string, name: string) => database.prepare(`PRAGMA ${pragma}("${name}")`).all()
+  return new Map(objects.map((object) => {
+    const { type, name } = object
+    const columns = (/table|view/.test(type) ? details('table_info', name) : []) as Column[]
+    const references = (type === 'table' ? details('foreign_key_list', name) : []) as Reference[]
+    return [name, { ...object, columns, references }]
+  }))
 }
 
 /** The names of what differs. The order of objects and white space do not count. */

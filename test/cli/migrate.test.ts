@@ -38,12 +38,12 @@ The next start, or "agent-grid migrate", applies:
   0001_later
   0002_later
 
-A copy of the file is kept next to it until a server has run for an hour.`,
+A copy of the file is kept next to it until a server has run for a day.`,
     { schema_version: 1, newest_version: 3, missing },
   ])
   expect(await version()).toBe(1)
   await migrate.start(true, {}, [])
-  expect(JSON.parse(printed.mock.lastCall![0])).toEqual({ applied: missing, schema_version: 3 })
+  expect(JSON.parse(printed.mock.lastCall![0])).toEqual({ applied: missing, schema_version: 3, copy: `${path}.schema-1` })
 })
 
 test('--check does not make a database', async () => {
