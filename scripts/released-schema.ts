@@ -4,7 +4,8 @@
  * belongs to the commit of the release, `db/released.ts` has the steps too, and `npm run migration` leaves them as they are.
  */
 import Database from 'libsql'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { brotliCompressSync } from 'node:zlib'
@@ -13,22 +14,24 @@ import { newKeyRing } from '../src/lib/key-ring.ts'
 import { tableNames } from '../src/store/backup/tables.ts'
 import { fillAccount } from '../test/support/archived-account.ts'
 import { testGrid } from '../test/support/grid.ts'
-import { temporaryDatabase } from '../test/support/process.ts'
+import { person } from '../test/support/people.ts'
 
 const [version, freeze] = process.argv.slice(2)
 if (!/^\d+\.\d+\.\d+$/.test(version ?? '')) throw new Error('Usage: npm run lab -- released-schema VERSION [--freeze]')
 const folder = `test/fixtures/released/${version}`
 mkdirSync(folder, { recursive: true })
-const temporary = temporaryDatabase()
+const temporary = mkdtempSync(join(tmpdir(), 'agent-grid-released-'))
+const file = join(temporary, 'grid.db')
 const keys = newKeyRing()
-const grid = await testGrid({ url: temporary.url, env: { GRID_KEYS: keys } })
+const grid = await testGrid({ url: `file:${file}`, env: { GRID_KEYS: keys } })
 await fillAccount(grid)
+await person(grid, { email: 'pat@acme.example', role: 'owner' })
 const { alice, bob, eve, clock } = grid
 const accounts = [grid.acme, grid.evil].map(({ id, adminKey }) => ({ id, adminKey }))
 const cast = { acme: accounts[0], evil: accounts[1], alice, bob, eve }
 await grid.store.close()
 
-const database = new Database(join(temporary.folder, 'grid.db'))
+const database = new Database(file)
 database.exec('PRAGMA foreign_keys = on; PRAGMA journal_mode = delete')
 const query = (sql: string, args: unknown[] = []) => Promise.resolve(database.prepare(sql).raw().all(args) as never[][])
 for (let left = await emptyTables(), before = Infinity; left.length > 0; left = await emptyTables()) {
@@ -36,7 +39,7 @@ for (let left = await emptyTables(), before = Infinity; left.length > 0; left = 
   before = left.length
   left.forEach(addRow)
 }
-const copy = join(temporary.folder, 'copy.db')
+const copy = join(temporary, 'copy.db')
 database.prepare('VACUUM INTO ?').run(copy)
 writeFileSync(`${folder}/grid.db.br`, brotliCompressSync(readFileSync(copy)))
 writeFileSync(`${folder}/grid.json`, `${JSON.stringify({ madeAt: clock.now, keys, cast }, null, 2)}\n`)
@@ -45,7 +48,7 @@ if (freeze === '--freeze') {
   const text = readFileSync('db/released.ts', 'utf8').replace(/= \{[^]*\}/, `= {\n${list}}`)
   writeFileSync('db/released.ts', text)
 }
-rmSync(temporary.folder, { recursive: true })
+rmSync(temporary, { recursive: true })
 process.exit(0)
 
 async function emptyTables(): Promise<string[]> {
@@ -57,14 +60,17 @@ async function emptyTables(): Promise<string[]> {
 function addRow(table: string): void {
   const values = new Map<string, unknown>()
   const columns = database.prepare(`PRAGMA table_info("${table}")`).all() as Record<string, never>[]
-  for (const { name, type, notnull, pk } of columns) {
-    if (notnull || pk) values.set(name, type === 'integer' ? 1 : type === 'blob' ? new Uint8Array(1) : `a ${name}`)
+  for (const { name, type, notnull, pk, dflt_value } of columns) {
+    if (!pk && (!notnull || dflt_value !== null)) continue
+    values.set(name, type === 'INTEGER' ? 1n : type === 'BLOB' ? new Uint8Array(1) : `a ${name}`)
   }
   const references = database.prepare(`PRAGMA foreign_key_list("${table}") `).all() as Record<string, string>[]
   for (const id of new Set(references.map(({ id }) => id))) {
     const pairs = references.filter((one) => one.id === id)
     if (!pairs.every(({ from }) => values.has(from))) continue
-    const row = database.prepare(`SELECT * FROM "${pairs[0].table}" LIMIT 1`).get() as Record<string, unknown> | undefined
+    const row = database.prepare(`SELECT * FROM "${pairs[0].table}" LIMIT 1`).get() as
+      | Record<string, unknown>
+      | undefined
     if (!row) return
     for (const { from, to } of pairs) values.set(from, row[to])
   }

@@ -25,7 +25,7 @@ export async function withStep<Result>(
 
 function laterStep(statements: string[]) {
   const name = `000${migrations.length}_later`
-  return { name, hash: name, statements }
+  return { name, hash: statements.join(), statements }
 }
 
 /** What a newer program makes of a database, which this one cannot use then. */

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config.ts'
 import { processDeps } from '../../../src/cli/process.ts'
-import { openStore } from '../../../src/store/store.ts'
+import { openStore, type StoreOptions } from '../../../src/store/store.ts'
 import { addStep } from '../../support/later-step.ts'
 import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../../support/process.ts'
 import { smallDisk } from '../../support/small-disk.ts'
@@ -47,6 +47,20 @@ test('a start without a migration, and one of a new file, keep nothing', async (
   expect(copies()).toEqual([])
 })
 
+test('without space for the copy and what must stay free nothing is migrated, unless no copy is wanted', async () => {
+  const readSpace = () => Promise.resolve({ free: 1_000_000, total: 1_000_000_000 })
+
+  await expect(open({}, { readSpace })).rejects.toMatchObject({
+    code: 'disk_full',
+    message: expect.stringContaining('"agent-grid migrate --no-backup" makes none.'),
+  })
+  expect((await facts(path))[0].user_version).toBe(1)
+  const store = await open({}, { withoutBackup: true })
+
+  expect([store.schemaVersion, copies()]).toEqual([2, []])
+  await store.close()
+})
+
 // Skipped where mounting is not allowed, and failing there under CI.
 test.skipIf(!disk && !process.env.CI)(
   'a start whose disk has no space for the copy is refused, and nothing is migrated',
@@ -55,7 +69,8 @@ test.skipIf(!disk && !process.env.CI)(
     for (const end of ['', '.keys']) cpSync(path + end, small + end)
     disk!.fill(400_000)
 
-    await expect(open({ DATABASE_URL: `file:${small}` })).rejects.toMatchObject({
+    // With no mark only the write itself finds out.
+    await expect(open({ DATABASE_URL: `file:${small}`, MIN_FREE_MB: '0' })).rejects.toMatchObject({
       code: 'disk_full',
       message: expect.stringMatching(/^The database .+ has to be migrated, and a copy .+ no space .+ Free some space/),
     })
@@ -66,8 +81,8 @@ test.skipIf(!disk && !process.env.CI)(
   },
 )
 
-async function open(env: Record<string, string> = {}) {
-  return await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'error', ...env })))
+async function open(env: Record<string, string> = {}, options: StoreOptions = {}) {
+  return await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'error', ...env })), options)
 }
 
 function copies(): string[] {
