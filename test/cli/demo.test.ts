@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runCommand, temporaryDatabase } from '../support/process.ts'
+import { isLong } from '../support/long.ts'
+import { runCommand, startProgram, temporaryDatabase } from '../support/process.ts'
 
 test('the demo runs a conversation over REST, A2A and MCP, and leaves no files behind', async () => {
   const database = temporaryDatabase()
@@ -22,3 +23,23 @@ test('the demo runs a conversation over REST, A2A and MCP, and leaves no files b
   expect(stdout).toContain('All 3 messages arrived.')
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })
+
+test.runIf(isLong)(
+  'the example grid lets its people sign in, and leaves no files behind',
+  { timeout: 60_000 },
+  async () => {
+    const { folder, remove } = temporaryDatabase()
+    const grid = await startProgram('src/main.ts', ['demo', '--serve'], { TMPDIR: folder })
+    const [email, password] = ['Email', 'Password'].map((name) =>
+      grid.stdout().match(new RegExp(`^ *${name} +(.+?)( \\(.*)?$`, 'm'))![1]
+    )
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded', Origin: `http://localhost:${grid.port}` }
+    const body = new URLSearchParams({ email, password })
+    const signedIn = await fetch(`${headers.Origin}/sign-in`, { method: 'POST', headers, body, redirect: 'manual' })
+    const { code } = await grid.stop()
+
+    const left = readdirSync(folder).filter((name) => name.startsWith('agent-grid-demo'))
+    remove()
+    expect({ status: signedIn.status, code, left }).toEqual({ status: 303, code: 0, left: [] })
+  },
+)
