@@ -33,9 +33,12 @@ test.runIf(isLong)(
     const [email, password] = ['Email', 'Password'].map((name) =>
       grid.stdout().match(new RegExp(`^ *${name} +(.+?)( \\(.*)?$`, 'm'))![1]
     )
-    const headers = { 'Content-Type': 'application/x-www-form-urlencoded', Origin: `http://localhost:${grid.port}` }
-    const body = new URLSearchParams({ email, password })
-    const signedIn = await fetch(`${headers.Origin}/sign-in`, { method: 'POST', headers, body, redirect: 'manual' })
+    const origin = `http://localhost:${grid.port}`
+    const page = await fetch(`${origin}/sign-in`)
+    const csrf = (await page.text()).match(/name="csrf" value="([^"]+)"/)![1]
+    const headers = { Origin: origin, Cookie: page.headers.get('Set-Cookie')!.split(';')[0] }
+    const body = new URLSearchParams({ email, password, csrf })
+    const signedIn = await fetch(`${origin}/sign-in`, { method: 'POST', headers, body, redirect: 'manual' })
     const { code } = await grid.stop()
 
     const left = readdirSync(folder).filter((name) => name.startsWith('agent-grid-demo'))
