@@ -1,4 +1,4 @@
-/** The search of people. See docs/security.md, "People who read". */
+/** The search of people. See docs/people.md, "People who read". */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'

@@ -1,4 +1,4 @@
-/** Messages that the calling user may read, by their words. See docs/security.md, "People who read". */
+/** Messages that the calling user may read, by their words. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import { excerptOf, type ExcerptPiece, queryWords } from '../../lib/search-words.ts'
 import type { AccountStore } from '../../store/account.ts'
