@@ -119,14 +119,9 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
       'migration_changed',
       `${name} was migrated with another version of step ${changed.name} than this program has. ` +
         'A database of a version before 1.0.0, or of a development version, is not migrated: carry its accounts over. With ' +
-        'the agent-grid that migrated it: "agent-grid list-accounts", and for each "agent-grid export-account --account ID ID.archive". With ' +
-        'this one, and DATABASE_URL set to a new file: "agent-grid import-account ID.archive --fingerprint F". See docs/UPPAGE, "UPSEC".',
-    )
-  }
-  if (rows.length > steps.length && await neededSchema(client) > steps.length) {
-    throw new StartError(
-      'schema_newer',
-      `${name} has schema ${rows.length}, this program knows ${steps.length}. Use a newer agent-grid, or another backup.`,
+        'the agent-grid that migrated it, "agent-grid list-accounts", and for each "agent-grid export-account --account ID ' +
+        'ID.archive". Then start this one on a new database, and there "agent-grid import-account ID.archive --fingerprint F". ' +
+        'See docs/operating/upgrades.md, "Databases of versions before 1.0.0".',
     )
   }
   return rows.length

@@ -30,7 +30,7 @@ test('help prints the pages of the manual, which are all documents for users, wi
     expect(help(page)).toMatch(/^# [A-Z]/)
     expect(help(page)).not.toMatch(/^ *```sh .|^<!--/m)
   }
-  expect(() => help('operatin')).toThrow('Did you mean "operating"?')
+  expect(() => help('monitorin')).toThrow('Did you mean "monitoring"?')
 })
 
 test('options are parsed by name', () => {

@@ -1,4 +1,4 @@
-/** Upgrades from each released schema, with processes of two versions, and back. See docs/UPPAGE, "UPSEC". */
+/** Upgrades from each released schema, with processes of two versions, and back. See docs/operating/upgrades.md. */
 import Database from 'libsql'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The list of conversations, and each of them next to it. See docs/security.md, "People who read". */
+/** The list of conversations, and each of them next to it. See docs/people.md, "People who read". */
 import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
 import { beginList, type ConversationList, listConversations } from '../../grid/conversations/list.ts'
