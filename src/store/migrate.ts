@@ -124,6 +124,12 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
         'See docs/operating/upgrades.md, "Databases of versions before 1.0.0".',
     )
   }
+  if (rows.length > steps.length && await neededSchema(client) > steps.length) {
+    throw new StartError(
+      'schema_newer',
+      `${name} has schema ${rows.length}, this program knows ${steps.length}. Use a newer agent-grid, or another backup.`,
+    )
+  }
   return rows.length
 }
 
