@@ -35,7 +35,7 @@ export function makeSteps(
   name?: string,
 ): { steps: Step[]; lacks: string[]; ends: Record<string, string[]> } {
   const isReleased = (step: Step) => Object.hasOwn(released, step.name)
-  const made = isReleased(steps[0]) ? steps.filter((step) => isReleased(step) || !step.name.endsWith(`_${name}`)) : []
+  const made = isReleased(steps[0]) ? steps.filter((step) => isReleased(step) || step.name.slice(5) !== name) : []
   const whole = schemaAfter(fresh)
   const schemaOf = (steps: readonly Step[]) => schemaAfter(steps.flatMap(({ statements }) => statements))
   if (made.length === 0) made.push({ name: baseline, hash: '', statements: fresh })
@@ -132,6 +132,11 @@ function inOrder(tables: Pick<ReturnType<typeof getTableConfig>, 'name' | 'forei
 if (process.argv[1]?.endsWith('migrations.ts')) {
   const { steps, lacks, ends } = makeSteps(migrations, releasedSteps, makeSchema(), process.argv[2])
   writeFileSync('db/migrations.ts', textOf(steps))
+  if (steps[0].hash !== migrations[0].hash) {
+    console.log(
+      'The first step changed. "npm run lab -- released-schema VERSION" makes the database of its tests anew.',
+    )
+  }
   writeFileSync('db/derived-tables.ts', makeDerivedTables())
   for (const [name, reasons] of Object.entries(ends)) {
     console.log(`After ${name} the version before cannot use the database: ${reasons.join(', ')}.`)

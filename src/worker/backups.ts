@@ -69,7 +69,11 @@ async function historyOf({ global: { backups, instances } }: Store): Promise<Bac
   return isRunning ? { made } : { made, failed }
 }
 
-async function make(store: Store, folder: string, at: number): Promise<{ file: string; bytes: number; schema: number }> {
+async function make(
+  store: Store,
+  folder: string,
+  at: number,
+): Promise<{ file: string; bytes: number; schema: number }> {
   const { databaseUrl, backupKey, minFreeMegabytes } = store.deps.config
   const database = localPath(databaseUrl)
   const file = await pathInFolder(folder, at)

@@ -43,7 +43,11 @@ A copy of the file is kept next to it until a server has run for a day.`,
   ])
   expect(await version()).toBe(1)
   await migrate.start(true, {}, [])
-  expect(JSON.parse(printed.mock.lastCall![0])).toEqual({ applied: missing, schema_version: 3, copy: `${path}.schema-1` })
+  expect(JSON.parse(printed.mock.lastCall![0])).toEqual({
+    applied: missing,
+    schema_version: 3,
+    copy: `${path}.schema-1`,
+  })
 
   const last = addStep('CREATE TABLE last (id text)')
   await migrate.start(true, { 'no-backup': 'yes' }, [])

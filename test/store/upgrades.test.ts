@@ -41,6 +41,10 @@ test.each(versions)('the steps since %s make of its database what a new one is, 
   const folder = `test/fixtures/released/${version}`
   writeFileSync(path, brotliDecompressSync(readFileSync(`${folder}/grid.db.br`)))
   const { keys, cast }: { keys: string; cast: Cast } = JSON.parse(readFileSync(`${folder}/grid.json`, 'utf8'))
+  const released = new Database(path)
+  const { hash } = released.prepare('SELECT hash FROM __drizzle_migrations').get() as { hash: string }
+  released.close()
+  expect(hash, `"npm run lab -- released-schema ${version}" makes it anew until the release`).toBe(migrations[0].hash)
 
   await withStep(compatibleStep, true, async () => {
     const grid = await testGrid({ url: database.url, env: { GRID_KEYS: keys }, cast })
@@ -93,7 +97,7 @@ test('on one server a newer process migrates while an older one works, and both 
     await expect(open()).rejects.toMatchObject({ code: 'backup_needed' })
     await backUp(older.clock.now)
 
-    const sent = Array.from({ length: 10 }, (_, n) => send(older, older.alice, '@bob', `${n}`))
+    const sent = Array.from({ length: 5 }, (_, n) => send(older, older.alice, '@bob', `${n}`))
     const [newer] = await Promise.all([open(), ...sent])
 
     expect(newer.store.migrated).toEqual(['0001_later'])
@@ -114,9 +118,6 @@ test('on one server a newer process migrates while an older one works, and both 
 
   expect([again.store.migrated, again.store.schemaVersion]).toEqual([[], 3])
   expect(await read(again, again.alice)).toEqual(['for one that starts again'])
-  await withStep(['CREATE TABLE other (id text)'], true, async () => {
-    await expect(open()).rejects.toMatchObject({ code: 'migration_changed' })
-  })
   await server.stop()
 })
 
