@@ -100,7 +100,7 @@ test('on one server a newer process migrates while an older one works, and both 
     const sent = Array.from({ length: 5 }, (_, n) => send(older, older.alice, '@bob', `${n}`))
     const [newer] = await Promise.all([open(), ...sent])
 
-    expect(newer.store.migrated).toEqual(['0001_later'])
+    expect(newer.store.migrated).toHaveLength(1)
     expect((await read(newer, newer.bob)).sort()).toEqual(Array.from(sent, (_, n) => `${n}`))
     await send(newer, newer.bob, '@alice', 'from the newer one')
     expect(await read(older, older.alice)).toEqual(['from the newer one'])
@@ -111,12 +111,12 @@ test('on one server a newer process migrates while an older one works, and both 
     // The backup is of the schema from before.
     await withStep(['CREATE TABLE last (id text)'], true, async () => {
       await expect(open()).rejects.toMatchObject({ code: 'backup_needed' })
-      expect((await open({ withoutBackup: true })).store.migrated).toEqual(['0002_later'])
+      expect((await open({ withoutBackup: true })).store.migrated).toHaveLength(1)
     })
   })
   const again = await open()
 
-  expect([again.store.migrated, again.store.schemaVersion]).toEqual([[], 3])
+  expect([again.store.migrated, again.store.schemaVersion]).toEqual([[], migrations.length + 2])
   expect(await read(again, again.alice)).toEqual(['for one that starts again'])
   await server.stop()
 })
@@ -136,7 +136,12 @@ test('the copy from before a step that the version before cannot use leads back 
 
   const backup = join(database.folder, 'back.backup')
   const now = grid.clock.now
-  await backUpStopped({ url: `${database.url}.schema-1` }, { path: backup, key: 'plain', madeAt: now, minFreeBytes: 0 })
+  await backUpStopped({ url: `${database.url}.schema-${migrations.length}` }, {
+    path: backup,
+    key: 'plain',
+    madeAt: now,
+    minFreeBytes: 0,
+  })
   await restoreFile({ path, backup, key: undefined, now, gridKeys: env.GRID_KEYS, withoutKeys: false })
 
   const back = await open()

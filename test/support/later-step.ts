@@ -31,5 +31,5 @@ function laterStep(statements: string[]) {
 /** What a newer program makes of a database, which this one cannot use then. */
 export const newerSchema = [
   "INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')",
-  "UPDATE store_facts SET value = '2' WHERE key = 'needed_schema'",
+  "UPDATE store_facts SET value = '99' WHERE key = 'needed_schema'",
 ]

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { migrations } from '../../db/migrations.ts'
 import { day } from '../../src/lib/time.ts'
 import { removePreviousFiles } from '../../src/worker/clock.ts'
 import { emptyGrid } from '../support/grid.ts'
@@ -11,9 +12,9 @@ test('the copy from before a migration is kept until a server has run for a day'
   const database = temporaryDatabase()
   const path = join(database.folder, 'grid.db')
   await (await emptyGrid({ url: database.url })).close()
+  const copy = `${path}.schema-${migrations.length}`
   addStep('CREATE TABLE later (id text)')
   const grid = await emptyGrid({ url: database.url })
-  const copy = `${path}.schema-1`
   const startedAt = grid.clock.now
 
   grid.clock.now += day - 1
