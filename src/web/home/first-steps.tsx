@@ -82,8 +82,7 @@ export function FirstSteps(
             Say to @{first}: “Ask @{last} what it works on, and wait for the answer.” It arrives without your doing.
           </p>
           <p class='soft small'>
-            If it does not, <code>agent-grid doctor --client</code> says why.
-            {visit.may('use') && (
+            If it does not, <code>agent-grid doctor --client</code> says why. {visit.may('use') && (
               <>
                 You can also <a href={`${path('write')}?to=${last}`}>write to @{last}</a> yourself.
               </>
