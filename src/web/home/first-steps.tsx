@@ -79,7 +79,8 @@ export function FirstSteps(
       connected < 2 ? <p>Say to one agent: “Ask the other what it works on, and wait for the answer.”</p> : (
         <>
           <p>
-            Say to @{first}: “Ask @{last} what it works on, and wait for the answer.” It arrives without your doing.
+            Say to @{first}: “Ask @{last}{' '}
+            what it works on, and wait for the answer.” The answer comes without anybody at the keyboard.
           </p>
           <p class='soft small'>
             If it does not, <code>agent-grid doctor --client</code> says why. {visit.may('use') && (
