@@ -4,6 +4,7 @@ import { isBinary, isPackage } from '../lib/version.ts'
 
 /** The name of each page, and its file. The build of the binary reads this list. */
 export const manual: Record<string, string> = {
+  start: 'docs/start.md',
   install: 'docs/operating/install.md',
   proxies: 'docs/operating/proxies.md',
   backups: 'docs/operating/backups.md',

@@ -24,6 +24,8 @@ test('help prints the pages of the manual, which are all documents for users, wi
     .map((name) => `docs/${name}`)
 
   expect(Object.values(manual).sort()).toEqual(files.sort())
+  // In a binary they are in one folder.
+  expect(new Set(files.map((file) => file.split('/').at(-1))).size).toBe(files.length)
   for (const page of Object.keys(manual)) {
     expect(commands.map(({ name }) => name)).not.toContain(page)
     expect(help()).toContain(page)
