@@ -39,7 +39,7 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
   // A server that ended during a backup may do so again.
   const isTriedAgain = isStart && failed !== undefined && failed.process === undefined
   const waitMs = failed ? Math.min(everyMs, maxRetryMs) : everyMs
-  // A time that is further ahead is from a clock that was wrong, and tells nothing.
+  // A time that is further ahead is from a clock that was wrong, and says nothing.
   const isRecent = (time: number) => Math.abs(at - time) < waitMs
   const waits = failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))
   if (waits && !isTriedAgain) return

@@ -81,7 +81,7 @@ test('for a word that is like a command, the command is suggested', () => {
   )
 })
 
-test('who gives a setting as an option is told of the variable', () => {
+test('who gives a setting as an option learns of the variable', () => {
   expect(() => readArguments(findCommand('serve'), ['--trusted-proxies', '10.0.0.1'], {})).toThrow(
     "Unknown option '--trusted-proxies'. Settings are environment variables: set TRUSTED_PROXIES. ",
   )
