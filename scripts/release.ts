@@ -33,7 +33,7 @@ mkdirSync(destination, { recursive: true })
 const commit = output('git', 'describe', '--always', '--dirty', '--exclude=*', '--abbrev=12').trim()
 
 run('scripts/other-runtime.js', 'bun', 'scripts/binary.ts', [
-  ...['--target', values.target, '--outfile', join(destination, name), '--commit', commit],
+  ...['--target', values.target, '--outfile', join(destination, 'agent-grid'), '--commit', commit],
 ])
 run('--import', 'tsx', 'scripts/package.ts', [
   ...['--destination', destination, '--commit', commit],
@@ -41,7 +41,7 @@ run('--import', 'tsx', 'scripts/package.ts', [
 ])
 copyFileSync(join(root, 'PACKAGE.md'), join(destination, 'README.md'))
 copyFileSync(join(root, 'dist/package/src/main.third-party.txt'), join(destination, 'third-party.txt'))
-writeFileSync(join(destination, `${name}-${version}.cdx.json`), JSON.stringify(components(), null, 2))
+writeFileSync(join(destination, `agent-grid-${version}.cdx.json`), JSON.stringify(components(), null, 2))
 const files = readdirSync(destination).sort()
 writeFileSync(join(destination, 'SHA256SUMS'), files.map((file) => `${sha256(file)}  ${file}\n`).join(''))
 console.log(readFileSync(join(destination, 'SHA256SUMS'), 'utf8'))
@@ -72,7 +72,7 @@ function components(): Record<string, unknown> {
     version: 1,
     metadata: {
       timestamp: new Date().toISOString(),
-      component: { type: 'application', name, version, purl: `pkg:npm/${name}@${version}`, licenses: licenses('MIT') },
+      component: { type: 'application', name, version, purl: purl(name, version), licenses: licenses('MIT') },
     },
     components: [...names].sort().flatMap((name) => {
       const entry = packages[`node_modules/${name}`]
@@ -88,10 +88,14 @@ function component(name: string, { version, license, integrity }: Record<string,
     type: name === 'bun' ? 'platform' : 'library',
     name,
     version,
-    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    purl: purl(name, version),
     hashes: [{ alg: 'SHA-512', content }],
     ...(license && { licenses: licenses(license) }),
   }
+}
+
+function purl(name: string, version: string): string {
+  return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }
 
 /** `license` is an SPDX expression. */
