@@ -1,7 +1,8 @@
 /** The names of npm scripts and of our package, where documents, comments, tests and messages give them. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { programs } from '../../scripts/lab.ts'
 
 const files = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0')
@@ -65,4 +66,23 @@ function wrongFetches(path: string, text: string): string[] {
     const isPublished = !/ --no\b/.test(flags)
     return name.replace(/@[^/]*$/, '') !== packageName || (isPublished && path !== 'docs/releasing.md')
   }).map(([line]) => `${path}: ${line}`)
+}
+
+test('each workflow runs scripts of the repository, with official actions of a major version and no right to write by default', () => {
+  for (const path of files.filter((path) => path.startsWith('.github/workflows/'))) {
+    const { permissions, jobs } = parse(readFileSync(path, 'utf8'))
+    expect(permissions, path).toEqual({ contents: 'read' })
+    for (const { steps, 'timeout-minutes': limit } of Object.values<Job>(jobs)) {
+      expect(limit, path).toBeGreaterThan(0)
+      for (const { run, uses } of steps) {
+        if (uses) expect(uses).toMatch(/^actions\/[a-z-]+@v\d+$/)
+        else expect(statSync(run!.split(' ')[0]).mode & 0o111, `${path}: ${run}`).toBeGreaterThan(0)
+      }
+    }
+  }
+})
+
+interface Job {
+  readonly 'timeout-minutes': number
+  readonly steps: readonly { run?: string; uses?: string }[]
 }

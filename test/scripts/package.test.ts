@@ -60,7 +60,10 @@ test('a release has the binary, the package, their README, licences, a list of c
   const { bomFormat, metadata, components } = JSON.parse(readFileSync(join(release, files[1]), 'utf8'))
   const names = components.map(({ name }: { name: string }) => name)
 
-  expect(Object.keys(sums).sort()).toEqual([...files, 'README.md', 'third-party.txt'].sort())
+  expect(Object.keys(sums).sort()).toEqual(
+    [...files, 'README.md', 'install.sh', 'release-notes.md', 'third-party.txt'].sort(),
+  )
+  expect(readFileSync(join(release, 'release-notes.md'), 'utf8')).toMatch(/^(?!#)[^]+SHA256SUMS/)
   for (const [name, sum] of Object.entries(sums)) {
     expect(createHash('sha256').update(readFileSync(join(release, name))).digest('hex')).toBe(sum)
   }
