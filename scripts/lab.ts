@@ -23,6 +23,7 @@ export const programs: Record<string, string> = {
   frameworks: 'lets an agent of Mastra read its inbox and answer',
   'call-path': 'prints the files and functions that one call passes',
   mutants: 'breaks files in many small ways and lists the changes that no test notices',
+  'try-release': 'publishes a release to this machine and installs it as docs/releasing.md says',
   'archive-fixture': 'writes the archive of a new version of the format for the tests',
   'released-schema': 'writes a database of a released schema for the tests',
 }

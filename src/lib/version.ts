@@ -31,7 +31,7 @@ export const isPackage = typeof AGENT_GRID_COMMAND === 'string'
 
 /**
  * How the operator calls this program: the binary as it was called now, such as `./agent-grid`. In a package it is a
- * command that never fetches one: the name on npm may belong to someone else.
+ * command that runs only what is installed.
  */
 export const ownCommand = isBinary
   ? /^[\w./-]+$/.test(process.argv0) ? process.argv0 : 'agent-grid'
