@@ -121,7 +121,8 @@ export async function buildClientPackage(archive, define = {}) {
 
   const { name, version, description, license, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const bin = { 'agent-grid': basename(program) }
-  const manifest = { name, version, description, license, type: 'module', engines, bin }
+  // A grid hands it out. It is never published.
+  const manifest = { name, version, private: true, description, license, type: 'module', engines, bin }
   const folder = mkdtempSync(join(dirname(archive), 'client-'))
   try {
     mkdirSync(join(folder, 'package'))

@@ -13,6 +13,8 @@ import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { migrations } from '../db/migrations.ts'
+import { released } from '../db/released.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({
@@ -29,7 +31,12 @@ const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'u
 
 const changes = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
 const section = changes.split(/\n(?=## )/).find((part) => part.startsWith(`## ${version} (`))
-if (!section) throw new Error(`CHANGELOG.md says nothing of ${version}.`)
+if (!section) throw new Error(`CHANGELOG.md has no section for ${version}.`)
+const unfrozen = migrations.find((step) => released[step.name] !== step.hash)
+if (unfrozen) {
+  const command = `npm run lab -- released-schema ${version} --freeze`
+  throw new Error(`db/released.ts does not have the step ${unfrozen.name} of the schema: run "${command}".`)
+}
 
 rmSync(destination, { recursive: true, force: true })
 mkdirSync(destination, { recursive: true })

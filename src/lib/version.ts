@@ -7,7 +7,7 @@ declare const AGENT_GRID_BUILD: string | undefined
 declare const AGENT_GRID_COMMAND: string | undefined
 
 /** The version of the program in all protocols. A test compares it with package.json. */
-export const version = '0.1.0'
+export const version = '1.0.0'
 
 /** The commit that a package or a binary was built from; undefined in a checkout, which git knows. */
 export const commit = typeof AGENT_GRID_COMMIT === 'string' ? AGENT_GRID_COMMIT : undefined
