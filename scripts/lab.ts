@@ -23,6 +23,7 @@ export const programs: Record<string, string> = {
   frameworks: 'lets an agent of Mastra read its inbox and answer',
   'call-path': 'prints the files and functions that one call passes',
   mutants: 'breaks files in many small ways and lists the changes that no test notices',
+  released: 'keeps what programs rely on in this version, with which later ones are compared',
   'archive-fixture': 'writes the archive of a new version of the format for the tests',
 }
 

@@ -27,6 +27,7 @@ const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'u
 const changes = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
 if (!changes.includes(`\n## ${version} (`)) throw new Error(`CHANGELOG.md says nothing of ${version}.`)
 
+run('--import', 'tsx', 'scripts/released.ts', ['--check'])
 rmSync(destination, { recursive: true, force: true })
 mkdirSync(destination, { recursive: true })
 // "-dirty": something was not committed.
