@@ -17,7 +17,7 @@ export const programs: Record<string, string> = {
   runners: 'kills runners of agents at every step of their work',
   wake: 'measures what wakes real coding clients in terminals',
   up: 'lets Claude Code and Codex answer each other from an untouched home, and ten sessions in one folder',
-  connected: 'connects the coding clients of this machine to a grid and lets them list it',
+  connected: 'connects the coding clients of this machine to a grid, of this or another build, and lets them list it',
   'a2a-clients': 'lets frameworks that speak A2A call an agent',
   'a2a-responder': 'serves an agent for the official test suites of A2A',
   frameworks: 'lets an agent of Mastra read its inbox and answer',
