@@ -65,7 +65,7 @@ CREATE TRIGGER delivery_is_added AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
 BEGIN UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox; END;
 
--- Which waiting senders a delivery answers. See docs/delivery.md, "Asking". In this order: few agents wait.
+-- Which waiting senders a delivery answers. See docs/conversations.md, "Asking". In this order: few agents wait.
 CREATE VIEW awaited_answers AS
 SELECT leases.account_id, leases.agent_id, leases.id AS lease_id, deliveries.seq, deliveries.state,
   answer.reply_to_message_id IS asked.id AS is_reply

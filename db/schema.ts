@@ -831,7 +831,7 @@ export const instances = sqliteTable('instances', {
   id: text('id').primaryKey(),
   heartbeats: integer('heartbeats').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** Who is at agents through the process, as JSON. See docs/delivery.md, "Presence". */
+  /** Who is at agents through the process, as JSON. See docs/conversations.md, "Presence". */
   present: text('present').notNull(),
   /** The ids of the keys of its key ring, with commas, the newest first. */
   ring: text('ring').notNull(),
@@ -1029,7 +1029,7 @@ export const contexts = sqliteTable('contexts', {
   index('contexts_used').on(t.usedAt),
 ])
 
-/** A line of requests to a server outside, of which one is made at a time. See docs/delivery.md, "Remote agents". */
+/** A line of requests to a server outside, of which one is made at a time. See docs/protocol/remote-agents.md, "How messages are sent". */
 const line = () => ({
   /** When the next request is due; null if there is nothing to send. */
   dueAt: integer('due_at'),
@@ -1240,7 +1240,7 @@ export const usage = sqliteTable('usage', {
   index('usage_day').on(t.day),
 ])
 
-/** How often the last sender of a conversation changed. See docs/delivery.md, "Conversations that run away". */
+/** How often the last sender of a conversation changed. See docs/conversations.md, "Conversations that run away". */
 export const conversationTurns = sqliteTable('conversation_turns', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /**
@@ -1528,7 +1528,7 @@ export const signingKeys = sqliteTable('signing_keys', {
   createdAt: integer('created_at').notNull(),
 }, (t) => [uniqueIndex('signing_keys_created').on(t.createdAt)])
 
-/** Browsers that are notified of messages to a person. See docs/delivery.md, "Notifications". */
+/** Browsers that are notified of messages to a person. See docs/web.md, "Notifications". */
 export const pushSubscriptions = sqliteTable('push_subscriptions', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
@@ -1682,7 +1682,7 @@ export const slackPeople = sqliteTable('slack_people', {
   index('slack_people_person').on(t.userId),
 ])
 
-/** The provider with which people sign in to an account. See docs/security.md, "Single sign-on". */
+/** The provider with which people sign in to an account. See docs/people.md, "Single sign-on". */
 export const ssoProviders = sqliteTable('sso_providers', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),

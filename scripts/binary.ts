@@ -3,7 +3,7 @@
  * [--outfile PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`; their names are appended to
  * the path. Without them it is for this platform.
  *
- * See docs/operating.md, "Single binary".
+ * See docs/operating/install.md, "Single binary".
  */
 import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'

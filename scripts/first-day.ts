@@ -3,7 +3,7 @@
  * packed npm package, in an empty folder. Builds it, sets the grid up in Chromium, exchanges messages between two agents,
  * backs up, kills the server, removes the database, restores, and asks the doctor. Prints the steps with their times.
  *
- * See docs/operating.md, "Releases".
+ * See docs/contributing.md, "Releases".
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

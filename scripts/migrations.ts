@@ -1,7 +1,7 @@
 /**
  * `npm run migration`: makes `db/migrations.ts`, the baseline that carries the schema into the program, anew from
  * `db/schema.ts` and `db/extra.sql`, and `db/derived-tables.ts` from the schema and `db/account-tables.ts`, so that a start
- * computes nothing. See docs/operating.md, "Upgrades".
+ * computes nothing. See docs/operating/upgrades.md, "Upgrades".
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

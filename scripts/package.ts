@@ -3,7 +3,7 @@
  * `release/agent-grid-VERSION.tgz`. All packages are in the built program, except those with native parts, which are
  * its only dependencies.
  *
- * See docs/operating.md, "npm package".
+ * See docs/operating/install.md, "npm package".
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

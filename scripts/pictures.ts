@@ -9,8 +9,8 @@ import type { Page } from 'playwright-core'
 import { readServerConfig, serverDeps, startServer, stopServer } from '../src/cli/server.ts'
 import { newKeyRing } from '../src/lib/key-ring.ts'
 import { launchChromium } from '../test/support/chromium.ts'
-import { emailOf, password } from './world/cast.ts'
-import { seedWorld, unreadPerInbox } from './world/world.ts'
+import { emailOf, password } from '../src/cli/example/cast.ts'
+import { seedWorld, unreadPerInbox } from '../src/cli/example/world.ts'
 
 const folder = 'docs/pictures'
 const size = { width: 1280, height: 800 }

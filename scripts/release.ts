@@ -2,7 +2,7 @@
  * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER]`
  * writes the binaries, the package for npm, their README, licences, a list of components (CycloneDX) and checksums into `release/`.
  *
- * See docs/operating.md, "Releases".
+ * See docs/contributing.md, "Releases".
  */
 import { execFileSync } from 'node:child_process'
 import { Buffer } from 'node:buffer'

@@ -1,7 +1,7 @@
 /**
  * `npm run lab -- up`: from an untouched home with the real Claude Code and Codex, with a scripted model, to two sessions
  * that answer each other, with one command of ours; then many sessions beside each other in one folder. Needs Linux and
- * tmux. See docs/clients.md, "Trying it".
+ * tmux. See docs/client-reference.md, "Trying it".
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

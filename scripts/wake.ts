@@ -1,6 +1,6 @@
 /**
  * `npm run lab -- wake`: real coding clients in terminals, connected as their users do, with a scripted model, against
- * a grid on this machine: what wakes them, when, and what must not. Prints a table. See docs/clients.md, "Trying it".
+ * a grid on this machine: what wakes them, when, and what must not. Prints a table. See docs/client-reference.md, "Trying it".
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

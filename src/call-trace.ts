@@ -1,4 +1,4 @@
-/** What the log says of a call that was refused or slow. See docs/operating.md, "Logs". */
+/** What the log says of a call that was refused or slow. See docs/operating/monitoring.md, "Logs". */
 import { GridError } from './errors.ts'
 import type { Log } from './lib/log.ts'
 import type { CallSpans } from './telemetry.ts'

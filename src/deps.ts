@@ -36,7 +36,7 @@ export interface OutgoingEmail {
 
 /**
  * Email to people. The queue is in memory, so an email may be lost; the user then asks for another one.
- * See docs/security.md, "Signing in".
+ * See docs/people.md, "Signing in".
  */
 export interface EmailSender {
   /** Whether an email server is configured. Without one, links are printed in the log, and pages should say so. */

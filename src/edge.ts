@@ -54,7 +54,7 @@ export function askedOrigin(config: Config): (request: Request) => string | unde
 
 /**
  * Counts each call for metrics, makes its spans, and logs one that was refused, and one that took long, apart from its waits for messages. It comes before all others, so
- * that it sees what they refuse. See docs/operating.md, "Logs".
+ * that it sees what they refuse. See docs/operating/monitoring.md, "Logs".
  */
 export function createCallLog({ log, now, metrics, traces }: Deps): MiddlewareHandler<AppEnv> {
   const lines = new TokenBuckets(linesPerReason)

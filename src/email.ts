@@ -1,6 +1,6 @@
 /**
  * Email over SMTP: a bounded queue in memory. Without an SMTP server, links are printed in the log. See
- * docs/security.md, "Signing in".
+ * docs/people.md, "Signing in".
  */
 import { clearTimeout, setTimeout } from 'node:timers'
 import type { Transporter } from 'nodemailer'

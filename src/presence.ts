@@ -1,4 +1,4 @@
-/** Who is at an agent now: a session, a runner, or a waiting read. See docs/delivery.md, "Presence". */
+/** Who is at an agent now: a session, a runner, or a waiting read. See docs/conversations.md, "Presence". */
 import { day, hour, minute } from './lib/time.ts'
 
 /** Who is at an agent. `client` is what the program calls itself, for example `claude`; empty if it does not say. */

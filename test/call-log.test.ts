@@ -1,4 +1,4 @@
-/** The lines of refused and slow calls (docs/operating.md, "Logs"). */
+/** The lines of refused and slow calls (docs/operating/monitoring.md, "Logs"). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../src/grid/agents/agents.ts'
 import { endpoint, postA2a, send10 } from './support/a2a.ts'

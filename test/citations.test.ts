@@ -29,6 +29,12 @@ test('no comment and no test cites a document that is not in the repository', ()
   expect(found).toEqual([])
 })
 
+test('a page of the documents has at most 300 lines, so that it is read', () => {
+  const long = documents.filter((path) => path.startsWith('docs/') && textOf(path).split('\n').length > 301)
+
+  expect(long).toEqual([])
+})
+
 test('the headings of a document are unique, so that a citation leads to one place', () => {
   const repeated = [...headings].flatMap(([path, all]) =>
     all.filter((heading, i) => all.indexOf(heading) !== i).map((heading) => `${path}: ${heading}`)

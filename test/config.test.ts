@@ -1,4 +1,4 @@
-/** Reading the settings. See docs/operating.md, "Settings". */
+/** Reading the settings. See docs/operating/reference.md, "Settings". */
 import { expect, test } from 'vitest'
 import {
   type Config,

@@ -1,4 +1,4 @@
-/** Sending of emails, with and without an SMTP server. See docs/security.md, "Signing in". */
+/** Sending of emails, with and without an SMTP server. See docs/people.md, "Signing in". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OutgoingEmail } from '../src/deps.ts'
 import { createEmailSender, type EmailSenderOptions } from '../src/email.ts'

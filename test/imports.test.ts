@@ -61,6 +61,21 @@ const rules: Record<string, Rule> = {
       .concat('auth/passwords.ts', 'email.ts', 'guardrails/providers.ts', ...ground),
     packages: ['leven', 'zod'],
   },
+  // The example grid is made by verbs, as their doors call them.
+  'cli/example/': {
+    ours: [
+      'cli/',
+      'config.ts',
+      'errors.ts',
+      'features.ts',
+      'features/webhooks/webhooks.ts',
+      'store/',
+      'worker/',
+      'grid/',
+      'auth/',
+      'lib/',
+    ],
+  },
   // The programs on the machines of clients, without the server.
   'clients/': { ours: ['aliases.ts', 'lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {

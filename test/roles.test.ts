@@ -1,7 +1,7 @@
 /**
  * The roles matrix: each kind of credential makes each call of `support/calls.ts`, in both MCP eras and over REST, and
  * sends over A2A. A call that the credential may not make is refused with exactly its refusal; any other is answered as
- * to another credential that may make it. See docs/security.md, "Roles".
+ * to another credential that may make it. See docs/people.md, "Roles".
  */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { minute, second } from '../src/lib/time.ts'

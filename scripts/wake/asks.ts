@@ -1,4 +1,4 @@
-/** An agent in one client asks an agent in another, and what that costs its model. See docs/delivery.md, "Asking". */
+/** An agent in one client asks an agent in another, and what that costs its model. See docs/conversations.md, "Asking". */
 import { waitFor } from '../../test/support/wait-for.ts'
 import { type Lab, type LabSession, openSession } from './lab.ts'
 import { type Act, type Asked, readAndAnswer } from './scripted-model.ts'

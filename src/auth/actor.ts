@@ -57,7 +57,7 @@ export const confirmedForMs = 10 * minute
 
 /**
  * Require that the user has proved recently who they are: by signing in, or on the page for it. Other callers pass. Fails
- * with `confirmation_required`. See docs/security.md, "Signing in".
+ * with `confirmation_required`. See docs/people.md, "Signing in".
  */
 export function requireConfirmed(actor: Actor | SignedInUser, now: number): void {
   if ('type' in actor && actor.type !== 'user') return
@@ -70,7 +70,7 @@ export function requireConfirmed(actor: Actor | SignedInUser, now: number): void
 
 /**
  * Require a session that the provider of an account has not begun: who runs the provider could act as any user of it.
- * Fails with `not_allowed`. See docs/security.md, "Single sign-on".
+ * Fails with `not_allowed`. See docs/people.md, "Single sign-on".
  */
 export function requireWholeSession({ onlyAccount }: Pick<SignedInUser, 'onlyAccount'>): void {
   if (onlyAccount == null) return
@@ -87,7 +87,7 @@ export type Role = (typeof roles)[number]
 
 /**
  * Whether a session opens an account. Where the provider is required, an owner with a second factor still gets in without
- * it. See docs/security.md, "Single sign-on".
+ * it. See docs/people.md, "Single sign-on".
  */
 export function opensAccount(
   { onlyAccount, user }: { onlyAccount: string | null; user: { hasSecondFactor: boolean } },
@@ -105,7 +105,7 @@ export function opensAccount(
  * - `manage`: change agents, channels, skills, guardrails, keys, and members other than owners.
  * - `own`: change owners and the account itself.
  *
- * See docs/security.md, "Roles".
+ * See docs/people.md, "Roles".
  */
 export const permissions = {
   view: ['owner', 'admin', 'member', 'viewer'],

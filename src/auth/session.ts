@@ -1,6 +1,6 @@
 /**
  * Browser sessions, kept in the database behind a cookie, and CSRF protection of forms.
- * See docs/security.md, "Signing in", "Pages".
+ * See docs/people.md, "Signing in", and docs/security.md, "Pages".
  */
 import { GridError, isStorageFull } from '../errors.ts'
 import { cookieName, cookieOf, secretCookieOf, serializeCookie } from '../lib/http/cookies.ts'

@@ -1,4 +1,4 @@
-/** One-time codes of authenticator apps. See docs/security.md, "Signing in". @see RFC 6238 */
+/** One-time codes of authenticator apps. See docs/people.md, "Signing in". @see RFC 6238 */
 import { once } from '../lib/lazy.ts'
 import { second } from '../lib/time.ts'
 

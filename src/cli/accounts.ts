@@ -145,7 +145,7 @@ export const deleteAdminKeyCommand = accountCommand({
   print: (key) => `The admin key ${key.key_id} is deleted.`,
 })
 
-/** For a user who cannot sign in. See docs/operating.md, "Start". */
+/** For a user who cannot sign in. See docs/operating/install.md, "Start". */
 export const createLinkCommand = storeCommand({
   name: 'create-link',
   summary: 'Print a link that signs a user in, or lets them choose a password. It works once, within 24 hours.',
@@ -164,7 +164,7 @@ export const createLinkCommand = storeCommand({
   print: ({ url }) => url,
 })
 
-/** For a user who has lost it. See docs/security.md, "Signing in". */
+/** For a user who has lost it. See docs/people.md, "Signing in". */
 export const resetSecondFactorCommand = storeCommand({
   name: 'reset-second-factor',
   summary: 'Remove the passkeys, authenticator app and recovery codes of a user, and end their sessions.',
@@ -179,7 +179,7 @@ export const resetSecondFactorCommand = storeCommand({
     `The user ${user_id} has no second factor now, and is signed out. The activity log of each account shows this.`,
 })
 
-/** The way back in when the provider of an account is down. See docs/security.md, "Single sign-on". */
+/** The way back in when the provider of an account is down. See docs/people.md, "Single sign-on". */
 export const stopRequiringSsoCommand = accountCommand({
   name: 'stop-requiring-sso',
   summary: 'Let the members of an account sign in without its single sign-on again.',

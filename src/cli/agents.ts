@@ -157,7 +157,7 @@ export const requeueMessagesCommand = accountCommand({
     (left > 0 ? ` ${left} more are parked.` : ''),
 })
 
-/** The newest first, at most 50. See docs/delivery.md, "Conversations that run away". */
+/** The newest first, at most 50. See docs/conversations.md, "Conversations that run away". */
 export const listPausedConversationsCommand = storeCommand({
   name: 'list-paused-conversations',
   summary: 'List the conversations of an account that ran away and are paused.',
@@ -188,7 +188,7 @@ export const listPausedConversationsCommand = storeCommand({
     ),
 })
 
-/** See docs/delivery.md, "Conversations that run away". */
+/** See docs/conversations.md, "Conversations that run away". */
 export const resumeConversationCommand = accountCommand({
   name: 'resume-conversation',
   summary: 'Let a paused conversation go on.',
@@ -203,7 +203,7 @@ export const resumeConversationCommand = accountCommand({
   print: ({ agents }) => `The conversation of ${agents.join(', ')} goes on.`,
 })
 
-/** See docs/delivery.md, "Conversations that run away". */
+/** See docs/conversations.md, "Conversations that run away". */
 export const setAutomatedCommand = accountCommand({
   name: 'set-automated',
   summary: 'Mark an agent as automated: its conversations are never paused.',
@@ -217,7 +217,7 @@ export const setAutomatedCommand = accountCommand({
   print: ({ alias, automated }) => `${alias} is ${automated ? 'marked as' : 'not'} automated.`,
 })
 
-/** See docs/delivery.md, "Conversations that run away". */
+/** See docs/conversations.md, "Conversations that run away". */
 export const setTurnLimitsCommand = accountCommand({
   name: 'set-turn-limits',
   summary: 'Change when conversations of an account that run away are told and paused.',

@@ -1,4 +1,4 @@
-/** The package with the commands for clients, which a grid hands out. See docs/operating.md, "npm package". */
+/** The package with the commands for clients, which a grid hands out. See docs/operating/install.md, "npm package". */
 import { readFile } from 'node:fs/promises'
 import { once } from '../lib/lazy.ts'
 

@@ -3,19 +3,31 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newKeyRing } from '../lib/key-ring.ts'
 import { ownCommand } from '../lib/version.ts'
-import { CommandError, type ProcessCommand } from './command.ts'
+import { CommandError, type ProcessCommand, usageError } from './command.ts'
+import { serveExample } from './example/serve.ts'
 import { httpRequest } from './http-request.ts'
 import { print } from './output.ts'
 import { readServerConfig, serverDeps, startServer, stopServer } from './server.ts'
 
-/** Two agents talk over A2A and MCP on a temporary grid. Exit code 0 only if every message arrived. */
+/**
+ * Two agents talk over A2A and MCP on a temporary grid: exit code 0 only if every message arrived. With `--serve`, the
+ * example grid.
+ */
 export const demo: ProcessCommand = {
   name: 'demo',
-  summary: 'Run a conversation between two agents on a temporary grid.',
-  options: {},
-  async start(json) {
-    const folder = mkdtempSync(join(tmpdir(), 'agent-grid-demo-'))
+  summary: 'Run a conversation between two agents on a temporary grid, or serve an example grid.',
+  options: {
+    serve: { placeholder: '', description: 'serve a grid with a team that works while you watch', flag: true },
+    folder: { placeholder: 'FOLDER', description: 'with --serve: keep that grid in a folder' },
+  },
+  async start(json, { serve, folder: kept }) {
+    if (kept !== undefined && serve === undefined) throw usageError('--folder goes with --serve.')
+    const folder = kept ?? mkdtempSync(join(tmpdir(), 'agent-grid-demo-'))
     try {
+      if (serve !== undefined) {
+        await serveExample(folder, json)
+        return 0
+      }
       const config = await readServerConfig({
         PORT: '0',
         DATABASE_URL: `file:${join(folder, 'grid.db')}`,
@@ -36,7 +48,7 @@ export const demo: ProcessCommand = {
         await stopServer(server)
       }
     } finally {
-      rmSync(folder, { recursive: true, force: true })
+      if (kept === undefined) rmSync(folder, { recursive: true, force: true })
     }
   },
 }
@@ -78,6 +90,7 @@ export async function runConversation(gridUrl: string, print: (line: string) => 
   await client.read(charles, [])
 
   print(`\nAll 3 messages arrived. To run your own grid: ${ownCommand} serve`)
+  print(`To see a team at work: ${ownCommand} demo --serve`)
   return 3
 }
 

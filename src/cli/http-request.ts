@@ -6,6 +6,8 @@ export interface HttpRequestOptions {
   body?: unknown
   /** How long there may be silence. */
   timeoutMs?: number
+  /** Ends the request. */
+  signal?: AbortSignal
   /** Called with each piece of a response with the status 200. */
   onData?(): void
 }
@@ -23,13 +25,14 @@ export async function httpRequest(
 ): Promise<{ status: number; text: string }> {
   // Loaded only if needed: most requests stay on this machine.
   const { request } = url.startsWith('https:') ? await import('node:https') : http
-  const { method = 'GET', headers = {}, body, timeoutMs = 30_000, onData } = options
+  const { method = 'GET', headers = {}, body, timeoutMs = 30_000, signal, onData } = options
   const text = body === undefined ? undefined : JSON.stringify(body)
   return await new Promise((resolve, reject) => {
     const outgoing = request(url, {
       method,
       headers: text === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
       timeout: timeoutMs,
+      signal,
     }, (incoming) => {
       const chunks: Uint8Array[] = []
       incoming.on('data', (chunk) => {

@@ -1,4 +1,4 @@
-/** A unit that runs the grid on this machine, for systemd. See docs/operating.md, "Service". */
+/** A unit that runs the grid on this machine, for systemd. See docs/operating/install.md, "Service". */
 import process from 'node:process'
 import { resolve } from 'node:path'
 import { isBinary } from '../lib/version.ts'

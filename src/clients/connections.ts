@@ -1,6 +1,6 @@
 /**
  * The agents that the clients of this machine are connected as: `connections.json` in the folder of the connections. It
- * has their keys, so only the user of the machine reads it. See docs/clients.md, "What is kept".
+ * has their keys, so only the user of the machine reads it. See docs/client-reference.md, "What is kept".
  */
 import { existsSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * The plugin for opencode. It waits inside of opencode, and prompts the session that its user used last when messages
- * come. opencode calls every function that is exported here. See docs/clients.md, "What wakes a session".
+ * come. opencode calls every function that is exported here. See docs/client-reference.md, "What wakes a session".
  *
  * @see https://opencode.ai/docs/plugins
  */

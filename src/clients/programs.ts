@@ -1,4 +1,4 @@
-/** The coding clients, a row for each: where it keeps what, and what that is called there. See docs/clients.md. */
+/** The coding clients, a row for each: where it keeps what, and what that is called there. See docs/client-reference.md. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'

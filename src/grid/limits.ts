@@ -1,4 +1,4 @@
-/** What an account may use, and what it uses. See docs/operating.md, "Quotas". */
+/** What an account may use, and what it uses. See docs/operating/accounts.md, "Quotas". */
 import { day, isoTime, startOfDay } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Limits, OwnLimits } from '../store/account/limits.ts'

@@ -103,7 +103,7 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
       'migration_changed',
       `${name} was migrated with another version of step ${changed.name} than this program has. ` +
         'Use the agent-grid that migrated it. To change to this one, export each account with that one, and import it with ' +
-        'this one into a new database: docs/operating.md, "Upgrades".',
+        'this one into a new database: docs/operating/upgrades.md, "Upgrades".',
     )
   }
   if (rows.length > steps.length) throw schemaNewer(name, rows.length, steps)

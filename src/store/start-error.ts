@@ -135,7 +135,7 @@ function explainedLocal(error: unknown, path: string): unknown {
   if (code.startsWith('SQLITE_CORRUPT')) {
     return fail(
       'database_damaged',
-      `The database ${path} is damaged. Keep a copy of it and of ${path}-wal, and restore a backup (docs/operating.md, "Backup and restore").`,
+      `The database ${path} is damaged. Keep a copy of it and of ${path}-wal, and restore a backup (docs/operating/backups.md, "Backup and restore").`,
     )
   }
   if (code.startsWith('SQLITE_IOERR')) {

@@ -1,4 +1,4 @@
-/** Waiting reads and event streams of this process. See docs/delivery.md, "Waiting". */
+/** Waiting reads and event streams of this process. See docs/conversations.md, "Waiting". */
 import type { Deps } from '../deps.ts'
 import { Batcher } from '../lib/limits/batcher.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'

@@ -24,7 +24,7 @@ const maxWatched = 40
  * header `Last-Event-ID`, is the number of the last message that the pages know. Using it does not prolong the session.
  *
  * Fails with `unauthenticated`, `invalid_input` or `method_not_allowed`.
- * See docs/delivery.md, "Open pages".
+ * See docs/web.md, "Open pages".
  */
 export function liveStream(
   { store, sessions, attention }: Pick<PageDeps, 'store' | 'sessions' | 'attention'>,

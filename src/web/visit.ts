@@ -368,7 +368,7 @@ function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<Publ
   }
 }
 
-/** The zone that our script has stored, or anything a client sends. See docs/security.md, "Signing in". */
+/** The zone that our script has stored, or anything a client sends. See docs/people.md, "Signing in". */
 function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }

@@ -1,4 +1,4 @@
-/** Sends to servers outside what is due. See docs/delivery.md, "Remote agents". */
+/** Sends to servers outside what is due. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { setMaxListeners } from 'node:events'
 import { features } from '../features.ts'
 import type { OutboxAttempt } from '../grid/outboxes/attempt.ts'

@@ -1,4 +1,4 @@
-/** Notifies owners of conversations that are paused. See docs/delivery.md, "Conversations that run away". */
+/** Notifies owners of conversations that are paused. See docs/conversations.md, "Conversations that run away". */
 import { recordPauses } from '../grid/messaging/turns.ts'
 import { conversationsPausedEmail } from '../grid/people/email-templates.ts'
 import { sendNotice } from '../grid/people/send-email.ts'

@@ -1,4 +1,4 @@
-/** Passwords of users. See docs/security.md, "Signing in". */
+/** Passwords of users. See docs/people.md, "Signing in". */
 import { isCommonPassword } from '../../src/auth/common-passwords.ts'
 import { hashPassword, verifyPassword } from '../../src/auth/passwords.ts'
 import { expect, test } from 'vitest'

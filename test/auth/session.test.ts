@@ -1,4 +1,4 @@
-/** A session starts only if the verified password is still current. See docs/security.md, "Signing in". */
+/** A session starts only if the verified password is still current. See docs/people.md, "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runCommand, temporaryDatabase } from '../support/process.ts'
+import { isLong } from '../support/long.ts'
+import { runCommand, startProgram, temporaryDatabase } from '../support/process.ts'
 
 test('the demo runs a conversation over REST, A2A and MCP, and leaves no files behind', async () => {
   const database = temporaryDatabase()
@@ -22,3 +23,26 @@ test('the demo runs a conversation over REST, A2A and MCP, and leaves no files b
   expect(stdout).toContain('All 3 messages arrived.')
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })
+
+test.runIf(isLong)(
+  'the example grid lets its people sign in, and leaves no files behind',
+  { timeout: 60_000 },
+  async () => {
+    const { folder, remove } = temporaryDatabase()
+    const grid = await startProgram('src/main.ts', ['demo', '--serve'], { TMPDIR: folder })
+    const [email, password] = ['Email', 'Password'].map((name) =>
+      grid.stdout().match(new RegExp(`^ *${name} +(.+?)( \\(.*)?$`, 'm'))![1]
+    )
+    const origin = `http://localhost:${grid.port}`
+    const page = await fetch(`${origin}/sign-in`)
+    const csrf = (await page.text()).match(/name="csrf" value="([^"]+)"/)![1]
+    const headers = { Origin: origin, Cookie: page.headers.get('Set-Cookie')!.split(';')[0] }
+    const body = new URLSearchParams({ email, password, csrf })
+    const signedIn = await fetch(`${origin}/sign-in`, { method: 'POST', headers, body, redirect: 'manual' })
+    const { code } = await grid.stop()
+
+    const left = readdirSync(folder).filter((name) => name.startsWith('agent-grid-demo'))
+    remove()
+    expect({ status: signedIn.status, code, left }).toEqual({ status: 303, code: 0, left: [] })
+  },
+)

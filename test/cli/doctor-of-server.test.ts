@@ -1,4 +1,4 @@
-/** `agent-grid doctor` of a grid that runs. See docs/operating.md, "Doctor". */
+/** `agent-grid doctor` of a grid that runs. See docs/operating/monitoring.md, "Doctor". */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

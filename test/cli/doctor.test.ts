@@ -1,4 +1,4 @@
-/** `agent-grid doctor` finds planted faults, and names the mend. See docs/operating.md, "Doctor". */
+/** `agent-grid doctor` finds planted faults, and names the mend. See docs/operating/monitoring.md, "Doctor". */
 import { createClient } from '@libsql/client'
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Files on the command line: `send --file` and `read --save`, also from a hostile grid. docs/operating.md, "Commands". */
+/** Files on the command line: `send --file` and `read --save`, also from a hostile grid. docs/operating/reference.md, "Commands". */
 import { Buffer } from 'node:buffer'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** The commands send, read and watch: what people and scripts of an agent run. See docs/operating.md, "Commands". */
+/** The commands send, read and watch: what people and scripts of an agent run. See docs/operating/reference.md, "Commands". */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** `agent-grid migrate --check`. See docs/operating.md, "Upgrades". */
+/** `agent-grid migrate --check`. See docs/operating/upgrades.md, "Upgrades". */
 import { createClient } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

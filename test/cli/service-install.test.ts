@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { isLong } from '../support/long.ts'
 import { runCommand } from '../support/process.ts'
 
 const install = (...words: string[]) => runCommand('bun', ['service', 'install', '--print', ...words], {})
@@ -62,7 +63,7 @@ test('the commands above the unit make a file of settings that only root reads, 
   rmSync(folder, { recursive: true })
 })
 
-test('a program that the service may not reach is named next to the unit', async () => {
+test.runIf(isLong)('a program that the service may not reach is named next to the unit', async () => {
   const folder = mkdtempSync('/tmp/agent-grid-service-')
   symlinkSync(resolve('src'), join(folder, 'src'))
   const program = join(folder, 'src/main.ts')

@@ -37,7 +37,7 @@ afterAll(() => rmSync(template, { recursive: true, force: true }))
 /** What must be there before the blocks of a page run. */
 const before: Record<string, string> = {
   // The copy that an upgrade leaves. Its name ends with the number of a version.
-  'docs/operating.md': 'cp data/grid.db data/grid.db.schema-N',
+  'docs/operating/upgrades.md': 'export BACKUP_KEY=enough-for-a-test; cp data/grid.db data/grid.db.schema-N',
   'docs/runners.md': `export AGENT_GRID_URL=$grid AGENT_GRID_KEY=$worker
 export HAS_RUN="curl -s $grid/api/v1/inbox -H 'Authorization: Bearer $alice' | grep 'You wrote: hello'"
 post /api/v1/messages "$alice" '{"to": "@worker", "message": "hello"}'`,

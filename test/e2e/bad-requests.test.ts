@@ -1,4 +1,4 @@
-/** Requests that a runtime cannot read to their end. See docs/operating.md, "Runtimes". */
+/** Requests that a runtime cannot read to their end. See docs/operating/install.md, "Runtimes". */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** A disk that fills up under a running grid (docs/operating.md). Needs root, which may mount a small one. */
+/** A disk that fills up under a running grid (docs/operating/monitoring.md, "Full disk"). Needs root, which may mount a small one. */
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, describe, expect, test } from 'vitest'

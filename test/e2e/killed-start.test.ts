@@ -1,4 +1,4 @@
-/** Kills of a first start. See docs/operating.md, "Upgrades". */
+/** Kills of a first start. See docs/operating/upgrades.md, "Upgrades". */
 import { createClient } from '@libsql/client'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** Three processes behind the nginx of docs/operating.md, "Proxies". */
+/** Three processes behind the nginx of docs/operating/proxies.md, "Proxies". */
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'

@@ -121,11 +121,11 @@ test('the binary is one file for this platform, reads no settings from its folde
   const account = await runCommand('binary', words, {})
   const { stdout } = await server.stop()
   const pages = [
-    await runCommand('binary', ['help', 'operating'], {}),
+    await runCommand('binary', ['help', 'install'], {}),
     await runCommand('binary', ['help', 'protocol'], {}),
   ]
 
-  expect(pages.map(({ stdout }) => stdout)).toEqual([`${readPage('operating')}\n`, `${readPage('protocol')}\n`])
+  expect(pages.map(({ stdout }) => stdout)).toEqual([`${readPage('install')}\n`, `${readPage('protocol')}\n`])
   expect(health).toBe('The server is ready.\n')
   expect(account.stdout).toContain(`\nNext: ${binaryFile} create-agent --account `)
   expect(executableKind(binaryFile)).toEqual(targets[ownTarget()].kind)

@@ -1,4 +1,4 @@
-/** Four processes on one libsql-server, at least one of each runtime. See docs/operating.md, "Several processes". */
+/** Four processes on one libsql-server, at least one of each runtime. See docs/operating/proxies.md, "Several processes". */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readEvents } from '../support/events.ts'

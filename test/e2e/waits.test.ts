@@ -1,7 +1,7 @@
 /**
  * Waits and streams on each runtime, by the real clock and over real connections.
- * See docs/protocol/mcp.md, "Waiting and event streams". See docs/delivery.md, "Waiting".
- * See docs/operating.md, "Runtimes".
+ * See docs/protocol/mcp.md, "Waiting and event streams". See docs/conversations.md, "Waiting".
+ * See docs/operating/install.md, "Runtimes".
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { GridClient } from '../../src/clients/grid-client.ts'

@@ -115,7 +115,7 @@ test('with its dependencies it runs the whole grid, and never prints a command t
 
   expect(demo).toMatchObject({ status: 0, stderr: '' })
   expect(demo.stdout).toContain('All 3 messages arrived. To run your own grid: npx --no -- agent-grid serve\n')
-  expect(agentGrid('help', 'operating').stdout).toBe(`${readPage('operating')}\n`)
+  expect(agentGrid('help', 'install').stdout).toBe(`${readPage('install')}\n`)
   expect(account.stdout).toContain('\nNext: npx --no -- agent-grid create-agent --account ')
   expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })

@@ -1,4 +1,4 @@
-/** The loop of a process: waits are woken by what other processes store. See docs/delivery.md, "Waiting". */
+/** The loop of a process: waits are woken by what other processes store. See docs/conversations.md, "Waiting". */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'

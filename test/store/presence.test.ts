@@ -1,4 +1,4 @@
-/** Who is at an agent, over several processes. See docs/delivery.md, "Presence". */
+/** Who is at an agent, over several processes. See docs/conversations.md, "Presence". */
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'

@@ -1,4 +1,4 @@
-/** nginx with the configuration that docs/operating.md prints, under "Proxies". */
+/** nginx with the configuration that docs/operating/proxies.md prints, under "Proxies". */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -37,7 +37,7 @@ export async function startNginx(ports: readonly number[]): Promise<Proxy> {
   writeFileSync(files.key, key)
   writeFileSync(files.cert, cert)
   const port = await freePort()
-  const [, block] = readFileSync('docs/operating.md', 'utf8').match(/```nginx\n([^]*?)```/)!
+  const [, block] = readFileSync('docs/operating/proxies.md', 'utf8').match(/```nginx\n([^]*?)```/)!
   const printed = block.replace('listen 443', `listen 127.0.0.1:${port}`)
     .replace(`/etc/ssl/${host}.pem`, files.cert).replace(`/etc/ssl/${host}.key`, files.key)
     .replace(/127\.0\.0\.1:878([789])/g, (_, digit) => `127.0.0.1:${ports[Number(digit) - 7]}`)

@@ -1,4 +1,4 @@
-/** The page of what needs a person. docs/operating.md, "Attention". */
+/** The page of what needs a person. docs/web.md, "Attention". */
 import { beforeEach, expect, test, vi } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'

@@ -31,7 +31,7 @@ const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
 }
 /**
  * How each visitor sees the pages. Axe examines signed-in pages in a wide window for the owner, and in a narrow one for
- * the others. The viewer has the pages of the owner with fewer controls, so whether these fit is seen there.
+ * the beginner and, in the long form, the viewer. The viewer has the pages of the owner with fewer controls, so whether these fit is seen there.
  */
 const [desktop, phone] = views
 const small: View = { scheme: 'dark', viewport: 'small' }
@@ -39,7 +39,7 @@ const viewsOf: Record<VisitorName, View[]> = {
   nobody: isLong ? [desktop, small] : [small],
   half: isLong ? [desktop, small] : [small],
   owner: isLong ? [desktop, { ...small, isLayoutOnly: true }] : [desktop],
-  viewer: [phone],
+  viewer: isLong ? [phone] : [{ ...phone, isLayoutOnly: true }],
   beginner: [small],
 }
 

@@ -1,6 +1,6 @@
 /**
  * Who may do what on the pages of an account. Every form that a page shows is posted as every role, as an outsider and
- * without its token; the routes declare who may. See docs/security.md, "Roles", "Pages".
+ * without its token; the routes declare who may. See docs/people.md, "Roles", and docs/security.md, "Pages".
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { permissions, type Role, roles } from '../../src/auth/actor.ts'

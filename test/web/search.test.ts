@@ -1,4 +1,4 @@
-/** The search of people. See docs/security.md, "People who read". */
+/** The search of people. See docs/people.md, "People who read". */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
@@ -50,6 +50,12 @@ test('a member finds what is to or from them, and neither counts nor sees the re
   expect(total).toContain('1 message')
   expect(html).toContain('<mark>deployment</mark>')
   expect(await readings()).toEqual([])
+})
+
+test('what is found in a table is shown as words in one line', async () => {
+  await say(grid.alice, 'ann', '## Builds\n\n| Part | State |\n| --- | --- |\n| shop | **deployed** |')
+
+  expect((await search('q=deployed')).texts).toEqual(['Builds Part State shop deployed'])
 })
 
 test('an owner finds what agents write since the switch, which is a reading; another account finds nothing', async () => {

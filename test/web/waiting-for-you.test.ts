@@ -1,4 +1,4 @@
-/** What waits for a person on the pages. docs/operating.md, "Attention". */
+/** What waits for a person on the pages. docs/web.md, "Attention". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'

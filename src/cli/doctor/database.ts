@@ -180,7 +180,7 @@ function readRing(path: string): string | undefined {
 export async function checkBackups(config: Config): Promise<Finding> {
   if (config.backupDir === undefined) {
     const found = 'No backups are made here.'
-    const action = 'Set BACKUP_DIR to a folder on another disk; see "Backup and restore" in docs/operating.md.'
+    const action = 'Set BACKUP_DIR to a folder on another disk; see docs/operating/backups.md, "Backup and restore".'
     return isPublic(config) ? warning('backups', found, action) : ok('backups', found)
   }
   if (!mayBeFolder(config.backupDir)) {

@@ -32,7 +32,7 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
   return broken(
     'server',
     `The grid on port ${port} is not ready: ${answer.text}`,
-    'See "Troubleshooting" in docs/operating.md, and the log.',
+    'See docs/operating/reference.md, "Troubleshooting", and the log.',
   )
 }
 

@@ -1,6 +1,6 @@
 /**
  * Codex in a terminal. Its hooks run as children of a daemon that several terminals share and that outlives them, so the
- * process of a terminal has to be found. See docs/clients.md, "What wakes a session".
+ * process of a terminal has to be found. See docs/client-reference.md, "What wakes a session".
  */
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'

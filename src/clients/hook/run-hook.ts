@@ -1,6 +1,6 @@
 /**
  * `agent-grid hook CLIENT EVENT`: what coding clients run at the events of a session. A hook never disturbs its client:
- * whatever goes wrong, it ends with 0, without a word, in time. See docs/clients.md, "Hooks".
+ * whatever goes wrong, it ends with 0, without a word, in time. See docs/client-reference.md, "Hooks".
  */
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -2,7 +2,7 @@
  * Waits for messages while a person attends a session. A client process has one waiter, and of the waiters of an agent
  * one listens to the grid: the one of the newest session. The others stand by.
  *
- * See docs/clients.md, "What wakes a session".
+ * See docs/client-reference.md, "What wakes a session".
  */
 import { join } from 'node:path'
 import { minute, second } from '../../lib/time.ts'

@@ -1,4 +1,4 @@
-/** Who sends how much to whom in an account, and no text. See docs/operating.md, "Network". */
+/** Who sends how much to whom in an account, and no text. See docs/web.md, "Network". */
 import { networkTables } from './store.ts'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'

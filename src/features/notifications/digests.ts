@@ -1,4 +1,4 @@
-/** Emails with the number of messages that wait for a person. See docs/delivery.md, "Notifications". */
+/** Emails with the number of messages that wait for a person. See docs/web.md, "Notifications". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { authorize } from '../../grid/authorize.ts'

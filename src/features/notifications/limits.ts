@@ -1,4 +1,4 @@
-/** Limits of notifications. See docs/security.md, "Signing in". */
+/** Limits of notifications. See docs/people.md, "Signing in". */
 import { take, takeEmailOfKind, tryTake } from '../../grid/people/throttle.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hour, minute } from '../../lib/time.ts'

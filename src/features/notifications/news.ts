@@ -1,4 +1,4 @@
-/** Messages of which people are notified although they are not their recipients. See docs/delivery.md, "Notifications". */
+/** Messages of which people are notified although they are not their recipients. See docs/web.md, "Notifications". */
 import { mayRead, placeOf, readerFor } from '../../grid/conversations/may-read.ts'
 import { namedAliases } from '../../aliases.ts'
 import type { AccountStore } from '../../store/account.ts'

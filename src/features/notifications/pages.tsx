@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The page of settings on which people choose how they are notified. See docs/delivery.md, "Notifications". */
+/** The page of settings on which people choose how they are notified. See docs/web.md, "Notifications". */
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
 import { ChoiceList } from '../../html/fields.tsx'

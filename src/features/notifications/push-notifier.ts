@@ -1,4 +1,4 @@
-/** Sends the notifications of browsers that are due. See docs/delivery.md, "Notifications". */
+/** Sends the notifications of browsers that are due. See docs/web.md, "Notifications". */
 import { hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'

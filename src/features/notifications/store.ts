@@ -1,4 +1,4 @@
-/** How people are notified of messages: in browsers and by email. See docs/delivery.md, "Notifications". */
+/** How people are notified of messages: in browsers and by email. See docs/web.md, "Notifications". */
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { hour } from '../../lib/time.ts'
 import { mayDecide } from '../../store/account/deciders.ts'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Single sign-on of the account, for its owners. See docs/security.md, "Single sign-on". */
+/** Single sign-on of the account, for its owners. See docs/people.md, "Single sign-on". */
 import { recordOf, removeProvider, requireProvider, saveProvider, type SsoProvider, verifyDomain } from './provider.ts'
 import { letIn } from './joining.ts'
 import { Badge, Card, Disclosure, Facts, Notice, Time } from '../../html/components.tsx'

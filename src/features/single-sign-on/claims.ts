@@ -1,4 +1,4 @@
-/** What a provider says of a user: their address and their roles. See docs/security.md, "Single sign-on". */
+/** What a provider says of a user: their address and their roles. See docs/people.md, "Single sign-on". */
 import { claimAt, type OidcUser } from './oidc.ts'
 import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
 import { normaliseEmail, plainName } from '../../lib/names.ts'

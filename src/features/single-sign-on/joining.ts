@@ -1,4 +1,4 @@
-/** Who joins an account with its provider. See docs/security.md, "Who joins an account". */
+/** Who joins an account with its provider. See docs/people.md, "Who joins an account". */
 import { GridError } from '../../errors.ts'
 import { authorize } from '../../grid/authorize.ts'
 import { retryOnConflict } from '../../grid/retry-on-conflict.ts'

@@ -1,4 +1,4 @@
-/** Sign-in with a provider of OpenID Connect: code flow with PKCE, state and nonce. See docs/security.md, "Single sign-on". */
+/** Sign-in with a provider of OpenID Connect: code flow with PKCE, state and nonce. See docs/people.md, "Single sign-on". */
 import { textOf } from '../../lib/text.ts'
 import type { Configuration, CustomFetch } from 'openid-client'
 import { GridError } from '../../errors.ts'

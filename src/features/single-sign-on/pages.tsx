@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Signing in with a provider, and linking a user to one. See docs/security.md, "Single sign-on". */
+/** Signing in with a provider, and linking a user to one. See docs/people.md, "Single sign-on". */
 import {
   beginSso,
   type BegunSso,

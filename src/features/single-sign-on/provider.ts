@@ -1,4 +1,4 @@
-/** The provider with which people sign in to an account, set up by its owners. See docs/security.md, "Single sign-on". */
+/** The provider with which people sign in to an account, set up by its owners. See docs/people.md, "Single sign-on". */
 import { callingUser, requireConfirmed, requirePermission } from '../../auth/actor.ts'
 import { discover, OtherIssuer } from './oidc.ts'
 import { GridError, invalidInput } from '../../errors.ts'

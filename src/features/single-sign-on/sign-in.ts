@@ -1,4 +1,4 @@
-/** Single sign-on: signing in with a provider, and linking a user to one. See docs/security.md, "Single sign-on". */
+/** Single sign-on: signing in with a provider, and linking a user to one. See docs/people.md, "Single sign-on". */
 import { callingUser, requireConfirmed, requireWholeSession, type SignedInUser } from '../../auth/actor.ts'
 import { authorizationUrl, type OidcFlow, redeemCode } from './oidc.ts'
 import { GridError } from '../../errors.ts'

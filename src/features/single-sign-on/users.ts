@@ -1,4 +1,4 @@
-/** The users of a provider: who becomes one, with which role, and linking. See docs/security.md, "Single sign-on". */
+/** The users of a provider: who becomes one, with which role, and linking. See docs/people.md, "Single sign-on". */
 import { textOf } from '../../lib/text.ts'
 import { type Role, roles, type SignedInUser } from '../../auth/actor.ts'
 import type { OidcProvider, OidcUser } from './oidc.ts'

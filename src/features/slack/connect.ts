@@ -1,4 +1,4 @@
-/** Mirrors a channel with one of Slack, and links people to their users in Slack. See docs/operating.md, "Slack". */
+/** Mirrors a channel with one of Slack, and links people to their users in Slack. See docs/slack.md, "Slack". */
 import { callingUser, requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { refuseTakenAlias, refuseTooManyAgents, requireAgentLimit } from '../../grid/agents/agents.ts'

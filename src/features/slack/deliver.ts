@@ -1,4 +1,4 @@
-/** Posts of the grid in Slack. They wait in the inbox of the agent of the integration. See docs/operating.md, "Slack". */
+/** Posts of the grid in Slack. They wait in the inbox of the agent of the integration. See docs/slack.md, "Slack". */
 import { isShortened } from '../../grid/message/long-text.ts'
 import { notifyOfFailure } from '../../grid/remote-agents/answers.ts'
 import type { Attempt } from '../../grid/outboxes/attempt.ts'

@@ -1,4 +1,4 @@
-/** Messages that people write in Slack, as posts of the grid, and where Slack sends them. See docs/operating.md, "Slack". */
+/** Messages that people write in Slack, as posts of the grid, and where Slack sends them. See docs/slack.md, "Slack". */
 import { allows } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { Sender, SendInput } from '../../grid/message/outgoing-message.ts'

@@ -1,4 +1,4 @@
-/** Metrics for Prometheus, and traces for OpenTelemetry. See docs/operating.md, "Metrics" and "Traces". */
+/** Metrics for Prometheus, and traces for OpenTelemetry. See docs/operating/monitoring.md, "Metrics" and "Traces". */
 import { settingsOf } from '../../config.ts'
 import type { Feature } from '../../feature.ts'
 import { metricsOnly, metricsRoute } from './routes.ts'

@@ -1,4 +1,4 @@
-/** What one process counts of its work, for Prometheus. No label names an account or an agent. See docs/operating.md, "Metrics". */
+/** What one process counts of its work, for Prometheus. No label names an account or an agent. See docs/operating/monitoring.md, "Metrics". */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
 import process from 'node:process'
 import { second } from '../../lib/time.ts'

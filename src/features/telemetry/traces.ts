@@ -1,4 +1,4 @@
-/** Spans of one process, sent over OTLP. No attribute names an account, an agent or a text. See docs/operating.md, "Traces". */
+/** Spans of one process, sent over OTLP. No attribute names an account, an agent or a text. See docs/operating/monitoring.md, "Traces". */
 import {
   type Attributes,
   type Context,

@@ -1,4 +1,4 @@
-/** Deleting an account, and bringing it back. See docs/operating.md, "Deleting an account". */
+/** Deleting an account, and bringing it back. See docs/operating/accounts.md, "Deleting an account". */
 import { requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { day } from '../../lib/time.ts'

@@ -1,4 +1,4 @@
-/** Erasing what an agent or a person has written. See docs/security.md, "Erasing words". */
+/** Erasing what an agent or a person has written. See docs/people.md, "Erasing words". */
 import { requireConfirmed } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseAlias } from '../../aliases.ts'

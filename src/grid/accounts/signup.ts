@@ -97,7 +97,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const key = mintKey('agent_key')
     const finish = () => {
       // One email per provisional account, in the background: the response time must not reveal who has an account,
-      // and a failed email must not fail the signup. See docs/security.md, "Signing in".
+      // and a failed email must not fail the signup. See docs/people.md, "Signing in".
       if (!joined) {
         sendClaimEmail(store, claim.token, address, alias)
           .catch((error) => store.deps.log.warn('A claim email was not sent', { error }))

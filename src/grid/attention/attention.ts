@@ -1,4 +1,4 @@
-/** What needs a person, as one user sees it, without what they have snoozed. See docs/operating.md, "Attention". */
+/** What needs a person, as one user sees it, without what they have snoozed. See docs/web.md, "Attention". */
 import { limitsOf } from '../limits.ts'
 import { allows, callingUser } from '../../auth/actor.ts'
 import { invalidInput } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Answering a message with one click. See docs/delivery.md, "Choices". */
+/** Answering a message with one click. See docs/conversations.md, "Choices". */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { choicesOf } from '../message/choices.ts'

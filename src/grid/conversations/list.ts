@@ -1,4 +1,4 @@
-/** The list of conversations, as the calling user may see it. See docs/security.md, "People who read". */
+/** The list of conversations, as the calling user may see it. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import {

@@ -1,4 +1,4 @@
-/** What a person has read in a conversation. See docs/security.md, "People who write". */
+/** What a person has read in a conversation. See docs/people.md, "People who write". */
 import { callingUser, requirePermission } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'

@@ -8,7 +8,7 @@
  * | of another channel | since the switch | numbers | numbers |
  * | between agents | since the switch | numbers | numbers |
  *
- * The switch is `people_read_since` of the account. See docs/security.md, "People who read".
+ * The switch is `people_read_since` of the account. See docs/people.md, "People who read".
  */
 import { allows, callingUser, type Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Single messages with their parts and chains. See docs/security.md, "People who read". */
+/** Single messages with their parts and chains. See docs/people.md, "People who read". */
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'

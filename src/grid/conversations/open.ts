@@ -1,4 +1,4 @@
-/** Conversations without what the caller may not read. See docs/security.md, "People who read". */
+/** Conversations without what the caller may not read. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { Awaitable } from '../../lib/awaitable.ts'

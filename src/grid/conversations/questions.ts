@@ -1,4 +1,4 @@
-/** Messages of agents that wait for the answer of a person. See docs/operating.md, "Attention". */
+/** Messages of agents that wait for the answer of a person. See docs/web.md, "Attention". */
 import { allows, callingUser, requirePermission } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { maxQuestions, maxWaiting, type Question } from '../../store/account/questions.ts'

@@ -1,4 +1,4 @@
-/** Writing as a person. See docs/security.md, "People who write". */
+/** Writing as a person. See docs/people.md, "People who write". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'

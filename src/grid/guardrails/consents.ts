@@ -1,5 +1,5 @@
 /**
- * What people allow for the messages of their alias: that guardrails send them to a service, and that others decide on them. See docs/security.md,
+ * What people allow for the messages of their alias: that guardrails send them to a service, and that others decide on them. See docs/people.md,
  * "People who write".
  */
 import { callingUser } from '../../auth/actor.ts'

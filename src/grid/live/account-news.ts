@@ -1,4 +1,4 @@
-/** What changes in one account, as far as the pages of one user may show it. See docs/delivery.md, "Open pages". */
+/** What changes in one account, as far as the pages of one user may show it. See docs/web.md, "Open pages". */
 import { GridError } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore, LiveNews, LivePlace } from '../../store/account.ts'

@@ -1,4 +1,4 @@
-/** Answers that an agent offers to a person. See docs/delivery.md, "Choices". */
+/** Answers that an agent offers to a person. See docs/conversations.md, "Choices". */
 import { invalidInput } from '../../errors.ts'
 import { cleanedLine } from '../../lib/invisible-text.ts'
 import { hasAtMost } from '../../lib/text.ts'

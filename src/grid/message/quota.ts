@@ -1,4 +1,4 @@
-/** What an account may send on a day, and how full an inbox may be. See docs/operating.md, "Quotas". */
+/** What an account may send on a day, and how full an inbox may be. See docs/operating/accounts.md, "Quotas". */
 import { limitsOf } from '../limits.ts'
 import { Buffer } from 'node:buffer'
 import { GridError, limitReached } from '../../errors.ts'

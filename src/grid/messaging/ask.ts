@@ -1,4 +1,4 @@
-/** Sending a message and waiting for its answer, in one call. See docs/delivery.md, "Asking". */
+/** Sending a message and waiting for its answer, in one call. See docs/conversations.md, "Asking". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { second } from '../../lib/time.ts'

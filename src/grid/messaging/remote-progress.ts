@@ -1,4 +1,4 @@
-/** How far a message is at remote agents. See docs/delivery.md, "Remote agents". */
+/** How far a message is at remote agents. See docs/protocol/remote-agents.md, "How messages are sent". */
 import type { AccountStore } from '../../store/account.ts'
 import type { RemoteProgress } from '../../store/account/remote-agents.ts'
 

@@ -1,4 +1,4 @@
-/** The turns of an account's conversations: their limits, pauses, and what readers learn of them. See docs/delivery.md, "Conversations that run away". */
+/** The turns of an account's conversations: their limits, pauses, and what readers learn of them. See docs/conversations.md, "Conversations that run away". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'

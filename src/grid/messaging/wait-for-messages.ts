@@ -1,4 +1,4 @@
-/** Reads and streams that wait until there is something to read. See docs/delivery.md, "Waiting". */
+/** Reads and streams that wait until there is something to read. See docs/conversations.md, "Waiting". */
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'

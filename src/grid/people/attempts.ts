@@ -1,6 +1,6 @@
 /**
  * Counted attempts and their rate limits, shared by all processes. Email and client addresses are stored only as
- * SHA-256: users sometimes type their password into the address field. See docs/security.md, "Signing in".
+ * SHA-256: users sometimes type their password into the address field. See docs/people.md, "Signing in".
  */
 import { type GridError, limitReached } from '../../errors.ts'
 import { ipv6Prefix48, networkFactor48 } from '../../lib/http/client-address.ts'

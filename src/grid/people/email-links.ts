@@ -1,4 +1,4 @@
-/** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Signing in". */
+/** Email links that sign a user in, reset the password or verify the address. See docs/people.md, "Signing in". */
 import type { SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'

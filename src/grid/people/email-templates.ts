@@ -1,6 +1,6 @@
 /**
  * The texts of emails: short, plain, with at most one link. The only text from unverified callers is an alias. See
- * docs/security.md, "Signing in".
+ * docs/people.md, "Signing in".
  */
 import type { Config } from '../../config.ts'
 import type { OutgoingEmail } from '../../deps.ts'

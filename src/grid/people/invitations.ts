@@ -1,4 +1,4 @@
-/** Invitations of people into an account, and their acceptance. See docs/security.md, "Signing in". */
+/** Invitations of people into an account, and their acceptance. See docs/people.md, "Signing in". */
 import { callingUser, requireConfirmed, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError, invalidInput } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Who becomes a member of an account, and what they must prove. See docs/security.md, "Who joins an account". */
+/** Who becomes a member of an account, and what they must prove. See docs/people.md, "Who joins an account". */
 import type { Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'

@@ -1,4 +1,4 @@
-/** Passkeys of users: registering them, and signing in with them. See docs/security.md, "Signing in". */
+/** Passkeys of users: registering them, and signing in with them. See docs/people.md, "Signing in". */
 import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import {
   authenticationOptions,

@@ -11,7 +11,7 @@ import { checkName } from '../check-name.ts'
 import { join } from './join.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
-/** Lifetime of each kind of one-time link, in milliseconds. See docs/security.md, "Signing in". */
+/** Lifetime of each kind of one-time link, in milliseconds. See docs/people.md, "Signing in". */
 export const linkLifetimeMs: Record<LinkKind, number> = {
   set_up: day,
   verify: 15 * minute,
@@ -77,8 +77,8 @@ export async function setUp(store: Store, token: string, input: SetUpInput): Pro
 
 /**
  * The user of an email address and password, and the hash that the password was verified against. Takes as long for an
- * unknown address. Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/security.md, "Signing in",
- * "Requests".
+ * unknown address. Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/people.md, "Signing in", and
+ * docs/security.md, "Requests".
  */
 export async function signIn(
   store: Store,

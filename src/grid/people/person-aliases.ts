@@ -1,6 +1,6 @@
 /**
  * The alias of a person in an account: an agent of type `human` without a key, as which only its person acts, in the
- * browser. See docs/security.md, "People who write".
+ * browser. See docs/people.md, "People who write".
  */
 import { callingUser, requirePermission, type UserActor } from '../../auth/actor.ts'
 import { GridError, limitReached } from '../../errors.ts'

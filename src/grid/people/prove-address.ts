@@ -1,4 +1,4 @@
-/** Proof of an email address by a link that was sent to it. See docs/security.md, "Signing in". */
+/** Proof of an email address by a link that was sent to it. See docs/people.md, "Signing in". */
 import type { SignedInUser } from '../../auth/actor.ts'
 import { isSameIssuer } from '../../lib/issuers.ts'
 import type { Identity, LinkedIdentity } from '../../store/global/identities.ts'

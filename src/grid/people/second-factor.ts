@@ -1,4 +1,4 @@
-/** The second factor of users: authenticator apps and recovery codes. See docs/security.md, "Signing in". */
+/** The second factor of users: authenticator apps and recovery codes. See docs/people.md, "Signing in". */
 import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
 import { GridError, invalidInput } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Sending of emails, within the limits. See docs/security.md, "Signing in", "Requests". */
+/** Sending of emails, within the limits. See docs/people.md, "Signing in", and docs/security.md, "Requests". */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'

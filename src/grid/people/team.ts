@@ -1,4 +1,4 @@
-/** Members of an account, which always has an owner. See docs/security.md, "Roles". */
+/** Members of an account, which always has an owner. See docs/people.md, "Roles". */
 import { allows, callingUser, type Permission, requireConfirmed, type Role, roles } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'

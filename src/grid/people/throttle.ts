@@ -1,4 +1,4 @@
-/** Which attempts and emails count. See docs/security.md, "Signing in". */
+/** Which attempts and emails count. See docs/people.md, "Signing in". */
 import { unknownAddress } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup } from '../../lib/secrets.ts'

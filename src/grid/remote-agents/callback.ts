@@ -1,4 +1,4 @@
-/** Callbacks of remote agents: hints that the grid should look now. See docs/delivery.md, "Remote agents". */
+/** Callbacks of remote agents: hints that the grid should look now. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { createHmac } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'

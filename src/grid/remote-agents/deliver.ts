@@ -1,4 +1,4 @@
-/** Carrying messages to a remote agent, those of each sender one after the other. See docs/delivery.md, "Remote agents". */
+/** Carrying messages to a remote agent, those of each sender one after the other. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { numberOf } from '../../lib/text.ts'
 import { day, minute, second } from '../../lib/time.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'

@@ -1,4 +1,4 @@
-/** What people see of a remote agent, and can do about it. See docs/delivery.md, "Remote agents". */
+/** What people see of a remote agent, and can do about it. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { NoCard, readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'

@@ -11,7 +11,7 @@ export const delivers: Concern = {
 
 /**
  * Delivers a message, and gives an answer to who waits for it. What was addressed before anyone waited is no answer, so
- * only a recipient that was waiting by then is looked at. See docs/delivery.md, "Asking".
+ * only a recipient that was waiting by then is looked at. See docs/conversations.md, "Asking".
  */
 export function delivery({ change }: AccountStore, recipient: Recipient, message: ReviewedMessage): Statement[] {
   const { inbox, isWaiting = true } = recipient

@@ -1,4 +1,4 @@
-/** Turns of conversations. See docs/delivery.md, "Conversations that run away". */
+/** Turns of conversations. See docs/conversations.md, "Conversations that run away". */
 import { GridError } from '../../errors.ts'
 import { numberOf } from '../../lib/text.ts'
 import { hour } from '../../lib/time.ts'

@@ -1,4 +1,4 @@
-/** Sends the events of a task to a webhook. See docs/delivery.md, "Push notifications". */
+/** Sends the events of a task to a webhook. See docs/protocol/a2a.md, "Push notifications". */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'

@@ -35,7 +35,7 @@ function liveSayer() {
 `
 
 /**
- * The part of the script that keeps pages up to date, by the events of a stream. See docs/delivery.md, "Open pages".
+ * The part of the script that keeps pages up to date, by the events of a stream. See docs/web.md, "Open pages".
  *
  * - `data-live="ACCOUNT"` around the content: the page belongs to this account.
  * - `data-thread="T"` and `data-seq="N"` on a list of messages: see `live/messages.ts`.

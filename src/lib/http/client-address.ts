@@ -44,7 +44,7 @@ function rateLimitUnit(address: IpAddress): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
 
-/** How many times the limit of an IPv6 /64 a whole /48 has. See docs/security.md, "Signing in". */
+/** How many times the limit of an IPv6 /64 a whole /48 has. See docs/people.md, "Signing in". */
 export const networkFactor48 = 10
 
 /** The /48 of an IPv6 client address, as `clientAddress` returns it. Undefined for IPv4. */

@@ -1,4 +1,4 @@
-/** The cookies of the grid. See docs/security.md, "Signing in". */
+/** The cookies of the grid. See docs/people.md, "Signing in". */
 import { parse, serialize } from 'hono/utils/cookie'
 import { second } from '../time.ts'
 

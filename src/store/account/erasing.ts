@@ -1,4 +1,4 @@
-/** What an agent or a person has written, and where else its words are. See docs/security.md, "Erasing words". */
+/** What an agent or a person has written, and where else its words are. See docs/people.md, "Erasing words". */
 import { type AccountDb, crossAccountStatement, query, type Statement, statement } from '../sql.ts'
 
 /** A message of the account. */

@@ -1,4 +1,4 @@
-/** The limits of the account itself, in the place of those of the settings. See docs/operating.md, "Quotas". */
+/** The limits of the account itself, in the place of those of the settings. See docs/operating/accounts.md, "Quotas". */
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 /** 0: no limit. */

@@ -1,4 +1,4 @@
-/** Messages of agents to people that wait for an answer. See docs/operating.md, "Attention". */
+/** Messages of agents to people that wait for an answer. See docs/web.md, "Attention". */
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 import { maxOfKind } from './attention.ts'
 import { agentOf, inboxOf, isInTime } from './inbox-message.ts'

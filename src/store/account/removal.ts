@@ -1,5 +1,5 @@
 /**
- * Deleting and removing an account: its owner has deleted it, or it was not claimed in time. See docs/operating.md,
+ * Deleting and removing an account: its owner has deleted it, or it was not claimed in time. See docs/operating/accounts.md,
  * "Deleting an account".
  */
 import type { Row } from '@libsql/client'

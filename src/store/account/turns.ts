@@ -1,4 +1,4 @@
-/** How often the last sender of a conversation changed: its turns. See docs/delivery.md, "Conversations that run away". */
+/** How often the last sender of a conversation changed: its turns. See docs/conversations.md, "Conversations that run away". */
 import {
   type AccountDb,
   boolean,

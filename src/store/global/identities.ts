@@ -1,4 +1,4 @@
-/** Who users are at providers outside, as which they may sign in. See docs/security.md, "Single sign-on". */
+/** Who users are at providers outside, as which they may sign in. See docs/people.md, "Single sign-on". */
 import type { ssoIdentities } from '../../../db/schema.ts'
 import { type Db, precondition, query, type Statement, statement } from '../sql.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Messages that people are told of although they are not to them: they name the person as `@alias`, or are posts of a
- * channel that the person follows. See docs/delivery.md, "Notifications".
+ * channel that the person follows. See docs/web.md, "Notifications".
  */
 import { agentOf } from '../account/inbox-message.ts'
 import { hour } from '../../lib/time.ts'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Resuming conversations that ran away, and their limits. See docs/delivery.md, "Conversations that run away". */
+/** Resuming conversations that ran away, and their limits. See docs/conversations.md, "Conversations that run away". */
 import { maxTurnLimit, resumeConversation, setTurnLimits } from '../../grid/messaging/turns.ts'
 import { Card, Facts } from '../../html/components.tsx'
 import { TextInput } from '../../html/fields.tsx'

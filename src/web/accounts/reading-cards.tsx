@@ -68,7 +68,7 @@ export function readingActions(
 
 /**
  * Whether owners and admins read what agents write to each other. `since` is as `setPeopleRead` resolves to. See
- * docs/security.md, "People who read".
+ * docs/people.md, "People who read".
  */
 function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }) {
   const action = settingsPath(visit, 'account', 'reading')

@@ -192,7 +192,7 @@ function whoNeedsIt({ membership }: Visit): string {
   return membership.requiresSecondFactor ? 'Required for owners and admins' : 'Optional for owners and admins'
 }
 
-/** Whether owners and admins need a second factor. See docs/security.md, "Signing in". */
+/** Whether owners and admins need a second factor. See docs/people.md, "Signing in". */
 function SecondFactorCard({ visit }: { visit: Visit }) {
   const { requiresSecondFactor } = visit.membership
   return (

@@ -187,7 +187,7 @@ function SettingsCard(
   )
 }
 
-/** Whether the agent is a script, whose messages are never turns. See docs/delivery.md, "Conversations that run away". */
+/** Whether the agent is a script, whose messages are never turns. See docs/conversations.md, "Conversations that run away". */
 function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAutomated: boolean }) {
   return (
     <Card

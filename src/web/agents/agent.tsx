@@ -84,7 +84,7 @@ export function agentPage(
   )
 }
 
-/** Who is at an agent, or when it was last seen. See docs/delivery.md, "Presence". */
+/** Who is at an agent, or when it was last seen. See docs/conversations.md, "Presence". */
 export function PresenceNow(
   { presence, lastSeenAt, now }: {
     presence: Presence | RemotePresence | undefined

@@ -1,4 +1,4 @@
-/** How much needs a person, for the number in the navigation. See docs/operating.md, "Attention". */
+/** How much needs a person, for the number in the navigation. See docs/web.md, "Attention". */
 import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { Visitor } from '../../auth/session.ts'

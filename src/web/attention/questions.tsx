@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What waits for the answer of the visitor. See docs/operating.md, "Attention". */
+/** What waits for the answer of the visitor. See docs/web.md, "Attention". */
 import type { Child } from 'hono/jsx'
 import { countQuestions, dismissQuestion, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
 import { NeedCard } from '../../html/attention.tsx'
@@ -9,7 +9,7 @@ import { Time } from '../../html/components.tsx'
 import { Choices } from '../../html/conversation/choices.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from '../conversations/list-pane.tsx'
-import { oneLine } from '../conversations/shown.ts'
+import { oneLine } from '../../lib/text.ts'
 import { type Origin, originOf } from '../forms.tsx'
 import { pluralize } from '../listing.tsx'
 import type { PageResult, Visit } from '../visit.ts'

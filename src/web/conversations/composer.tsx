@@ -28,7 +28,8 @@ import { WaitsHere } from '../attention/questions.tsx'
 import { formErrors, PageForm, readChoice, Refusal } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 import { listFields, type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
-import { namesOf, oneLine } from './shown.ts'
+import { oneLine } from '../../lib/text.ts'
+import { namesOf } from './shown.ts'
 
 /** How much of an answered message is shown, in UTF-16 units. */
 const maxQuoted = 200

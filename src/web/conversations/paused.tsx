@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Conversations that ran away. See docs/delivery.md, "Conversations that run away". */
+/** Conversations that ran away. See docs/conversations.md, "Conversations that run away". */
 import type { Child } from 'hono/jsx'
 import type { Condition } from '../../grid/attention/attention.ts'
 import { openConversation, type OpenMessage, type Place } from '../../grid/conversations/open.ts'
@@ -15,7 +15,7 @@ import { Icon } from '../../html/icons.tsx'
 import type { Origin } from '../forms.tsx'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
-import { oneLine } from './shown.ts'
+import { oneLine } from '../../lib/text.ts'
 
 const maxShown = 3
 const maxText = 160

@@ -25,7 +25,7 @@ export function aliasActions({ post, may }: AccountPages, show: (visit: Visit) =
   }, show)
 }
 
-/** The alias of the user in this account. See docs/security.md, "People who write". */
+/** The alias of the user in this account. See docs/people.md, "People who write". */
 export function AliasCard(
   { visit, personAlias, suggestion }: { visit: Visit; personAlias: PersonAlias | undefined; suggestion: string },
 ) {

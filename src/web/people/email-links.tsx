@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /**
  * Pages of email links: asking for one, and what each kind does. Email scanners open links, so only the button of a page
- * redeems one. See docs/security.md, "Signing in".
+ * redeems one. See docs/people.md, "Signing in".
  */
 import {
   checkLinkOwner,

@@ -25,7 +25,7 @@ export function secondFactorPath(next: string): string {
 
 /**
  * Two pages on which users prove who they are: the second step of a sign-in, and the confirmation before changes that need
- * a fresh proof. Both begin a new session. See docs/security.md, "Signing in".
+ * a fresh proof. Both begin a new session. See docs/people.md, "Signing in".
  */
 export function proofPages({ get, post, keep }: PublicPages, { store, sessions, features }: PageDeps): void {
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))

@@ -10,7 +10,7 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 
 /**
- * The sessions of the user and the programs that the user has authorized, across all accounts. See docs/security.md,
+ * The sessions of the user and the programs that the user has authorized, across all accounts. See docs/people.md,
  * "Signing in".
  */
 export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: PageDeps): void {

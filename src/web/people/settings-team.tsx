@@ -162,7 +162,7 @@ interface ShownInvitation {
   url: string
 }
 
-/** Shows the link of an invitation to the inviter, once. See docs/security.md, "Signing in". */
+/** Shows the link of an invitation to the inviter, once. See docs/people.md, "Signing in". */
 function InvitationDialog({ invitation: { email, url } }: { invitation: ShownInvitation }) {
   return (
     <SecretDialog title='Pass this link on' label='Invitation link' secret={url}>

@@ -86,7 +86,7 @@ async function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: s
   )
 }
 
-/** Signing in with a passkey, which is both factors at once. See docs/security.md, "Signing in". */
+/** Signing in with a passkey, which is both factors at once. See docs/people.md, "Signing in". */
 function passkeyPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   // A form leads here, because each page has a challenge of its own in the database.
   const show = async (visit: PublicVisit) => {

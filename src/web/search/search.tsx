@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Searching messages, names, pages and actions. See docs/security.md, "People who read". */
+/** Searching messages, names, pages and actions. See docs/people.md, "People who read". */
 import { type Hit, searchConversations, type SearchResult } from '../../grid/conversations/search.ts'
 import { parseSearch, type SearchQuery } from '../../grid/conversations/search-query.ts'
 import { Name } from '../../html/bidi.tsx'

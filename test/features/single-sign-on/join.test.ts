@@ -1,4 +1,4 @@
-/** Who joins an account, and what they must prove. See docs/security.md, "Who joins an account". */
+/** Who joins an account, and what they must prove. See docs/people.md, "Who joins an account". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { join } from '../../../src/grid/people/join.ts'

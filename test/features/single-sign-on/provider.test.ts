@@ -1,4 +1,4 @@
-/** What a provider says of a user, and what its owner sees of it. See docs/security.md, "Single sign-on". */
+/** What a provider says of a user, and what its owner sees of it. See docs/people.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { addressOf, roleOf } from '../../../src/features/single-sign-on/claims.ts'
 import { sortIdentities } from '../../../src/grid/people/prove-address.ts'

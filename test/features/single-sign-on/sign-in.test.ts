@@ -1,4 +1,4 @@
-/** Single sign-on with a real provider. See docs/security.md, "Single sign-on". */
+/** Single sign-on with a real provider. See docs/people.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { checkDomains, recordOf } from '../../../src/features/single-sign-on/provider.ts'
 import { allSso, ssoTables } from '../../../src/features/single-sign-on/store.ts'

@@ -1,4 +1,4 @@
-/** What the counters and gauges are set to. Their units are in their names. See docs/operating.md, "Metrics". */
+/** What the counters and gauges are set to. Their units are in their names. See docs/operating/monitoring.md, "Metrics". */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { type CurrentFigures, Metrics } from '../../../src/features/telemetry/metrics.ts'

@@ -1,4 +1,4 @@
-/** What Prometheus reads. See docs/operating.md, "Metrics". */
+/** What Prometheus reads. See docs/operating/monitoring.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { setPaused } from '../../../src/grid/remote-agents/manage.ts'

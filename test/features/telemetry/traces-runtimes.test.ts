@@ -1,4 +1,4 @@
-/** One exchange over three processes, one of each runtime, is one trace. See docs/operating.md, "Traces". */
+/** One exchange over three processes, one of each runtime, is one trace. See docs/operating/monitoring.md, "Traces". */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Collector, startCollector, treeOf } from '../../support/collector.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

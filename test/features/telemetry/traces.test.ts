@@ -1,4 +1,4 @@
-/** What the spans of calls say, and whose trace they continue. See docs/operating.md, "Traces". */
+/** What the spans of calls say, and whose trace they continue. See docs/operating/monitoring.md, "Traces". */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AccountTrace, CallTrace } from '../../../src/call-trace.ts'
 import { minute, second } from '../../../src/lib/time.ts'

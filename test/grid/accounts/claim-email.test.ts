@@ -1,4 +1,4 @@
-/** The link of a claim email signs its user in, so it ends with their other links. See docs/security.md. */
+/** The link of a claim email signs its user in, so it ends with their other links. See docs/people.md, "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import { redeemClaimEmailLink, sendClaimEmail } from '../../../src/grid/accounts/claim.ts'
 import { signUp } from '../../../src/grid/accounts/signup.ts'

@@ -1,4 +1,4 @@
-/** Who is at an agent, as agents are told. See docs/delivery.md, "Presence". */
+/** Who is at an agent, as agents are told. See docs/conversations.md, "Presence". */
 import { beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { hour, minute } from '../../../src/lib/time.ts'

@@ -1,4 +1,4 @@
-/** What needs a person, and what does not. docs/operating.md, "Attention". */
+/** What needs a person, and what does not. docs/web.md, "Attention". */
 import { beforeEach, expect, test, vi } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention/attention.ts'

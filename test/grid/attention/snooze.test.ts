@@ -1,4 +1,4 @@
-/** Snoozing what needs a person. docs/operating.md, "Attention". */
+/** Snoozing what needs a person. docs/web.md, "Attention". */
 import { beforeEach, expect, test } from 'vitest'
 import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention/attention.ts'
 import { day, hour } from '../../../src/lib/time.ts'

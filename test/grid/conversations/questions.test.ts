@@ -1,4 +1,4 @@
-/** What waits for the answer of a person. docs/operating.md, "Attention". */
+/** What waits for the answer of a person. docs/web.md, "Attention". */
 import { beforeEach, expect, test } from 'vitest'
 import { choose } from '../../../src/grid/conversations/choose.ts'
 import { markRead } from '../../../src/grid/conversations/marks.ts'

@@ -1,4 +1,4 @@
-/** Guardrails that send the messages of people to a service. See docs/security.md, "People who write". */
+/** Guardrails that send the messages of people to a service. See docs/people.md, "People who write". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'

@@ -1,4 +1,4 @@
-/** What an agent may offer a person to answer. docs/delivery.md, "Choices". */
+/** What an agent may offer a person to answer. docs/conversations.md, "Choices". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { cleanChoices } from '../../../src/grid/message/choices.ts'

@@ -1,4 +1,4 @@
-/** Quotas of accounts and inboxes (docs/operating.md, "Quotas"), from outside and with a test clock. */
+/** Quotas of accounts and inboxes (docs/operating/accounts.md, "Quotas"), from outside and with a test clock. */
 import { expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { hour, startOfDay } from '../../../src/lib/time.ts'

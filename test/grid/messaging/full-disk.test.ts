@@ -1,4 +1,4 @@
-/** What a grid refuses while its disk is almost full, and what goes on (docs/operating.md, "Full disk"). */
+/** What a grid refuses while its disk is almost full, and what goes on (docs/operating/monitoring.md, "Full disk"). */
 import { beforeEach, expect, test } from 'vitest'
 import { day } from '../../../src/lib/time.ts'
 import { startWorker } from '../../../src/worker/worker.ts'

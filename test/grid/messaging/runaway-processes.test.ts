@@ -1,4 +1,4 @@
-/** Conversations that run away over processes, restarts and accounts. docs/delivery.md, "Conversations that run away". */
+/** Conversations that run away over processes, restarts and accounts. docs/conversations.md, "Conversations that run away". */
 import { expect, onTestFinished, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { notifyOfPauses } from '../../../src/worker/pauses.ts'

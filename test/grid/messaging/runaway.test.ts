@@ -1,4 +1,4 @@
-/** Conversations that run away (docs/delivery.md, "Conversations that run away"), through MCP and A2A from outside. */
+/** Conversations that run away (docs/conversations.md, "Conversations that run away"), through MCP and A2A from outside. */
 import { describe, expect, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'

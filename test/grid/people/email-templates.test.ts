@@ -1,4 +1,4 @@
-/** The texts of emails. See docs/security.md, "Signing in". */
+/** The texts of emails. See docs/people.md, "Signing in". */
 import { expect, test } from 'vitest'
 import {
   claimEmail,

@@ -1,4 +1,4 @@
-/** The aliases of people. See docs/security.md, "People who write". */
+/** The aliases of people. See docs/people.md, "People who write". */
 import { beforeEach, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
 import { reissueKey, updateAgent } from '../../../src/grid/agents/agent-settings.ts'

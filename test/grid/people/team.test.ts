@@ -1,4 +1,4 @@
-/** Members of an account and invitations. See docs/security.md, "Roles", "Signing in". */
+/** Members of an account and invitations. See docs/people.md, "Roles", "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../../src/auth/actor.ts'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'

@@ -1,4 +1,4 @@
-/** Rate limits of sign-ins and emails. See docs/security.md, "Signing in". */
+/** Rate limits of sign-ins and emails. See docs/people.md, "Signing in". */
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   type EmailAttempt,

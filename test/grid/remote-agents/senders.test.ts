@@ -1,4 +1,4 @@
-/** Requests to a remote agent: one for each sender, for as long as the agent may take. docs/delivery.md, "Remote agents". */
+/** Requests to a remote agent: one for each sender, for as long as the agent may take. docs/protocol/remote-agents.md, "How messages are sent". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../../src/lib/time.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

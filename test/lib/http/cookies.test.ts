@@ -1,4 +1,4 @@
-/** See docs/security.md, "Signing in". */
+/** See docs/people.md, "Signing in". */
 import { expect, test } from 'vitest'
 import { secretCookieOf } from '../../../src/lib/http/cookies.ts'
 

@@ -1,4 +1,4 @@
-/** Conversations that run away, on the pages and the command line. docs/delivery.md, "Conversations that run away". */
+/** Conversations that run away, on the pages and the command line. docs/conversations.md, "Conversations that run away". */
 import { beforeEach, expect, test } from 'vitest'
 import type { StoreCommand } from '../../../src/cli/command.ts'
 import { findCommand } from '../../../src/cli/commands.ts'

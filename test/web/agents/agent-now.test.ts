@@ -1,4 +1,4 @@
-/** What the page of an agent says of it now, and to whom. See docs/security.md, "People who read". */
+/** What the page of an agent says of it now, and to whom. See docs/people.md, "People who read". */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'

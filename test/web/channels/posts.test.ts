@@ -1,4 +1,4 @@
-/** The posts of a channel on its page. See docs/security.md, "People who read". */
+/** The posts of a channel on its page. See docs/people.md, "People who read". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
 import { say } from '../../support/conversations.ts'

@@ -1,4 +1,4 @@
-/** Questions of agents that a person answers with one click. docs/delivery.md, "Choices". */
+/** Questions of agents that a person answers with one click. docs/conversations.md, "Choices". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { choose } from '../../../src/grid/conversations/choose.ts'
 import { questionsOf } from '../../../src/grid/conversations/questions.ts'

@@ -1,4 +1,4 @@
-/** A conversation as a file. docs/security.md, "People who read". */
+/** A conversation as a file. docs/people.md, "People who read". */
 import { expect, test } from 'vitest'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { followLog } from '../../../src/worker/followers.ts'

@@ -1,4 +1,4 @@
-/** A paused conversation where people meet it: its own page, and Attention. docs/delivery.md, "Conversations that run away". */
+/** A paused conversation where people meet it: its own page, and Attention. docs/conversations.md, "Conversations that run away". */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'

@@ -1,4 +1,4 @@
-/** Limits that strangers use up do not lock users out. See docs/security.md, "Signing in". */
+/** Limits that strangers use up do not lock users out. See docs/people.md, "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'

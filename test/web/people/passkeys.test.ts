@@ -1,4 +1,4 @@
-/** Passkeys, in Chromium with a virtual authenticator. See docs/security.md, "Signing in". */
+/** Passkeys, in Chromium with a virtual authenticator. See docs/people.md, "Signing in". */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'

@@ -1,4 +1,4 @@
-/** Second factors when units are sent again, and when two changes meet. See docs/security.md, "Signing in". */
+/** Second factors when units are sent again, and when two changes meet. See docs/people.md, "Signing in". */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { addFactor } from '../../../src/grid/people/second-factor.ts'
 import { newId } from '../../../src/lib/id.ts'

@@ -1,6 +1,7 @@
 /** Keeps the example grid alive while it is served: its agents go on talking over REST, and answer people. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { second } from '../../src/lib/time.ts'
+import { httpRequest } from '../http-request.ts'
+import { second } from '../../lib/time.ts'
 import { type AgentName, agents, exchanges, remotes } from './cast.ts'
 
 /** In milliseconds, the shortest and the longest: between two exchanges, and until an answer. */
@@ -32,14 +33,17 @@ export async function talkOn(
     .flatMap((exchange) => Array.from({ length: exchange[2] }, () => exchange))
 
   async function post(agent: AgentName, path: string, body: object): Promise<Answer> {
-    const response = await fetch(`${url}/api/v1/${path}`, {
+    const headers = { Authorization: `Bearer ${keys[agent]}` }
+    const timeoutMs = (waitSeconds + 10) * second
+    const { status, text } = await httpRequest(`${url}/api/v1/${path}`, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${keys[agent]}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.any([signal, AbortSignal.timeout((waitSeconds + 10) * second)]),
+      headers,
+      body,
+      timeoutMs,
+      signal,
     })
-    if (!response.ok) throw new Error(`${response.status} at ${path}`)
-    return await response.json() as Answer
+    if (status >= 400) throw new Error(`${status} at ${path}`)
+    return JSON.parse(text)
   }
 
   async function attend(agent: AgentName): Promise<void> {

@@ -1,10 +1,10 @@
-/** The example grid of `npm run dev`. */
+/** The example grid of `demo --serve`. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { talkOn } from '../../scripts/world/live.ts'
-import { seedWorld } from '../../scripts/world/world.ts'
+import { talkOn } from '../../src/cli/example/live.ts'
+import { seedWorld } from '../../src/cli/example/world.ts'
 import { readConfig } from '../../src/config.ts'
 import { findConditions } from '../../src/grid/attention/attention.ts'
 import { taskStates } from '../../src/grid/tasks/task.ts'

@@ -1,9 +1,9 @@
 /** The servers outside of the example grid: two remote agents, a judge and a webhook. Each answers until its outage. */
 import { Buffer } from 'node:buffer'
-import { RemoteError } from '../../src/lib/outbound/remote-error.ts'
-import type { SafeStream } from '../../src/lib/outbound/safe-stream.ts'
-import { newId } from '../../src/lib/id.ts'
-import { hour, second } from '../../src/lib/time.ts'
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import type { SafeStream } from '../../lib/outbound/safe-stream.ts'
+import { newId } from '../../lib/id.ts'
+import { hour, second } from '../../lib/time.ts'
 
 /** The host of each server, and how long before the end of the seed it stops to answer. */
 const outages: Record<string, number> = {

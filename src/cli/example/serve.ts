@@ -1,0 +1,57 @@
+/** Serves the example grid, whose agents go on talking while it runs. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { print } from '../output.ts'
+import { aborted, exitOnUncaughtError, shutdownSignal } from '../process.ts'
+import { readServerConfig, serverDeps, startServer, stopServer } from '../server.ts'
+import { emailOf, password } from './cast.ts'
+import { talkOn } from './live.ts'
+import { seedWorld, unreadPerInbox } from './world.ts'
+
+/** The keys of the agents and of the administrator, by name. */
+type Keys = Record<string, string>
+
+/**
+ * Makes the example grid if this folder has none, and serves it until SIGTERM or SIGINT. Its keys are beside the database,
+ * in `keys.json`.
+ */
+export async function serveExample(folder: string, json: boolean): Promise<void> {
+  const config = await readServerConfig({
+    UNREAD_PER_INBOX: String(unreadPerInbox),
+    ...process.env,
+    DATABASE_URL: `file:${join(folder, 'grid.db')}`,
+  })
+  const keysFile = join(folder, 'keys.json')
+  if (!existsSync(keysFile)) {
+    if (!json) print('Making the example grid takes about ten seconds.')
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const { keys, adminKey: admin } = await seedWorld(config).catch((error) => {
+      throw new Error(`The example grid could not be made. To begin anew, delete ${folder}.`, { cause: error })
+    })
+    writeFileSync(keysFile, JSON.stringify({ ...keys, admin }, null, 2), { mode: 0o600 })
+  }
+  const keys: Keys = JSON.parse(readFileSync(keysFile, 'utf8'))
+
+  const stopping = shutdownSignal()
+  const deps = await serverDeps(config, stopping)
+  exitOnUncaughtError(deps.log)
+  const server = await startServer(deps)
+  const signInUrl = `${config.appUrl}/sign-in`
+  print(
+    json ? JSON.stringify({ url: config.baseUrl, sign_in_url: signInUrl, email: emailOf('olga'), password }) : `
+An example grid is running at ${config.baseUrl}
+Its 15 agents go on working while you watch.
+
+  Open       ${signInUrl}
+  Email      ${emailOf('olga')} (or tomas, an admin; mika, a member; vera, a viewer)
+  Password   ${password}
+  Keys       ${keysFile}
+  Stop       Ctrl-C
+`,
+  )
+  const talk = talkOn(config.baseUrl, keys, stopping)
+  await aborted(stopping)
+  await talk
+  await stopServer(server)
+}
