@@ -38,6 +38,7 @@ if (unfrozen) {
   throw new Error(`db/released.ts does not have the step ${unfrozen.name} of the schema: run "${command}".`)
 }
 
+run('--import', 'tsx', 'scripts/released.ts', ['--check'])
 rmSync(destination, { recursive: true, force: true })
 mkdirSync(destination, { recursive: true })
 // "-dirty": something was not committed.

@@ -4,6 +4,7 @@ import { isCredentialGone } from '../grid-call.ts'
 import type { GridClient } from '../grid-client.ts'
 import { sessionLines } from '../primer.ts'
 import { spaceOf } from '../repository.ts'
+import { newerProgram } from './newer-program.ts'
 import { claimUnnotified, endSession, liveSessions, mayPeek, saveSession } from '../state/sessions.ts'
 import type { GridAgent } from '../state/paths.ts'
 import type { ProcessMark } from '../state/lock.ts'
@@ -64,7 +65,7 @@ async function startAnswer(call: HookCall): Promise<HookAnswer> {
 
 /** What a session learns when it begins: who it is and what is unread, or that the key does not work. */
 export async function startLines(
-  hook: Pick<HookWords, 'client'>,
+  hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,
   grid: GridClient,
   session: string,
@@ -72,10 +73,11 @@ export async function startLines(
 ): Promise<{ lines: string[]; isRefusal: boolean }> {
   await mayPeek(agent, true)
   try {
-    const { unread, messages } = await grid.peek()
+    const { unread, messages, grid: { version: served } = {} } = await grid.peek()
     const unnotified = await claimUnnotified(agent, messages, { session, isStart: true })
     const news = unnotified.length === 0 ? [] : [`${unreadWords(unnotified)}.`]
-    return { lines: [sessionLines(agent.alias, unread, spaceOf(folder)), ...news], isRefusal: false }
+    const lines = [sessionLines(agent.alias, unread, spaceOf(folder)), ...news, ...newerProgram(hook, agent, served)]
+    return { lines, isRefusal: false }
   } catch (error) {
     if (!isCredentialGone(error)) throw error
     await claimUnnotified(agent, [refusal], { session, isStart: true })
