@@ -21,6 +21,7 @@ export const manual: Record<string, string> = {
   conversations: 'docs/conversations.md',
   delivery: 'docs/delivery.md',
   security: 'docs/security.md',
+  stability: 'docs/stability.md',
   protocol: 'docs/protocol/README.md',
   tour: 'docs/protocol/tour.md',
   messages: 'docs/protocol/messages.md',
