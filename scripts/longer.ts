@@ -22,8 +22,9 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     log: ['PROOF_LOG'],
   },
   faults: { rounds: ['FAULTS_ROUNDS', '50'], runtime: ['FAULTS_RUNTIME', 'node'], seed: ['FAULTS_SEED'] },
-  // The runtime runs the whole test.
+  // The runtime runs the whole test. Numbers begin at `first`, so that one part of a longer run can be repeated.
   fuzz: {
+    first: ['FUZZ_FIRST', '0'],
     requests: ['FUZZ_REQUESTS', '200000'],
     runtime: ['FUZZ_RUNTIME', 'node'],
     seed: ['FUZZ_SEED'],
