@@ -62,7 +62,7 @@ export function install({ package: name, program }: WakeClient, folder: string):
   return join(folder, 'node_modules', program)
 }
 
-/** Connect a client as its user does, in a terminal, with a yes to both questions. */
+/** Connect a client as its user does, in a terminal, with a yes to every question. */
 export async function connect(
   { name }: WakeClient,
   place: Place,
@@ -75,12 +75,14 @@ export async function connect(
     cwd: place.project,
     env,
   })
-  for (const question of [/without asking you each time/, /Write this/]) {
-    await terminal.shows(question)
+  const asks = () => /\[y\/N\]\s*$/.test(terminal.screen())
+  for (;;) {
+    await waitFor(`a question of connect ${name}`, () => asks() || !terminal.isOpen())
+    if (!terminal.isOpen()) break
     terminal.type('y')
     terminal.press('Enter')
+    await waitFor('the answer', () => !asks())
   }
-  await waitFor(`the connection of ${name}`, () => !terminal.isOpen())
   place.keys += terminal.keys()
 }
 
