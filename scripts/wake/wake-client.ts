@@ -75,13 +75,12 @@ export async function connect(
     cwd: place.project,
     env,
   })
-  const asks = () => /\[y\/N\]\s*$/.test(terminal.screen())
-  for (;;) {
-    await waitFor(`a question of connect ${name}`, () => asks() || !terminal.isOpen())
+  const questions = () => terminal.screen().split('[y/N]').length - 1
+  for (let answered = 0;; answered++) {
+    await waitFor(`a question of connect ${name}`, () => questions() > answered || !terminal.isOpen())
     if (!terminal.isOpen()) break
     terminal.type('y')
     terminal.press('Enter')
-    await waitFor('the answer', () => !asks())
   }
   place.keys += terminal.keys()
 }
