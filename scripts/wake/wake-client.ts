@@ -75,10 +75,11 @@ export async function connect(
     cwd: place.project,
     env,
   })
-  const questions = () => terminal.screen().split('[y/N]').length - 1
-  for (let answered = 0;; answered++) {
-    await waitFor(`a question of connect ${name}`, () => questions() > answered || !terminal.isOpen())
+  for (let shown = '';;) {
+    const isNew = (screen: string) => screen !== shown && /\[y\/N\]\s*$/.test(screen)
+    await waitFor(`a question of connect ${name}`, () => !terminal.isOpen() || isNew(terminal.screen()))
     if (!terminal.isOpen()) break
+    shown = terminal.screen()
     terminal.type('y')
     terminal.press('Enter')
   }
