@@ -197,7 +197,8 @@ export function openTerminal(
   tmux('new-session', '-d', '-s', name, '-x', '160', '-y', '50', '-c', cwd, line)
   // The equals sign keeps tmux from taking a name that only begins so.
   const target = `=${name}:`
-  const screen = () => isOpen() ? tmux('capture-pane', '-p', '-t', target) : ''
+  // Empty once it is closed.
+  const screen = () => spawnSync('tmux', ['-L', server, 'capture-pane', '-p', '-t', target], { encoding: 'utf8' }).stdout
   const isOpen = () => spawnSync('tmux', ['-L', server, 'has-session', '-t', `=${name}`]).status === 0
   let count = 0
   return {
