@@ -1,7 +1,7 @@
 /**
- * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, soak, task-streams, reservations, flood and new-connections: a test of
+ * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, soak, task-streams, reservations, flood and new-connections: a test of
  * `npm test`, longer. Options replace the defaults below. A seed decides what happens when; each run prints its own. With
- * `--log FILE`, chaos and fuzz add a line with their figures to a file of JSON lines, and print the sums of all its runs.
+ * `--log FILE`, the proofs add a line with their figures to a file of JSON lines, and print the sums of all its runs.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -37,6 +37,12 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     events: ['STREAM_EVENTS', '300'],
   },
   reservations: { reservations: ['RESERVATIONS', '10000'], kills: ['RESERVATION_KILLS', '10'] },
+  // A local file of so many megabytes is backed up under load, and restored.
+  backup: {
+    megabytes: ['BACKUP_MEGABYTES', '5000'],
+    rounds: ['BACKUP_ROUNDS', '1'],
+    log: ['PROOF_LOG'],
+  },
   soak: { days: ['SOAK_DAYS', '24'], log: ['PROOF_LOG'] },
   flood: { seconds: ['FLOOD_SECONDS', '60'], runtime: ['FLOOD_RUNTIME', 'node'], traffic: ['FLOOD_TRAFFIC', 'mixed'] },
   'new-connections': { clients: ['CONNECTION_CLIENTS', '2000'], seconds: ['CONNECTION_SECONDS', '15'] },
