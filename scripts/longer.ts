@@ -1,5 +1,5 @@
 /**
- * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, soak, task-streams, reservations, flood and new-connections: a test of
+ * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size, soak, task-streams, reservations, flood and new-connections: a test of
  * `npm test`, longer. Options replace the defaults below. A seed decides what happens when; each run prints its own. With
  * `--log FILE`, the proofs add a line with their figures to a file of JSON lines, and print the sums of all its runs.
  */
@@ -43,6 +43,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     rounds: ['BACKUP_ROUNDS', '1'],
     log: ['PROOF_LOG'],
   },
+  'console-size': { messages: ['CONSOLE_MESSAGES', '1000000'], log: ['PROOF_LOG'] },
   soak: { days: ['SOAK_DAYS', '24'], log: ['PROOF_LOG'] },
   flood: { seconds: ['FLOOD_SECONDS', '60'], runtime: ['FLOOD_RUNTIME', 'node'], traffic: ['FLOOD_TRAFFIC', 'mixed'] },
   'new-connections': { clients: ['CONNECTION_CLIENTS', '2000'], seconds: ['CONNECTION_SECONDS', '15'] },
