@@ -10,6 +10,9 @@ export const programs: Record<string, string> = {
   'first-day': 'does what an operator does on the first day, with the binary or the package',
   cluster: 'runs three processes on one libsql-server behind one URL',
   fuzz: 'sends changed requests to all doors',
+  backup: 'backs a large grid up under load, and restores it',
+  'console-size': 'measures the pages of an account with a million messages',
+  soak: 'lets weeks pass with steady traffic, and looks for rows that are left over',
   flood: 'measures honest accounts while one account floods the grid',
   'new-connections': 'measures new connections under load',
   'task-streams': 'follows streams of tasks over kills and processes',
@@ -30,7 +33,7 @@ export const programs: Record<string, string> = {
 }
 
 /** Programs that run a test of the suite, longer. */
-const longer = ['fuzz', 'flood', 'new-connections', 'reservations', 'task-streams']
+const longer = ['fuzz', 'backup', 'console-size', 'soak', 'flood', 'new-connections', 'reservations', 'task-streams']
 
 async function run(name: string, words: string[]): Promise<void> {
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
