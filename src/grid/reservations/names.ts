@@ -19,7 +19,7 @@ export function checkNames(names: readonly string[], max = maxNames): string[] {
  * meanwhile, and one long comparison runs at a time.
  */
 export async function meeting<R extends { name: string }>(
-  { waiting }: Pick<AccountStore, 'waiting'>,
+  { waiting }: { waiting: Pick<AccountStore['waiting'], 'reservations'> },
   names: readonly string[],
   reservations: readonly R[],
 ): Promise<R[]> {

@@ -241,7 +241,7 @@ test('of parallel agents one gets an exclusive name', async () => {
 })
 
 test('names that are slow to compare hold up nobody, and are compared for one caller at a time', async () => {
-  const waiting = { reservations: new KeyedMutex() } as TestGrid['store']['waiting']
+  const waiting = { reservations: new KeyedMutex() }
   const slow = Array.from({ length: 200 }, (_, n) => ({ name: `${'a'.repeat(190)}${n}` }))
   const order: string[] = []
   let turns = 0
