@@ -235,6 +235,16 @@ test('a template reads own members only, names nobody, and has no link but https
   expect(filled('{{none}}', { state: 'ok', n: 1 })).toBe('state: ok')
 })
 
+test('no payload makes its text slow', () => {
+  const since = performance.now()
+
+  for (const char of [' ', '\n', '\t', '@', ':', '/', '(', '[', ']', 'a', '{']) {
+    textOfPayload({ format: 'template', template: `${'{{a}}'.repeat(390)}x` }, { a: char.repeat(10_000) }, null)
+  }
+  // As squares of their lengths, blanks alone would take half a minute.
+  expect(performance.now() - since).toBeLessThan(2_000)
+})
+
 test('a JSON body without a template is a summary, and one that curl sends as a form is JSON too', async () => {
   const { path } = await hook()
 
