@@ -1052,8 +1052,8 @@ export const remoteAgents = sqliteTable('remote_agents', {
   cardAt: integer('card_at'),
   /** How long the answer to a message may take. */
   answerMs: integer('answer_ms').notNull().default(600_000),
-  /** Its messages are sent in one order, and not those of each sender. */
-  inOneOrder: flag('in_one_order').notNull().default(false),
+  /** The feature that carries its messages, in one order; null for A2A, with an order for each sender. */
+  transport: text('transport'),
   /** Since when people keep its messages back; null if they do not. */
   pausedAt: integer('paused_at'),
   /** Random. The tokens of its callbacks are made of it: all that they allow is to make the grid look now. */

@@ -24,5 +24,5 @@ export interface Attempt {
 /** Makes the next requests of an outbox. Resolves to whether the server answered as one does that works. */
 export type OutboxAttempt = (attempt: Attempt) => Promise<boolean>
 
-/** Carries a message to an agent that does not speak A2A. Resolves as `OutboxAttempt`, and to undefined for any other agent. */
-export type Transport = (attempt: Attempt, message: InboxMessage) => Promise<boolean | undefined>
+/** Carries a message to an agent that does not speak A2A. Resolves as `OutboxAttempt`. */
+export type Transport = (attempt: Attempt, message: InboxMessage) => Promise<boolean>
