@@ -916,7 +916,7 @@ const taskStates = [
 ] as const
 
 /**
- * What becomes of messages that expect an answer, in the account of the client; that of the recipient uses
+ * What happens to messages that expect an answer, in the account of the client; that of the recipient uses
  * `recipient_account_id`. Every change is an event. No foreign key to messages: their retention does not wait for tasks.
  */
 export const tasks = sqliteTable('tasks', {
@@ -1083,7 +1083,7 @@ export const remoteOutboxes = sqliteTable('remote_outboxes', {
   index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
 
-/** What became of a message at a remote agent: one row for each that it accepted. */
+/** What happened to a message at a remote agent: one row for each that it accepted. */
 export const remoteTasks = sqliteTable('remote_tasks', {
   accountId: text('account_id').notNull(),
   /** That of the message. */

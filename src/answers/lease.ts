@@ -1,4 +1,4 @@
-/** What becomes of a lease once its answer is sent, or is not. See docs/delivery.md, "When a reader dies". */
+/** What happens to a lease once its answer is sent, or is not. See docs/delivery.md, "When a reader dies". */
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 

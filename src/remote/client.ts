@@ -76,7 +76,7 @@ export async function sendToRemote(
   }
 }
 
-/** Ask what became of a task. */
+/** Ask what happened to a task. */
 export async function lookAtTask(
   stream: SafeStream,
   address: RemoteAddress,

@@ -67,7 +67,7 @@ const sent = z.object({
   answer: z.object({
     messages: z.array(gridMessage).describe('The answer, or nothing'),
     unread: unread('How many other messages are unread'),
-    note: z.string().optional().describe('Without an answer: what became of the message, and how to go on'),
+    note: z.string().optional().describe('Without an answer: what happened to the message, and how to go on'),
   }).optional().describe('Only with wait_seconds'),
   next: z.union([leased, z.object({ error: z.object({ code: z.string(), message: z.string() }) })]).optional()
     .describe('The lease; with error, nothing was leased, and the message is stored'),

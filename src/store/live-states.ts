@@ -1,4 +1,4 @@
-/** What becomes of the newest messages of a thread that is open on a page. */
+/** What happens to the newest messages of a thread that is open on a page. */
 import type { overview } from './account/attention.ts'
 import type { seenTasks } from './account/seen-tasks.ts'
 import type { threadMessages } from './account/thread-messages.ts'

@@ -91,7 +91,7 @@ export function planAfter(version: number, steps: readonly Migration[] = migrati
 }
 
 /**
- * The number of applied steps. It is higher than that of `steps` if the others leave the database usable by this program.
+ * The number of applied steps. It is higher than the number of `steps` if the others leave the database usable by this program.
  * Fails with a `StartError` if this program cannot use the schema.
  */
 async function schemaVersion(client: Client, name: string, steps: readonly Migration[]): Promise<number> {

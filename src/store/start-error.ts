@@ -72,7 +72,7 @@ export function restoreKeyRing(file: string | undefined): string {
     `(${command}), and enter the tokens again.`
 }
 
-/** Explain what opening the database at `url` failed with. `path` is that of a local file. Other errors stay as they are. */
+/** Explain what opening the database at `url` failed with. `path` belongs to a local file. Other errors stay as they are. */
 export function explained(error: unknown, url: string, path: string | undefined): unknown {
   if (error instanceof StartError || error instanceof GridError) return error
   return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)

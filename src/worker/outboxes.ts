@@ -182,7 +182,7 @@ export class Outboxes {
       return isReached
     } catch (error) {
       spans?.endAttempt(`deliver ${kind}`, false)
-      // The database did not take what became of the attempt. Otherwise the outbox would stay claimed until the process ends.
+      // The database did not take what happened to the attempt. Otherwise the outbox would stay claimed until the process ends.
       const failure = {
         error: 'The grid itself failed.',
         dueAt: now() + firstPauseMs,

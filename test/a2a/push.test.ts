@@ -1,4 +1,4 @@
-/** Push notifications of tasks: what is registered, what is sent, and what becomes of a webhook that does not take it. */
+/** Push notifications of tasks: what is registered, what is sent, and what happens to a webhook that does not take it. */
 import { StreamResponse } from '@a2a-js/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'

@@ -47,7 +47,8 @@ test.runIf(messages > 0)('every page answers', async () => {
   const worker = await startWorker(grid.store)
   const startedAt = performance.now()
   const followers = await rows(grid, 'SELECT name FROM projections')
-  const isBehind = ({ name }: Awaited<ReturnType<typeof rows>>[number]) => grid.store.loop.behind(name as StoredFollower) > 0
+  const isBehind = ({ name }: Awaited<ReturnType<typeof rows>>[number]) =>
+    grid.store.loop.behind(name as StoredFollower) > 0
   // As long as it takes.
   do await pause(1_000)
   while (grid.store.loop.pulse === undefined || followers.some(isBehind))

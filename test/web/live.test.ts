@@ -43,7 +43,7 @@ test('a message is told by its account, thread and number, without a word of it'
   await live.close()
 })
 
-test('what becomes of a message of a watched thread is told', async () => {
+test('what happens to a message of a watched thread is told', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   const thread = await waitFor('the thread', async () => (await listThreads(grid.acme.store, {})).threads[0])
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), `${grid.acme.id}:${thread.id}`)

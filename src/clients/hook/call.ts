@@ -145,7 +145,7 @@ export function unreadWords(messages: readonly MessageSummary[]): string {
   return `${count} from ${joined(list)}`
 }
 
-/** `isPlugin`: the tools are those of a plugin of the client. */
+/** `isPlugin`: the tools come from a plugin of the client. */
 export function wakeWords(
   { client, isPlugin = false }: Pick<HookWords, 'client' | 'isPlugin'>,
   alias: string,

@@ -216,7 +216,7 @@ export async function sealRemoteToken(
   return await account.seal('agents', agent.id, token)
 }
 
-/** Without its token, an admin could send the stored one to a server of their own. `field` is that of the token. */
+/** Without its token, an admin could send the stored one to a server of their own. `field` belongs to the token. */
 export function tokenOfOtherServer(field: string): GridError {
   return invalidInput('The server address has changed: enter the token for the new server.', field)
 }

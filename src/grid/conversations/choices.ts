@@ -1,4 +1,4 @@
-/** What agents offer people to answer, and what became of it. See docs/conversations.md, "Choices". */
+/** What agents offer people to answer, and what happened to it. See docs/conversations.md, "Choices". */
 import type { AccountStore } from '../../store/account.ts'
 import { choicesOf, chosenIn } from '../message/choices.ts'
 import type { ThreadMessage } from './messages.ts'

@@ -1,4 +1,4 @@
-/** Pages of a thread, what became of each message, and chains of replies. Nothing here decides who may read. */
+/** Pages of a thread, what happened to each message, and chains of replies. Nothing here decides who may read. */
 import { Buffer } from 'node:buffer'
 import { readingUser } from '../../auth/actor.ts'
 import type { Awaitable } from '../../lib/awaitable.ts'
@@ -171,7 +171,7 @@ function bySeqs(account: AccountStore, seqs: number[]): Promise<PlacedMessage[]>
   return account.read.threadMessages.bySeqs(seqs, readingUser(account.actor))
 }
 
-/** What became of messages in threads of this account, by their `seq`. None for those that it does not have. */
+/** What happened to messages in threads of this account, by their `seq`. None for those that it does not have. */
 export async function receiptsOf(account: AccountStore, seqs: number[]): Promise<Map<number, Receipts>> {
   const { threadMessages } = account.read
   const [direct, posts] = await Promise.all([threadMessages.direct(seqs), threadMessages.posts(seqs)])

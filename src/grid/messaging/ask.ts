@@ -17,7 +17,7 @@ export interface Answer {
   messages: GridMessage[]
   /** How many other messages are unread; 100 stands for 100 or more. */
   unread: number
-  /** Without an answer: what became of the message, and how to go on. */
+  /** Without an answer: what happened to the message, and how to go on. */
   note?: string
   lease?: Lease
 }

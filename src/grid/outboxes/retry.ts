@@ -1,4 +1,4 @@
-/** What becomes of an attempt that fails. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** What happens to an attempt that fails. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'

@@ -89,7 +89,7 @@ export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<stri
   })
 }
 
-/** Ask what became of an accepted message. Resolves as `deliverNext` does. */
+/** Ask what happened to an accepted message. Resolves as `deliverNext` does. */
 export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { remoteAgents }, deps }, outbox } = attempt
   const remoteTask = await read.remoteAgents.remoteTask(actor.agentId, outbox.id)

@@ -15,7 +15,7 @@ interface Question<Answer> {
   headers?: (body: string) => Record<string, string>
   /** What the answer must be. Fields that it does not name are ignored. */
   answer: z.ZodType<Answer>
-  /** The largest answer in bytes, and the most JSON values in it; the defaults are those of `safeFetch`. */
+  /** The largest answer in bytes, and the most JSON values in it; `safeFetch` has the defaults. */
   maxBytes?: number
   maxTokens?: number
 }

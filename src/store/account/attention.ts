@@ -275,7 +275,7 @@ export const attention = {
     /** Remote agents that failed so many times in a row, and those that are paused. */
     remote: (failures: number) => account.all(remote, { least: failures }),
     parked: (since: number) => account.all(parked, { since }),
-    /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
+    /** Callers with at least `least` refused calls since then; `outcome` belongs to the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
     /** Guardrails that could not check a message since then, or the last one that they got. */
     failing: (since: number) => account.all(failing, { since }),

@@ -1,4 +1,4 @@
-/** Remote agents of the account: the messages of each sender to them, and what became of those that were accepted. */
+/** Remote agents of the account: the messages of each sender to them, and what happened to those that were accepted. */
 import type { remoteTasks } from '../../../db/schema.ts'
 import { agentOf, inboxOf, isInTime, isOfMessage } from './inbox-message.ts'
 import { hasRoom, isFree, type OutboxKind } from '../global/outboxes.ts'

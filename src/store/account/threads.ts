@@ -21,7 +21,7 @@ export interface StoredThread {
   seenSeq: number
 }
 
-/** `alias` is that of a live agent; `isOfUser`: the threads of the person alias of the user. */
+/** `alias` belongs to a live agent; `isOfUser`: the threads of the person alias of the user. */
 interface ThreadSelection {
   agentId?: string
   alias?: string

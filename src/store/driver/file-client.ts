@@ -10,7 +10,7 @@ const maxKept = 1_000
 const isKept = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
 
 /**
- * Statements run in the order of the calls and hold the event loop. The first one opens the connection. Errors are those of the driver's own client.
+ * Statements run in the order of the calls and hold the event loop. The first one opens the connection. Errors come from the driver's own client.
  *
  * A failed statement may stay active, and while it does, the writes of others are acknowledged but never committed. So
  * every error drops all kept statements. Statements that ran to their end are not active.

@@ -2,7 +2,7 @@
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /**
- * An outbox of messages of one sender to a remote agent, of questions what became of one, of events of a task to its webhook, or of events of
+ * An outbox of messages of one sender to a remote agent, of questions what happened to one, of events of a task to its webhook, or of events of
  * the account to a webhook, whose agent is the webhook itself.
  */
 export type OutboxKind = 'inbox' | 'task' | 'push' | 'webhook'
@@ -105,7 +105,7 @@ const lookNow = crossAccountStatement(
 export const outboxes = (db: Db) => ({
   /** The remote agents that a message goes to. */
   callbacks: (id: string) => db.all(callbacks, { id }),
-  /** Look at once what became of the message, if it is worked on. */
+  /** Look at once what happened to the message, if it is worked on. */
   lookNow: ({ accountId: account, agentId: agent }: CallbackRow, id: string, at: number): Statement =>
     db.bind(lookNow, { account, agent, id, at }),
   /** What is due of these kinds and not claimed, longest due first; nothing of busy origins and accounts. */

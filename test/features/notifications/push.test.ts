@@ -1,4 +1,4 @@
-/** Notifications in browsers: when one is sent, what it says, and what becomes of one that cannot be sent. */
+/** Notifications in browsers: when one is sent, what it says, and what happens to one that cannot be sent. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
 import { heldMessage, heldMessages } from '../../../src/grid/approvals/held.ts'

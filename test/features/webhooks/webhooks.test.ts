@@ -1,4 +1,4 @@
-/** Webhooks: what they are told, in which order, and what becomes of one that does not answer. */
+/** Webhooks: what they are told, in which order, and what happens to one that does not answer. */
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { figures } from '../../../src/features/telemetry/store.ts'
