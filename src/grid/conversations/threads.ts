@@ -25,6 +25,8 @@ export interface ThreadAgent {
   isForeign: boolean
   /** It belongs to this account and is deleted: its alias may belong to someone else by now. */
   isDeleted: boolean
+  /** An incoming hook, which only sends. */
+  isHook: boolean
 }
 
 /** The beginning of a message. Null for the newest message of a thread that was removed a moment ago. */
@@ -143,13 +145,16 @@ function shown(thread: StoredThread, unread: UnreadThreads): Thread {
 
 /** The agent of another account is named by the newest message: every message of its thread is from it or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
-  const own = (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number }[])
-    .map(({ id, alias, isDeleted, isMoved }): ThreadAgent => ({
-      ...{ id, alias, isForeign: isMoved === 1, isDeleted: isDeleted === 1 && isMoved === 0 },
-    }))
+  const own =
+    (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number; isHook: number }[])
+      .map(({ id, alias, isDeleted, isMoved, isHook }): ThreadAgent => ({
+        ...{ id, alias, isForeign: isMoved === 1, isDeleted: isDeleted === 1 && isMoved === 0, isHook: isHook === 1 },
+      }))
   const named = kind === 'pair' ? key.split(' ') : [key.slice(0, key.indexOf('/'))]
   const external = named.find((id) => id !== '' && !own.some((agent) => agent.id === id))
   if (external === undefined || preview === null) return own
   const alias = preview.fromAgentId === external ? preview.fromAlias : preview.recipient.replace(/^@/, '')
-  return [own[0], { id: external, alias, isForeign: true, isDeleted: false }].filter((agent) => agent !== undefined)
+  return [own[0], { id: external, alias, isForeign: true, isDeleted: false, isHook: false }].filter((agent) =>
+    agent !== undefined
+  )
 }
