@@ -45,5 +45,7 @@ export function readPage(name: string): string {
   const path = isBinary ? `./${file.split('/').at(-1)}` : `${isPackage ? '..' : '../..'}/${file}`
   const text = readFileSync(new URL(path, import.meta.url), 'utf8')
   return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '')
-    .replace(/\s*\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[^)]+\))+\)/g, '').trimEnd()
+    .replace(/\s*\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[^)]+\))+\)/g, '')
+    // Other links to files that only the sources have become their words.
+    .replace(/\[([^\]]+)\]\((?:\.\.\/)+(?:test|src)[^)]*\)/g, '$1').trimEnd()
 }
