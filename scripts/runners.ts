@@ -97,7 +97,7 @@ function rowOf(step: string, runs: KilledRun[]) {
     kills: sum(({ kills }) => kills),
     lost: sum(({ answers }) => answers.length === 0 ? 1 : 0),
     'answered twice': sum(({ answers }) => answers.length > 1 ? 1 : 0),
-    'children that were told of one before': sum(({ children }) => children.filter(Boolean).length),
+    'children that heard of one before': sum(({ children }) => children.filter(Boolean).length),
   }
 }
 

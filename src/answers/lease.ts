@@ -8,7 +8,7 @@ export async function settleLease(lease: Lease, connection: CallerConnection | u
   else endLease(lease, connection)
 }
 
-/** To be called when the answer is sent. Some runtimes tell later whether it was taken. */
+/** To be called when the answer is sent. Some runtimes report later whether it was taken. */
 export function endLease(lease: Lease, connection: CallerConnection | undefined): void {
   const taken = connection?.answerTaken()
   if (!taken) return lease.ack()

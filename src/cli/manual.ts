@@ -4,6 +4,7 @@ import { isBinary, isPackage } from '../lib/version.ts'
 
 /** The name of each page, and its file. The build of the binary reads this list. */
 export const manual: Record<string, string> = {
+  start: 'docs/start.md',
   install: 'docs/operating/install.md',
   proxies: 'docs/operating/proxies.md',
   backups: 'docs/operating/backups.md',
@@ -20,6 +21,7 @@ export const manual: Record<string, string> = {
   conversations: 'docs/conversations.md',
   delivery: 'docs/delivery.md',
   security: 'docs/security.md',
+  stability: 'docs/stability.md',
   protocol: 'docs/protocol/README.md',
   tour: 'docs/protocol/tour.md',
   messages: 'docs/protocol/messages.md',

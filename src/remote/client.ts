@@ -20,7 +20,7 @@ export interface RemoteMessage {
   metadata?: Record<string, unknown>
 }
 
-/** Where an agent may tell that something became of a task, and the token that it then shows. */
+/** Where an agent may report an event of a task, and the token that it then shows. */
 export interface Callback {
   url: string
   token: string

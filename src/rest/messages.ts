@@ -145,9 +145,9 @@ export const messageRoutes: Route[] = [
         ? await ask(account, sender, input, wait)
         : await askChannel(account, sender, input, { ...wait, answers: body.answers })
       if (!answer) return asSentAnswer(sent)
-      const { lease, ...told } = answer
+      const { lease, ...shown } = answer
       if (lease) await settleLease(lease, wait.caller)
-      return { ...asSentAnswer(sent), answer: told }
+      return { ...asSentAnswer(sent), answer: shown }
     },
   }),
   route({
@@ -165,7 +165,7 @@ export const messageRoutes: Route[] = [
   }),
 ]
 
-/** The message is stored, so what fails now is told in its answer. */
+/** The message is stored, so the answer says what fails now. */
 async function nextAnswer(call: Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>, next: Promise<TimedLease>) {
   try {
     return await leaseAnswer(call, await next)

@@ -59,7 +59,7 @@ export class ThreadStates {
     const states = await this.#stateOf(seqs)
     const changed = seqs.filter((seq) => {
       const [before, now] = [this.#states.get(seq), states.get(seq)]
-      // A page that was told of a new message may have shown it before anything happened to it.
+      // A page that has learned of a new message may have shown it before anything happened to it.
       return before ? before.mark !== now?.mark : !isFirst && now?.isUntouched === false
     })
     for (const [seq, state] of states) this.#states.set(seq, state)

@@ -1,5 +1,5 @@
 /**
- * What the open pages of this process are told: messages that were placed in conversations, what became of messages, and
+ * What the open pages of this process learn: messages that were placed in conversations, the states of messages, and
  * agents that come and go. However many pages are open, the database is asked once for all of them.
  */
 import type { Deps } from '../deps.ts'
@@ -20,7 +20,7 @@ const statesShare = 0.2
 const presenceShare = 0.05
 /** How often the database is asked while pages are open. */
 const pollMs = 200
-/** More new messages between two looks are not told one by one. */
+/** More new messages between two looks are not announced one by one. */
 const maxPlaces = 1_000
 const maxAgents = 200
 /** An agent is active for this long after it was seen. */
@@ -36,14 +36,14 @@ interface LiveAgent {
   queue: number
 }
 
-/** What a page is told of its account. `lost`: there was more than can be told, so the page reads everything again. */
+/** What a page learns of its account. `lost`: there was too much to announce, so the page reads everything again. */
 export type LiveNews =
   | { kind: 'place'; place: LivePlace }
   | { kind: 'states'; places: LivePlace[] }
   | { kind: 'presence'; agents: LiveAgent[] }
   | { kind: 'lost' }
 
-/** A page that is told of an account, and of the states of messages in some of its threads. It must not fail. */
+/** A page that learns of an account, and of the states of messages in some of its threads. It must not fail. */
 interface Listener {
   accountId: string
   threads: readonly number[]
@@ -69,9 +69,9 @@ export class LiveFeed implements ProcessFollower {
   /** Those who will be listeners from the next look on. */
   readonly #joining = new Map<Listener, (position: number) => void>()
   readonly #states = new Map<string, ThreadStates>()
-  /** By account and agent, what was told of it. */
+  /** By account and agent, the state that pages know. */
   readonly #presence = new Map<string, Map<string, string>>()
-  /** Everything up to here was told; undefined before the first look. */
+  /** Everything up to here was announced; undefined before the first look. */
   #position: number | undefined
   #statesAt = -Infinity
   #presenceAt = -Infinity
@@ -85,7 +85,7 @@ export class LiveFeed implements ProcessFollower {
     return this.#position ?? 0
   }
 
-  /** Resolves to the position from which on the listener is told, and to the function that ends this. */
+  /** Resolves to the position from which on the listener gets news, and to the function that ends this. */
   async join(listener: Listener): Promise<{ position: number; leave(): void }> {
     const position = await new Promise<number>((resolve) => {
       this.#joining.set(listener, resolve)
@@ -128,7 +128,7 @@ export class LiveFeed implements ProcessFollower {
     this.#position ??= upTo
     const joining = [...this.#joining]
     for (const [listener] of joining) this.#listeners.add(listener)
-    // What is told of states and of agents are changes, so they must be known before a page can miss one.
+    // Of states and of agents, pages get changes, so they must be known before a page can miss one.
     if (joining.length > 0) {
       await this.#lookAtStates(false)
       const accounts = new Set(joining.map(([{ accountId }]) => accountId))
@@ -230,7 +230,7 @@ export class AccountLive {
     return this.#feed.position
   }
 
-  /** See `LiveFeed`. `threads`: those of whose messages the states are told. */
+  /** See `LiveFeed`. `threads`: those with messages whose states are announced. */
   join(threads: readonly number[], notify: (news: LiveNews) => void) {
     return this.#feed.join({ accountId: this.#accountId, threads, notify })
   }

@@ -396,7 +396,7 @@ test.each<[name: string, send: typeof send10, configuration: string]>([
   expect(hook.taken.map(({ headers }) => headers['x-a2a-notification-token'])).toEqual(['a token', 'a token'])
 })
 
-test('a further message with a webhook registers it, and the webhook is told of what the message changes', async () => {
+test('a further message with a webhook registers it, and the webhook learns of what the message changes', async () => {
   const hook = await webhook()
   const id = await newTask()
   await inboxOf(grid, grid.bob)

@@ -102,7 +102,7 @@ test('the messages that wait in a conversation are counted once, however often t
 const scanned = [
   // Few rows.
   /^SCAN (sqlite_sequence|projections|(agent|message)_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
-  // Browsers that are notified, and pauses that nobody was told of.
+  // Browsers that are notified, and pauses that nobody knows yet.
   /^SCAN (sub|push_subscriptions|conversation_turns USING INDEX conversation_turns_paused)\b/,
   // Of each table one row, to see whether there is any; the accounts are looked at one after the other, once an hour.
   /^SCAN (users|passkeys) USING COVERING INDEX/,

@@ -159,7 +159,7 @@ test('the fifth stream of a person ends the oldest', async () => {
   await waitFor('the end of all streams', () => grid.store.waiting.pages.count === 0)
 })
 
-test('nothing is told of another account, nor of a thread that the reader may not read', async () => {
+test('a page learns nothing about another account, nor about a thread that the reader may not read', async () => {
   const [viewer, stranger] = [await member('viewer'), await signedInMember(grid, grid.evil, 'owner')]
   const member2 = await member('member')
   const streams = [

@@ -24,7 +24,7 @@ interface InsideFacts {
 /** `agent-grid doctor` asks it of a running server. */
 export const lookInside = storeCommand({
   name: 'doctor',
-  summary: 'Tell what only the process that has the database can tell.',
+  summary: 'Say what only the process that has the database knows.',
   options: {},
   async run(store): Promise<{ [Fact in keyof InsideFacts]: InsideFacts[Fact] }> {
     const { config } = store.deps

@@ -191,7 +191,7 @@ const unreadForLongMs = hour
 /** A server that failed so many times in a row needs a person. The pages show it at once, webhooks get it after an hour. */
 export const manyFailures = 3
 const notifiedAfterMs = hour
-/** For how long parked messages, refused calls and failures of guardrails are told. */
+/** For how long parked messages, refused calls and failures of guardrails are shown. */
 const parkedForMs = 7 * day
 const failedForMs = day
 /** Tasks that failed, wait for input or are quiet are shown for this time. */
@@ -272,7 +272,7 @@ export function isNotified({ kind, of, since }: Condition, now: number): boolean
   return !isFailing || now - (since ?? now) >= notifiedAfterMs
 }
 
-/** Whether something is so much worse than it was that it is told again: twice as much, or paused once more. */
+/** Whether something is so much worse than it was that it is announced again: twice as much, or paused once more. */
 export function isWorse({ kind, level }: Condition, before: number): boolean {
   return kind === 'paused' ? level > before : level >= 2 * before
 }

@@ -8,7 +8,7 @@ import type { ClaimedOutbox } from '../../store/account/remote-agents.ts'
 export interface Attempt {
   /** As the remote agent. */
   account: AccountStore<AgentActor>
-  /** The same account, as the grid itself, which tells of failures. */
+  /** The same account, as the grid itself, which reports failures. */
   system: AccountStore
   outbox: ClaimedOutbox
   /** The message that is sent or asked about; undefined if the inbox is empty. */

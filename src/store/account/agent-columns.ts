@@ -88,7 +88,7 @@ const candidates = query<{ list: string }>(`
 
 export const agentSearch = {
   reads: (account: AccountDb) => ({
-    /** All agents that may match a search, and perhaps more. Undefined if the index cannot tell. */
+    /** All agents that may match a search, and perhaps more. Undefined if the index does not know. */
     async candidates(search: string): Promise<string[] | undefined> {
       const trigrams = trigramQuery(account.accountId, search)
       if (trigrams === undefined) return undefined

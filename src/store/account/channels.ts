@@ -134,7 +134,7 @@ export const channels = {
     /** Remove all members that are not among these agents. */
     removeOtherMembers: (channel: string, ids: string[]) =>
       account.bind(removeOtherMembers, { channel, ids: JSON.stringify(ids) }),
-    /** Whether the person behind the agent is told of all posts. No row if the agent is no member. */
+    /** Whether the person behind the agent learns of all posts. No row if the agent is no member. */
     follow: (channel: string, agent: string, follows: boolean) =>
       account.bind(follow, { channel, agent, follows: Number(follows) }),
     /** Which posts wake a member; null for the default. No row if the agent is no member. */

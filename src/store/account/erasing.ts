@@ -28,7 +28,7 @@ const removeUploadRows = statement(`
     WHERE uploads.account_id = :account AND uploads.message_id IS NULL
       AND uploads.agent_id IN (SELECT value FROM json_each(:agents)) LIMIT :limit)
   RETURNING 1`)
-// By the table that the count is told of.
+// By the table that is counted.
 const rest = {
   verdicts: statement(`
     DELETE FROM verdicts WHERE account_id = :account AND sender_account_id = :account AND sender_alias = :alias
@@ -57,7 +57,7 @@ const rest = {
     DELETE FROM scheduled_messages WHERE account_id = :account AND ${agents} RETURNING 1`),
   uploads: statement(`
     DELETE FROM uploads WHERE account_id = :account AND message_id IS NULL AND ${agents} RETURNING 1`),
-  // A server may have answered with what it was told.
+  // A server may repeat in its answer what it got.
   webhooks: statement(`UPDATE webhooks SET answers = '[]' WHERE account_id = :account AND answers <> '[]' RETURNING 1`),
 }
 

@@ -117,7 +117,7 @@ export function heldChanges(account: AccountDb) {
     join: (held: string, at: number): Statement => account.bind(join, { held, at, state: 'joined' }),
     /** The artifact of these chunks has ended, with this state of its task. */
     endChunk: (held: string, state: TaskState | null): Statement => account.bind(endChunk, { held, state }),
-    /** In the account of the sender: tell it what became of its message. */
+    /** In the account of the sender: notify it of the decision about its message. */
     notify: (notice: string, message: string, text: string, at: number): Statement[] => [
       account.bind(addNotice, { notice, message, text, at }),
       account.bind(deliverNotice, { id: notice, chars: text.length, at }),

@@ -49,7 +49,7 @@ export interface HeldToDecide extends HeldRow {
   mayDecide: boolean
 }
 
-/** What its sender is told of it. Who decides in another account is not told. */
+/** What its sender learns about it, but not who decides in another account. */
 export interface HeldStatus {
   state: HeldState
   isOwn: boolean
@@ -164,7 +164,7 @@ export const held = {
         ...{ user, seesAll, before: before.at, beforeId: before.id, limit },
         ...{ state: state ?? null, decidedBy: decidedBy ?? null, rule: rule ?? null },
       }),
-    /** What its sender is told of a message that was held, the oldest first. */
+    /** What its sender learns of a message that was held, the oldest first. */
     ofMessage: (message: string) => account.all(ofMessage, { message }),
     /** Who may decide on a message of an agent of this account, by alias or name. */
     deciders: async (rule: HoldingRule, from: string): Promise<string[]> =>

@@ -31,7 +31,7 @@ export function isOfMessage(ids = '= :id'): string {
     WHERE outside.inbox = ${inboxOf()} AND outside.external_message_id ${ids})`
 }
 
-/** Sends and reads tell the number of unread messages up to here: the number stands for itself or more. */
+/** Sends and reads count unread messages up to here: this number stands for itself or more. */
 export const maxCountedUnread = 100
 
 /** The number of unread messages of an agent, as a sub-select. Triggers count them. `agent` and `account` are SQL. */

@@ -310,7 +310,7 @@ interface ParkedMessage {
   returns: number
 }
 
-// Who wrote from another account is told to its recipient alone.
+// Only its recipient learns who wrote from another account.
 const list = query<ParkedMessage>(`
   SELECT messages.id, agents.alias, iif(messages.account_id = :account, messages.from_alias, NULL) AS from_alias,
     deliveries.created_at AS stored_at, deliveries.read_at AS parked_at, deliveries.release_count AS returns

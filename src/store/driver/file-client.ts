@@ -121,7 +121,7 @@ function notOffered(): Promise<never> {
   return Promise.reject(new TypeError('The client of a local file does not offer this'))
 }
 
-/** The driver has no names for some codes, such as that of a folder that is not writable. Their low byte tells the kind. */
+/** The driver has no names for some codes, such as that of a folder that is not writable. Their low byte has the kind. */
 const kinds: Record<number, string> = { 8: 'SQLITE_READONLY', 10: 'SQLITE_IOERR' }
 
 /** @see https://sqlite.org/rescode.html */

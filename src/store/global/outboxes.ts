@@ -81,7 +81,7 @@ const due = crossAccountQuery<DueOutbox>(
   FROM webhooks AS outbox WHERE ${isDue('webhook', 'outbox.url')} AND ${isOpen.webhook}`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
-/** A remote agent that may tell of a message, and what the token that it shows is made of. */
+/** A remote agent that may report on a message, and what its token is made of. */
 interface CallbackRow {
   accountId: string
   agentId: string

@@ -533,7 +533,7 @@ test('a failed backup is told once to webhooks that want it, and to no others', 
   expect(other.taken).toEqual([])
 })
 
-test('a paused webhook is told of no condition', async () => {
+test('a paused webhook learns of no condition', async () => {
   const { hook, id } = await webhook(() => 204, ['attention'])
   await send('hello')
   await pauseWebhook(acme, id)
