@@ -198,7 +198,8 @@ export function openTerminal(
   // The equals sign keeps tmux from taking a name that only begins so.
   const target = `=${name}:`
   // Empty once it is closed.
-  const screen = () => spawnSync('tmux', ['-L', server, 'capture-pane', '-p', '-t', target], { encoding: 'utf8' }).stdout
+  const screen = () =>
+    spawnSync('tmux', ['-L', server, 'capture-pane', '-p', '-t', target], { encoding: 'utf8' }).stdout
   const isOpen = () => spawnSync('tmux', ['-L', server, 'has-session', '-t', `=${name}`]).status === 0
   let count = 0
   return {
