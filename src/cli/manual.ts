@@ -20,6 +20,7 @@ export const manual: Record<string, string> = {
   runners: 'docs/runners.md',
   conversations: 'docs/conversations.md',
   delivery: 'docs/delivery.md',
+  reliability: 'docs/reliability.md',
   security: 'docs/security.md',
   stability: 'docs/stability.md',
   protocol: 'docs/protocol/README.md',
