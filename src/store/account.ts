@@ -95,7 +95,7 @@ export interface AcrossAccounts {
 export interface FeatureCondition<Facts extends object = object> {
   /** Snoozes name it. Owners and admins see it. */
   kind: 'webhook' | 'domain'
-  /** What it is about, unique among those of its kind. */
+  /** Its subject, unique within its kind. */
   subject: string
   since: number | null
   level: number

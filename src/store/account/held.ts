@@ -49,7 +49,7 @@ export interface HeldToDecide extends HeldRow {
   mayDecide: boolean
 }
 
-/** What its sender is told of it. Who decides in another account is not told. */
+/** What its sender is told of it. People of another account are not named. */
 export interface HeldStatus {
   state: HeldState
   isOwn: boolean
