@@ -144,7 +144,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   }
 }
 
-/** What the client needs to know. A request to a remote database may take as long as `timeout` says at the moment. */
+/** The configuration of the client. A request to a remote database may take up to the current `timeout`. */
 export function clientSettings(
   { databaseUrl, databaseAuthToken }: Config,
   timeout: { ms: number },
