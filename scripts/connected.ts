@@ -1,19 +1,27 @@
 /**
  * `npm run lab -- connected`: connects the coding clients that are installed to a grid of its own, lets each of them
- * list what it has read from its configuration, and disconnects them. Prints a table. See docs/clients.md.
+ * list what it has read from its configuration, sends and reads with the program, and disconnects them. Prints a table.
+ * `--program FOLDER` takes the client program of another build, `--grid FOLDER` the grid: a checkout in which
+ * "npm run build" has run, or the folder of an installed package. See docs/clients.md and docs/stability.md.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { delimiter, join, resolve } from 'node:path'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { codexHooks } from '../src/cli/examine-clients.ts'
 import { liveGrid } from '../test/support/server.ts'
 import { testHome } from '../test/support/home.ts'
 import { build } from './build.js'
-import { ended } from './run-program.ts'
+import { ended, outputOf } from './run-program.ts'
+import { freePort } from '../src/lib/free-port.ts'
+import { waitFor } from '../test/support/wait-for.ts'
 
-const { values: { programs } } = parseArgs({ options: { programs: { type: 'string' } } })
+const { values: { programs, program: ofProgram, grid: ofGrid } } = parseArgs({
+  options: { programs: { type: 'string' }, program: { type: 'string' }, grid: { type: 'string' } },
+})
 
 /** The words with which a client adds another MCP server. Each lists them with `mcp list`. */
 const clients: Record<string, string[]> = {
@@ -31,14 +39,17 @@ const folders = programs === undefined
   ? []
   : readdirSync(programs).map((name) => join(resolve(programs), name, 'node_modules/.bin'))
 const path = [...folders.filter(existsSync), process.env.PATH].join(delimiter)
-const program = (await build('src/main.ts')).replace(/main\.js$/, 'client.js')
-const grid = await liveGrid()
+const own = dirname(await build('src/main.ts'))
+const program = join(builtIn(ofProgram), 'client.js')
+const grid = ofGrid === undefined ? await liveGrid() : await gridOf(join(builtIn(ofGrid), 'main.js'))
 const rows: string[][] = [[
   'client',
   'version',
   'lists',
   'says',
   'hooks',
+  'start of a session',
+  'sends and reads',
   'second connect',
   'after disconnect',
   'a server added meanwhile',
@@ -58,11 +69,16 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   const connect = ['connect', client, '--url', grid.url, '--yes']
   try {
     const version = await run(client, ['--version'])
-    if (version === undefined) return [client, 'not installed', '', '', '', '', '', '']
+    if (version === undefined) return [client, 'not installed', ...Array(8).fill('')]
     await run(process.execPath, [program, ...connect])
     const listed = plain(await run(client, ['mcp', 'list']) ?? '')
     const line = listed.split('\n').find((line) => entry.test(line))
     const hooks = client === 'codex' ? await hooksOfCodex(folder, env) : ''
+    const start = await run('sh', ['-c', startOf(client)]) ?? ''
+    const sent = await run(process.execPath, [program, 'send', '@bob', 'to myself', '--json']) ?? ''
+    await run(process.execPath, [program, 'send', '@alice', 'hello'])
+    const alice = { ...env, AGENT_GRID_KEY: grid.alice.key, AGENT_GRID_URL: grid.url, AGENT_GRID_ALIAS: '@alice' }
+    const read = await output(process.execPath, [program, 'read', '--json'], folder, alice) ?? ''
     const again = await run(process.execPath, [program, ...connect]) ?? ''
     // The client writes its file again in its own way.
     await run(client, addOther)
@@ -79,6 +95,8 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
       line === undefined ? 'no' : 'yes',
       word,
       hooks,
+      start.match(/You are @bob[^.]*/)?.[0] ?? (start.trim() || 'none'),
+      sent.includes('self_message') && read.includes('hello') ? 'yes' : `NO ${sent} ${read}`,
       again.includes('Nothing changed') ? 'no change' : 'CHANGED',
       kept.length > 0 || entry.test(after) ? `LEFT ${kept.join(' ')}` : 'nothing left',
       after.includes('other') ? 'stays' : 'GONE',
@@ -86,6 +104,53 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   } finally {
     home.remove()
   }
+}
+
+/** The hook that a session runs when it begins. */
+function startOf(client: string): string {
+  const input = JSON.stringify({ session_id: 's1', hook_event_name: 'SessionStart' })
+  const line = `echo '${input}' | ${process.execPath} ${program} hook ${client} start --as @bob --url ${grid.url}`
+  return client === 'claude' ? `export CLAUDE_CODE_ENTRYPOINT=cli; ${line}` : line
+}
+
+/** The folder of a build, by default ours. */
+function builtIn(folder: string | undefined): string {
+  if (folder === undefined) return own
+  const found = ['dist/src', 'src'].map((path) => join(resolve(folder), path)).find((path) =>
+    existsSync(join(path, 'client.js'))
+  )
+  if (!found) throw new Error(`${folder} has no build: run "npm run build" there.`)
+  return found
+}
+
+/** A grid of another build, with alice and bob. */
+async function gridOf(main: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-grid-connected-'))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const env = {
+    ...process.env,
+    DATABASE_URL: `file:${join(folder, 'grid.db')}`,
+    PORT: `${port}`,
+    BASE_URL: url,
+    LOG_LEVEL: 'error',
+  }
+  const run = (...words: string[]) => outputOf(spawn(process.execPath, [main, ...words], { env, stdio: 'pipe' }))
+  const made = await run('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new', '--json')
+  const account = JSON.parse(made).account_id as string
+  const agent = async (alias: string) => {
+    const text = await run('create-agent', '--account', account, '--alias', alias, '--json')
+    return { key: text.match(/grid_agt_[0-9A-Za-z]+/)![0] }
+  }
+  const [alice, bob] = [await agent('alice'), await agent('bob')]
+  const server = spawn(process.execPath, [main, 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  await waitFor('the grid', () => fetch(`${url}/readyz`).then(({ ok }) => ok, () => false))
+  const close = async () => {
+    server.kill()
+    await once(server, 'exit')
+    rmSync(folder, { recursive: true })
+  }
+  return { url, alice, bob, close }
 }
 
 /** What a program prints; undefined if there is none of that name. */

@@ -220,9 +220,9 @@ export const setAutomatedCommand = accountCommand({
 /** See docs/conversations.md, "Conversations that run away". */
 export const setTurnLimitsCommand = accountCommand({
   name: 'set-turn-limits',
-  summary: 'Change when conversations of an account that run away are told and paused.',
+  summary: 'Change when runaway conversations of an account are warned and paused.',
   options: {
-    warn: { placeholder: 'N', description: 'turns until agents are told; 0: never' },
+    warn: { placeholder: 'N', description: 'turns until agents are warned; 0: never' },
     'per-hour': { placeholder: 'N', description: 'turns an hour until a conversation is paused; 0: never' },
     hops: { placeholder: 'N', description: 'answers in a chain until the next is refused; 0: never' },
   },

@@ -15,7 +15,7 @@ export const channel: ProcessCommand = {
     ...accessOptions,
     wake: {
       placeholder: '',
-      description: 'also tell a session of Claude Code of new messages, as a channel (experimental)',
+      description: 'also announce new messages to a session of Claude Code, as a channel (experimental)',
       flag: true,
     },
   },

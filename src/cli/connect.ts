@@ -27,7 +27,7 @@ export const connect: ProcessCommand = {
     },
     wake: {
       placeholder: 'HOW',
-      description: 'auto (tell and wake, the default), start (tell when a session begins) or off',
+      description: 'auto (announce and wake, the default), start (announce when a session begins) or off',
       oneOf: ['auto', 'start', 'off'],
     },
     tools: {

@@ -89,9 +89,8 @@ export async function runConversation(gridUrl: string, print: (line: string) => 
   await client.read(ada, [])
   await client.read(charles, [])
 
-  print('\nAll 3 messages arrived. To see a team at work:')
-  print(`  ${ownCommand} demo --serve`)
-  print(`To run your own grid: ${ownCommand} serve`)
+  print(`\nAll 3 messages arrived. To run your own grid: ${ownCommand} serve`)
+  print(`To see a team at work: ${ownCommand} demo --serve`)
   return 3
 }
 

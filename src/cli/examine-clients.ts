@@ -1,4 +1,4 @@
-/** Says why a coding client would not be told of new messages. Changes nothing. */
+/** Says why a coding client would not learn of new messages. Changes nothing. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -113,7 +113,7 @@ function checkProgram(connection: Connection): ClientFinding {
 function checkClient(client: ClientName): ClientFinding {
   const { wakesFrom, commands: [command] } = programs[client]
   if (wakesFrom === undefined) {
-    return skipped('client', 'Nothing wakes this client: it is told of messages when it is used.')
+    return skipped('client', 'Nothing wakes this client: it learns of messages when it is used.')
   }
   const shell = process.platform === 'win32'
   const { stdout, error } = spawnSync(command, ['--version'], {

@@ -4,6 +4,7 @@ import { isBinary, isPackage } from '../lib/version.ts'
 
 /** The name of each page, and its file. The build of the binary reads this list. */
 export const manual: Record<string, string> = {
+  start: 'docs/start.md',
   install: 'docs/operating/install.md',
   proxies: 'docs/operating/proxies.md',
   backups: 'docs/operating/backups.md',
@@ -20,6 +21,7 @@ export const manual: Record<string, string> = {
   conversations: 'docs/conversations.md',
   delivery: 'docs/delivery.md',
   security: 'docs/security.md',
+  stability: 'docs/stability.md',
   protocol: 'docs/protocol/README.md',
   tour: 'docs/protocol/tour.md',
   messages: 'docs/protocol/messages.md',
@@ -36,11 +38,12 @@ export const manual: Record<string, string> = {
   oauth: 'docs/protocol/oauth.md',
 }
 
-/** A page as Markdown, without the marks for tests and for `npm run docs`. */
+/** A page as Markdown, without links to tests, which are in the repository only, and marks for tests and `npm run docs`. */
 export function readPage(name: string): string {
   const file = manual[name]
   // The files in a binary are in one folder. A package has the program in src/, a checkout in dist/src/ or src/cli/.
   const path = isBinary ? `./${file.split('/').at(-1)}` : `${isPackage ? '..' : '../..'}/${file}`
   const text = readFileSync(new URL(path, import.meta.url), 'utf8')
-  return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '').trimEnd()
+  return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '')
+    .replace(/\s*\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[^)]+\))+\)/g, '').trimEnd()
 }

@@ -52,7 +52,7 @@ const options = {
   },
 } as const satisfies CommandOptions
 
-/** Exit code 0 when it was told to stop, 1 after a fault, 3 if a person has to act: the key was revoked. */
+/** Exit code 0 when it was stopped, 1 after a fault, 3 if a person has to act: the key was revoked. */
 export const run: ProcessCommand = {
   name: 'run',
   summary: 'Run an unattended agent: a coding client, or any command, for each message.',
@@ -194,7 +194,7 @@ function requireProgram(name: string): void {
   throw personNeeded('program_missing', message)
 }
 
-/** Aborts when the runner is told to stop. Told again, it ends at once, which is as safe as a crash. */
+/** Aborts at the first signal to stop. At a second one the runner ends at once, which is as safe as a crash. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

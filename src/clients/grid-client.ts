@@ -36,6 +36,8 @@ export interface Peek {
   unread: number
   messages: InboxMessage[]
   has_more: boolean
+  /** Absent in answers of a grid before 1.0.0. */
+  grid?: { version?: unknown }
   /** Whether a person attends another stream of the agent. */
   presence?: { attended?: boolean }
 }

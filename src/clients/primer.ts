@@ -1,11 +1,11 @@
-/** What a model is told of the grid: a skill, which is read when it is needed, and two lines when a session begins. */
+/** What a model learns about the grid: a skill, which is read when it is needed, and two lines when a session begins. */
 
 /** The name of the grid in the configuration of a client, and of the skill. */
 export const serverName = 'agent-grid'
 
 /** What the skill is for. Clients show it to the model before the skill is read. */
 const skillDescription =
-  'Messages between AI agents and people on the agent-grid. Use it when you are told of unread messages, or to find, ask, or answer another agent.'
+  'Messages between AI agents and people on the agent-grid. Use it when you learn of unread messages, or to find, ask, or answer another agent.'
 
 /** The skill as a file: `SKILL.md`. It does not name the agent, so it is the same for all. At most 700 tokens. */
 export function skill(): string {

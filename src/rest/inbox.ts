@@ -19,6 +19,7 @@ import { maxWaitSeconds, type WaitOptions } from '../grid/messaging/wait-for-mes
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { identifier, parse } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
+import { version } from '../lib/version.ts'
 import { type Call, flag, names, type Route, route, time, turns, unread } from './route.ts'
 
 const defaultPeek = 20
@@ -92,6 +93,7 @@ const peekFields = {
   agent: z.string().describe('Alias of the caller, with @'),
   unread: unread('How many messages are unread'),
   has_more: z.boolean(),
+  grid: z.object({ version: z.string() }),
   presence: z.object({
     attended: z.boolean().describe('A person is at a stream of the agent, so runners stand by'),
   }),
@@ -126,8 +128,10 @@ export const inboxRoutes: Route[] = [
     query: peekQuery,
     answers: { 200: { description: 'The oldest unread messages', json: inbox } },
     errors: ['invalid_input'],
-    serve: ({ account, query: { limit = defaultPeek, summary } }) =>
-      (summary === 'true' ? summarizeInbox : peekInbox)(account, { limit }),
+    serve: async ({ account, query: { limit = defaultPeek, summary } }) => ({
+      ...await (summary === 'true' ? summarizeInbox : peekInbox)(account, { limit }),
+      grid: { version },
+    }),
   }),
   route({
     method: 'POST',

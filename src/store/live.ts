@@ -230,7 +230,7 @@ export class AccountLive {
     return this.#feed.position
   }
 
-  /** See `LiveFeed`. `threads`: those of whose messages the states are told. */
+  /** See `LiveFeed`. `threads`: those with messages whose states are announced. */
   join(threads: readonly number[], notify: (news: LiveNews) => void) {
     return this.#feed.join({ accountId: this.#accountId, threads, notify })
   }

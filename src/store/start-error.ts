@@ -8,6 +8,7 @@ import { databaseInUse, filesOf, howToGive, isNoSpace } from './driver/local-fil
 
 /** Codes for scripts that start a grid. */
 type StartErrorCode =
+  | 'backup_needed'
   | 'copy_running'
   | 'copy_unfinished'
   | 'database_damaged'

@@ -1,5 +1,4 @@
 /** The store: the open database with its write queue, and access to account tables and global tables. */
-import { migrations } from '../../db/migrations.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { type KeyRing, type SealedToken, wrongKeys } from '../lib/key-ring.ts'
@@ -69,8 +68,9 @@ export interface Store {
   /** `full` or `relaxed` for a local file. `remote`: the server decides. */
   readonly durability: 'full' | 'relaxed' | 'remote'
   readonly migrated: string[]
-  /** The version of the schema. Every start migrates to the newest. */
+  /** See `Database`. */
   readonly schemaVersion: number
+  readonly keptFile: string | undefined
   readonly instanceId: string
   readonly presences: Presences
   /** Resolves when no unit waits, deferred or not. */
@@ -113,7 +113,7 @@ function buildStore(
   { inspect, readSpace, hooks = [] }: StoreOptions,
 ): Store {
   const { client, storage, onStorageFault, path, lock, owner } = database
-  const { migrated, epoch, keyRing } = database
+  const { migrated, schemaVersion, keptFile, epoch, keyRing } = database
   const db = new Db(path ? client : queriesOf(client), inspect)
   const keys = path === undefined ? undefined : new KeyCache()
   const global = globalTables(db, keys)
@@ -177,7 +177,8 @@ function buildStore(
     record: (rows, statements) => writeWithActivity(context, rows, statements),
     durability: path ? deps.config.durability : 'remote',
     migrated,
-    schemaVersion: migrations.length,
+    schemaVersion,
+    keptFile,
     instanceId,
     presences,
     drained: () => queue.drained(),

@@ -6,11 +6,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { editAnswer } from '../../src/clients/hook/edit.ts'
 import { fastHook, type HookCall } from '../../src/clients/hook/fast-hook.ts'
+import { newerProgram } from '../../src/clients/hook/newer-program.ts'
 import { parseHookInput, parseHookWords } from '../../src/clients/hook/call.ts'
 import { saveConnection } from '../../src/clients/connections.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { clientNames, programs } from '../../src/clients/programs.ts'
 import { stateFolder } from '../../src/clients/state/paths.ts'
+import { version } from '../../src/lib/version.ts'
 import { callTool } from '../support/mcp.ts'
 import { type FakeMachine, fakeMachine } from '../support/fake-client.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -78,6 +80,35 @@ test('the start of a session names the space of its folder, without the password
 
   expect(stdout).toContain('skill agent-grid. The space for reserve is github.com/acme/app.')
   expect(outside.stdout).not.toContain('space')
+})
+
+test('the start of a session says once for each newer version, and on this machine, that the grid has a newer program', () => {
+  const at = (served: unknown, isPlugin = false) =>
+    newerProgram({ client: 'claude', isPlugin }, { url: grid.url, alias: '@bob' }, served, '1.9.0')
+
+  expect([at('1.9.0'), at('1.8.9'), at('0.10.0'), at(undefined), at(7), at('2.0.0; rm'), at('latest')].flat()).toEqual(
+    [],
+  )
+  expect(at('1.10.0')).toEqual([
+    `The grid has agent-grid 1.10.0, this machine 1.9.0. Both work together. To update it, the user runs: npx ${grid.url}/agent-grid.tgz connect claude --url ${grid.url} --as bob`,
+  ])
+  expect([at('1.10.0'), at('1.10.0', true)].flat()).toEqual([])
+  expect(at('1.11.0', true)).toEqual([expect.stringMatching(/the user updates the plugin in claude$/)])
+})
+
+test('the version of the grid comes with the answer that the start of a session reads', async () => {
+  const { grid: served } = await new GridClient({ url: grid.url, key: grid.bob.key }).peek()
+  const newer = await fastHook({
+    ...callOf('claude start'),
+    grid: Object.assign(new GridClient({ url: grid.url, key: grid.bob.key }), {
+      peek: () =>
+        Promise.resolve({ agent: '@bob', unread: 0, messages: [], has_more: false, grid: { version: '99.0.0' } }),
+    }),
+  })
+
+  expect(served).toEqual({ version })
+  expect(newer.stdout).toContain('The grid has agent-grid 99.0.0')
+  expect((await fastHook(callOf('claude start', 's2'))).stdout).not.toContain('The grid has')
 })
 
 test('two hundred hooks tell of one unread message once', async () => {

@@ -52,6 +52,12 @@ test('a member finds what is to or from them, and neither counts nor sees the re
   expect(await readings()).toEqual([])
 })
 
+test('what is found in a table is shown as words in one line', async () => {
+  await say(grid.alice, 'ann', '## Builds\n\n| Part | State |\n| --- | --- |\n| shop | **deployed** |')
+
+  expect((await search('q=deployed')).texts).toEqual(['Builds Part State shop deployed'])
+})
+
 test('an owner finds what agents write since the switch, which is a reading; another account finds nothing', async () => {
   await say(grid.alice, 'bob', 'an early deployment')
   grid.clock.now += day

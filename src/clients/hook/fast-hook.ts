@@ -4,6 +4,7 @@ import { isCredentialGone } from '../grid-call.ts'
 import type { GridClient } from '../grid-client.ts'
 import { sessionLines } from '../primer.ts'
 import { spaceOf } from '../repository.ts'
+import { newerProgram } from './newer-program.ts'
 import { claimUnnotified, endSession, liveSessions, mayPeek, saveSession } from '../state/sessions.ts'
 import type { GridAgent } from '../state/paths.ts'
 import type { ProcessMark } from '../state/lock.ts'
@@ -48,7 +49,7 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
   return event === 'stop' ? stopAnswer(text) : contextAnswer(client, event, input, text)
 }
 
-/** Who the session is, and what is unread. It says so at every start, also to a session of which others were told. */
+/** Who the session is, and what is unread. It says so at every start, also to a session that others know. */
 async function startAnswer(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, input, connection: agent, grid } = call
   try {
@@ -62,9 +63,9 @@ async function startAnswer(call: HookCall): Promise<HookAnswer> {
   }
 }
 
-/** What a session is told when it begins: who it is and what is unread, or that the key does not work. */
+/** What a session learns when it begins: who it is and what is unread, or that the key does not work. */
 export async function startLines(
-  hook: Pick<HookWords, 'client'>,
+  hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,
   grid: GridClient,
   session: string,
@@ -72,10 +73,11 @@ export async function startLines(
 ): Promise<{ lines: string[]; isRefusal: boolean }> {
   await mayPeek(agent, true)
   try {
-    const { unread, messages } = await grid.peek()
+    const { unread, messages, grid: { version: served } = {} } = await grid.peek()
     const unnotified = await claimUnnotified(agent, messages, { session, isStart: true })
     const news = unnotified.length === 0 ? [] : [`${unreadWords(unnotified)}.`]
-    return { lines: [sessionLines(agent.alias, unread, spaceOf(folder)), ...news], isRefusal: false }
+    const lines = [sessionLines(agent.alias, unread, spaceOf(folder)), ...news, ...newerProgram(hook, agent, served)]
+    return { lines, isRefusal: false }
   } catch (error) {
     if (!isCredentialGone(error)) throw error
     await claimUnnotified(agent, [refusal], { session, isStart: true })
@@ -83,10 +85,10 @@ export async function startLines(
   }
 }
 
-/** It is told as a message is: once in each session. */
+/** It is announced once in each session, like a message. */
 const refusal = { message_id: 'refused key', user: '' }
 
-/** What a session that goes on is told: what is new, or that the key does not work any more. */
+/** What a session that goes on learns: what is new, or that the key does not work any more. */
 export async function newsFor(
   hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,

@@ -1,4 +1,4 @@
-/** What a child is told on its standard input, and what its output says to whom. */
+/** What a child gets on its standard input, and who gets its output. */
 import { Buffer } from 'node:buffer'
 import { maxTextBytes } from '../../lib/text.ts'
 import type { InboxMessage } from '../grid-client.ts'

@@ -37,7 +37,7 @@ export interface RuleInput {
   isRisky: boolean
 }
 
-/** The rule with the given changes. `rules` are those of the account. */
+/** The rule with the given changes. `rules`: all rules of the account. */
 export async function changedRule(
   account: AccountStore,
   before: ApprovalRule,

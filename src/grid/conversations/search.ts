@@ -1,6 +1,7 @@
 /** Full-text search of the messages that the calling user may read. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import { excerptOf, type ExcerptPiece, queryWords } from '../../lib/search-words.ts'
+import { oneLine } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { FoundPlace, SearchTerms } from '../../store/account/search.ts'
 import { isReadBySwitch, mayRead, placeOf, readableTimes, type Reader, readerOf, recordReading } from './may-read.ts'
@@ -87,10 +88,11 @@ export async function searchConversations(
 
 /** A snippet of the text; if it has no word of the query, file names and the text. */
 function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPiece[] {
-  const excerpt = excerptOf(message.body, words)
+  const text = oneLine(message.body)
+  const excerpt = excerptOf(text, words)
   const isFound = words.length === 0 || excerpt.some(({ isMatch }) => isMatch)
   const files = isFound ? '' : fileNames(listParts(message))
-  return files === '' ? excerpt : excerptOf(`${files}: ${message.body}`, words)
+  return files === '' ? excerpt : excerptOf(`${files}: ${text}`, words)
 }
 
 /**

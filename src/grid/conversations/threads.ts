@@ -25,6 +25,8 @@ export interface ThreadAgent {
   isForeign: boolean
   /** A deleted agent of this account, whose alias may now belong to someone else. */
   isDeleted: boolean
+  /** An incoming hook, which only sends. */
+  isHook: boolean
 }
 
 /** The beginning of a message. Null if the newest message of the thread was just removed. */
@@ -143,13 +145,16 @@ function shown(thread: StoredThread, unread: UnreadThreads): Thread {
 
 /** The newest message names the agent of the other account, because each message of its thread is from or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
-  const own = (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number }[])
-    .map(({ id, alias, isDeleted, isMoved }): ThreadAgent => ({
-      ...{ id, alias, isForeign: isMoved === 1, isDeleted: isDeleted === 1 && isMoved === 0 },
-    }))
+  const own =
+    (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number; isHook: number }[])
+      .map(({ id, alias, isDeleted, isMoved, isHook }): ThreadAgent => ({
+        ...{ id, alias, isForeign: isMoved === 1, isDeleted: isDeleted === 1 && isMoved === 0, isHook: isHook === 1 },
+      }))
   const named = kind === 'pair' ? key.split(' ') : [key.slice(0, key.indexOf('/'))]
   const external = named.find((id) => id !== '' && !own.some((agent) => agent.id === id))
   if (external === undefined || preview === null) return own
   const alias = preview.fromAgentId === external ? preview.fromAlias : preview.recipient.replace(/^@/, '')
-  return [own[0], { id: external, alias, isForeign: true, isDeleted: false }].filter((agent) => agent !== undefined)
+  return [own[0], { id: external, alias, isForeign: true, isDeleted: false, isHook: false }].filter((agent) =>
+    agent !== undefined
+  )
 }

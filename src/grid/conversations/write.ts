@@ -83,7 +83,7 @@ export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefin
     return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
   }
   const other = otherEndOf(reader, thread)
-  if (!other || other.isDeleted) return undefined
+  if (!other || other.isDeleted || other.isHook) return undefined
   return { to: `@${other.alias}`, ...(conversationId !== null && { conversationId }) }
 }
 
@@ -99,7 +99,9 @@ export function canAnswer(
   { fromAgentId, isMine }: Pick<OpenMessage, 'fromAgentId' | 'isMine'>,
 ): boolean {
   if (!reader.personAlias || !isMine || fromAgentId === reader.personAlias.agentId) return false
-  return !(thread.channel ?? otherEndOf(reader, thread))?.isDeleted
+  if (thread.channel) return !thread.channel.isDeleted
+  const other = otherEndOf(reader, thread)
+  return !other?.isDeleted && !other?.isHook
 }
 
 export interface AnsweredMessage {

@@ -74,7 +74,7 @@ export async function countCases(
   return await account.read.verdicts.counts(guardrailId, Math.max(from, until - maxHours * hour), until)
 }
 
-/** Let exactly one text pass a guardrail from now on. `textHash` is that of a case. */
+/** Let exactly one text pass a guardrail from now on. `textHash` belongs to a case. */
 export async function allowText(
   account: AccountStore,
   guardrailId: string,

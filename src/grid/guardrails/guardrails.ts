@@ -4,6 +4,7 @@ import { GridError, invalidInput } from '../../errors.ts'
 import { type Provider, RefusedConfig, serviceOf } from '../../guardrails/provider.ts'
 import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
+import { check } from '../../lib/input.ts'
 import { isPlainName } from '../../lib/names.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { NoTurn } from '../../lib/shared-thread.ts'
@@ -174,7 +175,7 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
 
 /** The configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
 export async function checkConfig(account: AccountStore, provider: Provider, config: unknown): Promise<unknown> {
-  const checked = provider.config.safeParse(config, {
+  const checked = check(provider.config, config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
   })
   if (!checked.success) {

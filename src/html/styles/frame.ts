@@ -66,6 +66,7 @@ export const frame = `
 .steps > li { display: grid; grid-template-columns: 1.75rem minmax(0, 1fr); gap: var(--s3); counter-increment: step }
 .steps > li::before { content: counter(step); display: grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%;
   background: var(--accent-wash); color: var(--accent); font-size: var(--text-s); font-weight: 650 }
+.steps > li.done::before { content: '\\2713'; background: var(--accent); color: var(--panel) }
 .steps > li > div { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); padding-top: .15rem }
 .talk { display: grid; gap: var(--s3); padding: var(--card); background: var(--panel); border: 1px solid var(--line); border-radius: var(--round-l);
   box-shadow: var(--shadow); list-style: none }

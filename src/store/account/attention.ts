@@ -275,7 +275,7 @@ export const attention = {
     /** Remote agents that failed this many times in a row, and paused ones. */
     remote: (failures: number) => account.all(remote, { least: failures }),
     parked: (since: number) => account.all(parked, { since }),
-    /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
+    /** Callers with at least `least` refused calls since then; `outcome` belongs to the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
     /** Guardrails that failed to check a message since then, or the last message that they got. */
     failing: (since: number) => account.all(failing, { since }),
@@ -294,9 +294,28 @@ export const attention = {
 
 const unread = query<{ unread: number }>(`
   SELECT coalesce(sum(unread), 0) AS unread FROM agent_numbers WHERE account_id = :account`)
+/**
+ * The programs of the account. Those that have called, or are called by the grid, are connected; `first` and `last` are by
+ * alias. `hasMessages`: the account has conversations. `oldest`: when the first of the programs was made.
+ */
+export interface AgentCounts {
+  total: number
+  seen: number
+  connected: number
+  first: string | null
+  last: string | null
+  hasMessages: number
+  oldest: number | null
+}
+
+const isConnected = '(last_seen_at IS NOT NULL OR remote_url IS NOT NULL)'
 // Counted together in one pass over the agents.
-const agentCounts = query<{ total: number; seen: number }>(`
-  SELECT count(*) AS total, count(CASE WHEN last_seen_at >= :since THEN 1 END) AS seen
+const agentCounts = query<AgentCounts>(`
+  SELECT count(*) AS total, count(CASE WHEN last_seen_at >= :since THEN 1 END) AS seen,
+    count(CASE WHEN ${isConnected} THEN 1 END) AS connected,
+    min(created_at) AS oldest,
+    min(CASE WHEN ${isConnected} THEN alias END) AS first, max(CASE WHEN ${isConnected} THEN alias END) AS last,
+    EXISTS (SELECT 1 FROM threads WHERE threads.account_id = :account) AS has_messages
   FROM agents WHERE account_id = :account AND deleted_at IS NULL AND type <> 'human'`)
 const presence = query<{ agentId: string; lastSeenAt: number | null; queue: number }>(`
   SELECT id AS agent_id, last_seen_at, ${countedUnread('agents.id')} AS queue

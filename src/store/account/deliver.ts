@@ -49,7 +49,7 @@ export function makeInboxDue(which: string): string {
 function makeDue(from: string, which: string): string {
   return `
   INSERT INTO remote_outboxes (account_id, agent_id, sender_id, due_at)
-  SELECT remote.account_id, remote.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), deliveries.created_at
+  SELECT remote.account_id, remote.agent_id, iif(remote.transport IS NULL, messages.from_agent_id, ''), deliveries.created_at
   FROM ${from}
   WHERE ${which} AND deliveries.state = 'unread'
   ORDER BY deliveries.seq

@@ -40,7 +40,7 @@ const removing = crossAccountQuery<{ id: string }>(
   `SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at >= 0 AND state = 'removing' LIMIT :limit`,
 )
 
-/** Removes rows by their age alone. `name` is that of a cross-account statement. */
+/** Removes rows by their age alone. `name` belongs to a cross-account statement. */
 const removal = (table: string, isOld: string, name?: string) => {
   const key = primaryKeys[table] ?? 'rowid'
   const text =

@@ -137,7 +137,7 @@ export const secondFactors = (db: Db) => ({
 
   /** Begin a set-up. No row if the user has a confirmed authenticator app. */
   setTotp: (user: string, secret: SealedToken, at: number): Statement => db.bind(setTotp, { user, ...secret, at }),
-  /** Use the code of a time step. No row if this step or a later one was used already. `iv` is that of the secret. */
+  /** Use the code of a time step. No row if this step or a later one was used already. `iv` belongs to the secret. */
   useTotp: (user: string, iv: string, step: number, attempt: string): Statement =>
     db.bind(useTotp, { user, iv, step, attempt }),
   /** Finish a set-up: two statements, of which the first fails the unit if it is not pending any more. */

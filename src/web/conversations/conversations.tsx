@@ -22,7 +22,7 @@ import { appPage } from '../../html/layout.tsx'
 import { instantOf } from '../../lib/time.ts'
 import type { AccountPages, Visit } from '../visit.ts'
 import { answerHref, composerOf, type Composing, composingIn } from './composer.tsx'
-import { firstAgentPage } from '../home/first-agent.tsx'
+import { firstStepsPage } from '../home/first-steps.tsx'
 import { exportConversation } from './export.ts'
 import { ListPane, type ListPlace, listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 import { pausedIn } from './paused.tsx'
@@ -47,8 +47,11 @@ export function conversationPages(pages: AccountPages): void {
 async function showList(visit: Visit) {
   const { account, requestId, query } = visit
   const place = listPlace(query)
-  const [{ list, pane }, hasPrograms] = await Promise.all([listAndFirst(), account.read.agents.hasPrograms()])
-  if (list.threads.length === 0 && !hasPrograms) return await firstAgentPage(visit)
+  const { list, pane } = await listAndFirst()
+  if (list.threads.length === 0) {
+    const counts = await account.read.overview.agents(0)
+    if (counts.total === 0 && !counts.hasMessages) return await firstStepsPage(visit, counts)
+  }
   return await bothPanes(visit, place, list, pane, true)
 
   async function listAndFirst() {

@@ -10,6 +10,7 @@ import type { ShownMessage } from '../../html/conversation/message.tsx'
 import { type DeliveryState, isEnded, type ShownReceipt } from '../../html/conversation/state-line.tsx'
 import type { ShownThread } from '../../html/conversation/thread-row.tsx'
 import { isId } from '../../lib/id.ts'
+import { oneLine } from '../../lib/text.ts'
 import { minute } from '../../lib/time.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
 
@@ -45,7 +46,7 @@ export function shownThread(
   { current, self }: { current?: number; self?: string },
 ): ShownThread {
   const { id, lastAt, lastSeq, seenSeq, messages, preview, unread } = thread
-  // Who reads it need not be told of themselves.
+  // Who reads it need not learn of themselves.
   const names = namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`)
   const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
   return {
@@ -67,14 +68,6 @@ export function shownThread(
 function previewFrom(alias: string, names: string[], self: string | undefined): string | undefined {
   if (alias === self) return 'You'
   return names.length === 1 && names[0] === `@${alias}` ? undefined : `@${alias}`
-}
-
-/** A text in one line, without the most common marks of Markdown. */
-export function oneLine(text: string): string {
-  const lines = text.split('\n').filter((line) => !/^[\s|:`-]*$/.test(line))
-  return lines.map((line) => line.replace(/^[\s>#*|-]+/, '').replace(/\*\*|`+/g, '').replaceAll('|', ' ')).join(' ')
-    .replace(/\s+/g, ' ')
-    .trim()
 }
 
 /** The messages of a page of a conversation. `replyHref`: where the reader answers one. */

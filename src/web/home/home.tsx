@@ -23,7 +23,7 @@ import { shownThread } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { clockAt, day } from '../../lib/time.ts'
-import { FirstAgent } from './first-agent.tsx'
+import { FirstSteps, isBeginning } from './first-steps.tsx'
 
 /** So that the first broken thing is in the first screen. */
 const maxHeld = 4
@@ -44,10 +44,9 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   const unit = query.get('figures') === 'week' ? 'day' : 'hour'
   const offered = findClaimOffer(store, visit.visitor.user)
   const dayAgo = account.deps.now() - day
-  const [offer, hasPrograms, { open }, questions, held, heldCount, { reader, news, isCut }, ...figures] = await Promise
+  const [offer, { open }, questions, held, heldCount, { reader, news, isCut }, periods, agents, unread] = await Promise
     .all([
       offered,
-      account.read.agents.hasPrograms(),
       attentionOf(account, offered, visit.conditions()),
       visit.questions(),
       heldMessages(account),
@@ -57,13 +56,14 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
       account.read.overview.agents(dayAgo),
       account.read.overview.unread(),
     ])
-  if (!hasPrograms) {
+  const firstSteps = isBeginning(agents, account.deps.now()) && <FirstSteps visit={visit} counts={agents} />
+  if (firstSteps && agents.total === 0) {
     return await appPage(
       frame('home'),
-      { title: 'Home' },
+      { title: 'Home', fresh: ['presence', 'minute'] },
       <>
         <ClaimOfferNotice offer={offer} />
-        <FirstAgent visit={visit} />
+        {firstSteps}
       </>,
     )
   }
@@ -72,18 +72,22 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
   const { broken, warnings } = byUrgency(visit, open, 'home')
   const answers = countQuestions(questions)
+  const isQuiet = heldCount.count + answers + broken.total + warnings.total === 0
   return await appPage(
     frame('home', countConditions(open) + answers + heldCount.count),
-    { title: 'Home', fresh: ['attention', 'thread', 'count', 'minute'] },
+    { title: 'Home', fresh: ['attention', 'thread', 'count', 'minute', ...firstSteps ? ['presence' as const] : []] },
     <div class='stack'>
-      <Summary visit={visit} held={heldCount} answers={answers} broken={broken.total} warnings={warnings.total} />
+      {firstSteps}
+      {!(firstSteps && isQuiet) && (
+        <Summary visit={visit} held={heldCount} answers={answers} broken={broken.total} warnings={warnings.total} />
+      )}
       <FailedBackup visit={visit} backups={store.backups} />
       <HeldForYou visit={visit} held={held} max={maxHeld} total={heldCount.count} isShort />
       <WaitingForYou visit={visit} questions={questions} from='home' max={maxQuestions} isShort />
       <Conditions visit={visit} part='broken' title='Broken' found={broken} max={maxBroken} />
       <Conditions visit={visit} part='warnings' title='Warnings' found={warnings} max={maxWarnings} />
       <SinceYouWereHere visit={visit} news={others} isCut={isCut} self={reader.personAlias?.alias} />
-      <Figures visit={visit} figures={figures} unit={unit} />
+      {!firstSteps && <Figures visit={visit} figures={[periods, agents, unread]} unit={unit} />}
     </div>,
   )
 }

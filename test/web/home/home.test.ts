@@ -26,6 +26,7 @@ afterEach(() => world.close())
 
 test('shows what waits for the visitor, what is broken, and what is new, with all numbers in one line', async () => {
   const { grid, tell, browser } = world
+  await tell(grid.bob, 'alice', 'hello')
   expect((await browser.open(home)).text).toMatch(
     /Nothing waits for you, and nothing is broken\. Figures/,
   )
@@ -41,7 +42,7 @@ test('shows what waits for the visitor, what is broken, and what is new, with al
   // What waits for the visitor is not told twice.
   expect(text).not.toContain('Since you were here')
   const owner = await signedInByEmail(grid, 'ann@acme.example')
-  expect((await owner.open(home)).text).toMatch(/Since you were here .*@alice ?\+ ?@bob 2 new/)
+  expect((await owner.open(home)).text).toMatch(/Since you were here .*@alice ?\+ ?@bob 3 new/)
   expect(text).not.toContain('secret')
 })
 
