@@ -516,7 +516,10 @@ export const verdicts = sqliteTable('verdicts', {
   guardrailId: text('guardrail_id').notNull(),
   guardrailName: text('guardrail_name').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
-  /** What happened to the message. If the guardrail could not answer: `unchecked` if it was delivered, `failed` if not. */
+  /**
+   * What happened to the message. Without an answer of the guardrail: `unchecked` if the message was delivered,
+   * otherwise `failed`.
+   */
   action: text('action', { enum: ['blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   kinds: text('kinds').notNull(),
   agentIds: text('agent_ids').notNull(),

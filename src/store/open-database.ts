@@ -177,7 +177,7 @@ async function requireBackup(client: Client, name: string, version: number, now:
   )
 }
 
-/** What the client needs to know. A request to a remote database may take as long as `timeout` says at the moment. */
+/** The configuration of the client. A request to a remote database may take up to the current `timeout`. */
 export function clientSettings(
   { databaseUrl, databaseAuthToken }: Config,
   timeout: { ms: number },

@@ -52,11 +52,11 @@ export interface Store {
   open(table: SecretTable, id: string, sealed: SealedToken): Promise<string>
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
-  /** Runs what follows the log, and what is due. */
+  /** Runs the followers of the log and the duties. */
   readonly loop: Loop
-  /** What is known of the backups of the database, as this process last saw it. */
+  /** The state of the database's backups, as this process last saw it. */
   backups: BackupHistory
-  /** How many servers outside are left alone after failures, as this process last saw it. */
+  /** The number of outside servers that are paused after failures, as this process last saw it. */
   readonly outbound: { pausedServers: number }
   readonly storage: Pick<DiskSpace, 'problem' | 'check'>
   /**
@@ -77,7 +77,7 @@ export interface Store {
   drained(): Promise<void>
   /** The ids in the key ring that name another key than the one that has encrypted stored tokens. Asks the database. */
   wrongKeys(): Promise<string[]>
-  /** What this process has to do, and the size of a local file. */
+  /** The workload of this process, and the size of a local file. */
   load(): ProcessLoad
   health(): Promise<DatabaseHealth>
   /** Remove what is kept of a local file from before a migration. Returns the files. */

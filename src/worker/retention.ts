@@ -90,7 +90,7 @@ export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
       for (let removed = 1; removed > 0 && !signal?.aborted; total += removed) removed = await removeUnit(now())
       if (total > 0) log.info(`Removed old ${name}`, { count: total })
     } catch (error) {
-      // The storage has said so.
+      // The storage has already logged it.
       if (isStorageFull(error)) return
       log.warn(`Old ${name} were not removed`, { error })
     }

@@ -73,7 +73,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   })
 }
 
-/** Changes to a guardrail. What is undefined stays as it is. Its provider cannot be changed. */
+/** Changes to a guardrail. Undefined fields stay unchanged. Its provider cannot be changed. */
 export interface GuardrailUpdate {
   name?: string
   config?: unknown
@@ -191,7 +191,7 @@ export async function checkConfig(account: AccountStore, provider: Provider, con
   return checked.data
 }
 
-/** The error of a call that a local guardrail had no time for. */
+/** The error of a call when local guardrails are too busy. */
 export function noTurn(): GridError {
   return new GridError('unavailable', 'Too many guardrails are being checked. Repeat the call.', {
     retryAfterSeconds: 5,
@@ -210,15 +210,15 @@ function guardrailTaken(name: string): GridError {
   })
 }
 
-/** The agents (ids or aliases) that a guardrail is attached to, or all, also those that are made later. */
+/** The agents (ids or aliases) to attach a guardrail to, or all, including future ones. */
 export interface GuardrailTargets {
   direction: GuardrailDirection
   agents: 'all' | string[]
 }
 
 /**
- * Attach a guardrail (by id or name) to agents besides those that have it. To `all` leaves out people who have not allowed
- * its service. Fails with `agent_not_found`, and with `consent_required` for a person who was named.
+ * Attach a guardrail (by id or name) to more agents. `all` leaves out people who have not allowed its service. Fails
+ * with `agent_not_found`, and with `consent_required` for a person who was named.
  */
 export async function attachGuardrail(account: AccountStore, ref: string, to: GuardrailTargets): Promise<Guardrail> {
   requireAdmin(account.actor)

@@ -1,8 +1,8 @@
-/** Messages of type `system`: what the grid has to say to an agent. */
+/** Messages of type `system`: notices of the grid to an agent. */
 import { deliver } from './deliver.ts'
 import { type AccountDb, type Statement, statement } from '../sql.ts'
 
-/** `from`: the agent that it is about, which may be its recipient. Both are agents of the account, by their ids. */
+/** `from`: the agent that the notice concerns, possibly its recipient. Both are ids of agents of the account. */
 export interface Notice {
   id: string
   from: string

@@ -1,4 +1,4 @@
-/** Messages of all accounts whose time has come. See docs/delivery.md, "Sending later". */
+/** Due scheduled messages of all accounts. See docs/delivery.md, "Sending later". */
 import { crossAccountQuery, type Db } from '../sql.ts'
 
 const due = crossAccountQuery<{ accountId: string; id: string; agentId: string }>(
