@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { parse as parseJsonc } from 'jsonc-parser'
 import { type ClientProgram, shellLine } from './client-program.ts'
 import { ClientError } from './grid-call.ts'
 import { serverName } from './primer.ts'
@@ -177,9 +178,11 @@ export const programs: Record<ClientName, ClientProgram> = {
       }),
     },
     plugin: join('plugins', `${serverName}.js`),
-    session(url) {
+    session(url, { OPENCODE_CONFIG_CONTENT: given = '{}' }) {
       const entry = programs.opencode.server.value(url, { headers: { Authorization: 'Bearer {env:AGENT_GRID_KEY}' } })
-      return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { [serverName]: entry } }) } }
+      const own: { mcp?: object } = parseJsonc(given) ?? {}
+      const mcp = { ...own.mcp, [serverName]: entry }
+      return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...own, mcp }) } }
     },
     tool: (name) => `${serverName}_${name}`,
     permissions: {
