@@ -1,6 +1,6 @@
 /**
- * `npm run clients`: the whole way of a newcomer, from the clone to the first message with curl, and to the first reply with MCP clients from
- * npm, each with an agent key, and with OAuth as an agent and as an admin.
+ * `npm run clients`: the whole way of a newcomer, from the clone to the first message with curl, and to the first reply with
+ * MCP clients from npm, each with an agent key, and with OAuth as an agent and as an admin.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -20,6 +20,7 @@ export const manual: Record<string, string> = {
   runners: 'docs/runners.md',
   conversations: 'docs/conversations.md',
   delivery: 'docs/delivery.md',
+  reliability: 'docs/reliability.md',
   security: 'docs/security.md',
   stability: 'docs/stability.md',
   protocol: 'docs/protocol/README.md',
@@ -45,5 +46,7 @@ export function readPage(name: string): string {
   const path = isBinary ? `./${file.split('/').at(-1)}` : `${isPackage ? '..' : '../..'}/${file}`
   const text = readFileSync(new URL(path, import.meta.url), 'utf8')
   return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '')
-    .replace(/\s*\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[^)]+\))+\)/g, '').trimEnd()
+    .replace(/\s*\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[^)]+\))+\)/g, '')
+    // Other links to files that only the sources have become their words.
+    .replace(/\[([^\]]+)\]\((?:\.\.\/)+(?:test|src)[^)]*\)/g, '$1').trimEnd()
 }

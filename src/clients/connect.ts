@@ -187,7 +187,9 @@ export function stepsOf(name: ClientName, { folder, wake }: Pick<Setup, 'folder'
 /** How a client learns of messages, in one sentence. */
 export function wakeSentence(name: ClientName, wake: Wake): string {
   if (wake === 'auto') return programs[name].wakes
-  return wake === 'start' ? 'It learns of unread messages when a session begins.' : 'It does not learn of messages.'
+  return wake === 'start'
+    ? 'It is notified of unread messages when a session begins.'
+    : 'It is not notified of messages.'
 }
 
 /** What stands below each event in the hooks of a client. */

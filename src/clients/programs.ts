@@ -48,12 +48,12 @@ const hookSeconds = 5
 const waitSeconds = 86_400
 
 const notifiedAtBorders =
-  'It learns of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
+  'It is notified of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
 /** A read waits for up to 50 seconds. Clients with one limit for all requests wait as long at their start. */
 const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
-const woken = 'New messages wake an idle session, and a busy one learns of them after its turn.'
-const wokenAfterPrompt = `${woken} A session that has had no prompt yet is not woken.`
+const woken = 'New messages wake an idle session and are announced to a busy one.'
+const wokenAfterPrompt = `${woken} A session without a first prompt is not woken.`
 /** Settings of the administrator, before all others. A session gets its own in their place. */
 const geminiSystemSettings = [
   '/etc/gemini-cli/settings.json',
@@ -295,7 +295,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     allowing: 'add the tools to the MCP allowlist in its settings.',
     asks: 'to log in, and whether you trust a folder',
     login: `Log in: open the MCP settings of Cursor and choose Connect at ${serverName}.`,
-    wakes: 'It learns of new messages when a session begins and after tools. Nothing wakes it while it is idle.',
+    wakes: 'It is notified of new messages when a session begins and after tools. Nothing wakes it while it is idle.',
   },
   /**
    * It reads the hooks and skills of Copilot CLI too, so its own have a name of their own.

@@ -46,9 +46,8 @@ test.runIf(messages > 0)('every page answers', async () => {
   grid.clock.now = Date.now()
   const worker = await startWorker(grid.store)
   const startedAt = performance.now()
-  const followers = await rows(grid, 'SELECT name FROM projections')
-  const isBehind = ({ name }: Awaited<ReturnType<typeof rows>>[number]) =>
-    grid.store.loop.behind(name as StoredFollower) > 0
+  const followers = (await rows(grid, 'SELECT name FROM projections')).map(({ name }) => name as StoredFollower)
+  const isBehind = (name: StoredFollower) => grid.store.loop.behind(name) > 0
   // As long as it takes.
   do await pause(1_000)
   while (grid.store.loop.pulse === undefined || followers.some(isBehind))

@@ -24,7 +24,7 @@ interface InsideFacts {
 /** `agent-grid doctor` asks it of a running server. */
 export const lookInside = storeCommand({
   name: 'doctor',
-  summary: 'Say what only the process that has the database knows.',
+  summary: 'Report what only the process with the database can see.',
   options: {},
   async run(store): Promise<{ [Fact in keyof InsideFacts]: InsideFacts[Fact] }> {
     const { config } = store.deps

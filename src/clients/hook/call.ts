@@ -159,8 +159,8 @@ export function wakeWords(
 
 export function refusalWords(client: ClientName, { url, alias }: GridAgent, { message }: GridCallError): string {
   const command = connectAgain({ client, url, alias })
-  return `The grid at ${url} does not accept the key of ${alias} on this machine (${message}), so sessions here do not learn of ` +
-    `new messages. To mend it, the user runs: ${command}`
+  return `The grid at ${url} does not accept the key of ${alias} on this machine (${message}), so new ` +
+    `messages are not announced. To fix it, the user runs: ${command}`
 }
 
 /** An alias is letters, digits and hyphens. Whatever else stands there, another grid sent it. */

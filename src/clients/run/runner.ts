@@ -198,7 +198,7 @@ class Runner {
       this.#retries.set(thread, { ...turn, failures, at: now() + waitMs })
       return
     }
-    log(`Turn ${failures} about ${thread} failed, and its sender gets: ${result.failure}`)
+    log(`Turn ${failures} about ${thread} failed, and its sender is notified: ${result.failure}`)
     await this.#send(lease, notes(lease, agent))
     lease.drop()
   }
