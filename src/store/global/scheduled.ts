@@ -5,7 +5,7 @@ const due = crossAccountQuery<{ accountId: string; id: string; agentId: string }
   'messages to be sent now',
   `SELECT account_id, id, agent_id FROM (
     SELECT account_id, id, agent_id, send_at, row_number() OVER (PARTITION BY account_id ORDER BY send_at) AS n
-    FROM scheduled_messages WHERE send_at <= :now)
+    FROM scheduled_messages INDEXED BY scheduled_messages_due WHERE send_at <= :now)
   WHERE n <= :ofAccount ORDER BY send_at LIMIT :limit`,
 )
 
