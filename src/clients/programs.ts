@@ -42,6 +42,17 @@ const longTools = [
   'list_reservations',
 ]
 
+/** What the user gives opencode in its environment, to which a session adds its entry. */
+function openCodeContent(): Record<string, unknown> {
+  const given = process.env.OPENCODE_CONFIG_CONTENT
+  if (!given) return {}
+  try {
+    return Object(JSON.parse(given))
+  } catch {
+    throw new ClientError('settings_exist', 'OPENCODE_CONFIG_CONTENT is not JSON, so no agent can be added to it.')
+  }
+}
+
 /** For most hooks, in seconds. */
 const hookSeconds = 5
 /** As long as a session may be idle, in seconds. */
@@ -179,7 +190,9 @@ export const programs: Record<ClientName, ClientProgram> = {
     plugin: join('plugins', `${serverName}.js`),
     session(url) {
       const entry = programs.opencode.server.value(url, { headers: { Authorization: 'Bearer {env:AGENT_GRID_KEY}' } })
-      return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { [serverName]: entry } }) } }
+      const given = openCodeContent()
+      const content = { ...given, mcp: { ...Object(given.mcp), [serverName]: entry } }
+      return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(content) } }
     },
     tool: (name) => `${serverName}_${name}`,
     permissions: {

@@ -96,7 +96,8 @@ test('a client gets the key of its session from its environment, and its command
   const outputs = await Promise.all(
     Object.entries(prints).map(async ([client, line]) => {
       home.write(`bin/${client}`, { text: `#!/bin/sh\n${line}\n`, mode: 0o755 })
-      return (await runCommand('bun', ['as', '@worker-4', '--', client, 'fix it'], env)).stdout
+      const given = { ...env, OPENCODE_CONFIG_CONTENT: '{"theme":"dark","mcp":{"other":{"enabled":false}}}' }
+      return (await runCommand('bun', ['as', '@worker-4', '--', client, 'fix it'], given)).stdout
     }),
   )
 
@@ -109,6 +110,7 @@ test('a client gets the key of its session from its environment, and its command
     },
   })
   expect(codex).toContain('-c mcp_servers.agent-grid.bearer_token_env_var="AGENT_GRID_KEY" fix it\n')
+  expect(JSON.parse(opencode)).toMatchObject({ theme: 'dark', mcp: { other: { enabled: false } } })
   expect(JSON.parse(opencode).mcp['agent-grid'].headers).toEqual({ Authorization: 'Bearer {env:AGENT_GRID_KEY}' })
   expect(JSON.parse(gemini).mcpServers['agent-grid'].headers).toEqual({ Authorization: 'Bearer ${AGENT_GRID_KEY}' })
   expect(outputs.join()).not.toMatch(/grid_a/)

@@ -33,7 +33,7 @@ async function laterGrid(grid: TestGrid): Promise<{ url: string; requests: SentR
   server = createServer(async (request, response) => {
     const body = await buffer(request)
     const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
-    const headers = { ...request.headers as Record<string, string>, host: 'localhost:8787' }
+    const headers: Record<string, string> = { ...request.headers as Record<string, string>, host: 'localhost:8787' }
     const isJson = headers['content-type'] === 'application/json'
     const query = [...searchParams].map(([name, value]) => [`query ${name}`, Number.isNaN(+value) ? value : +value])
     const input = {
