@@ -8,7 +8,7 @@ type AccountTable = {
 
 interface AccountTableFacts {
   /**
-   * What becomes of its rows when the account is removed. `drained`: they are deleted in pieces. `follows`: they go with
+   * What happens to its rows when the account is removed. `drained`: they are deleted in pieces. `follows`: they go with
    * the rows that they reference. `expires`: as their retention removes them, before all others. `emptied`: at the end, in
    * one statement. `kept`: they stay without words and names, because rows of other accounts reference them.
    */

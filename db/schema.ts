@@ -380,7 +380,7 @@ export const channelMembers = sqliteTable('channel_members', {
   channelId: text('channel_id').notNull(),
   agentId: text('agent_id').notNull(),
   joinedAt: integer('joined_at').notNull(),
-  /** The person is told of all posts. */
+  /** The person learns of all posts. */
   follows: flag('follows').notNull().default(false),
   /** Which posts wake the agent; null: all in a channel of at most five members, in others those that name it. */
   wake: text('wake', { enum: ['all', 'mentions', 'none'] }),
@@ -516,7 +516,10 @@ export const verdicts = sqliteTable('verdicts', {
   guardrailId: text('guardrail_id').notNull(),
   guardrailName: text('guardrail_name').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
-  /** What happened to the message. If the guardrail could not answer: `unchecked` if it was delivered, `failed` if not. */
+  /**
+   * What happened to the message. Without an answer of the guardrail: `unchecked` if the message was delivered,
+   * otherwise `failed`.
+   */
   action: text('action', { enum: ['blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   kinds: text('kinds').notNull(),
   agentIds: text('agent_ids').notNull(),
@@ -916,7 +919,7 @@ const taskStates = [
 ] as const
 
 /**
- * What becomes of messages that expect an answer, in the account of the client; that of the recipient uses
+ * What happens to messages that expect an answer, in the account of the client; that of the recipient uses
  * `recipient_account_id`. Every change is an event. No foreign key to messages: their retention does not wait for tasks.
  */
 export const tasks = sqliteTable('tasks', {
@@ -1052,8 +1055,8 @@ export const remoteAgents = sqliteTable('remote_agents', {
   cardAt: integer('card_at'),
   /** How long the answer to a message may take. */
   answerMs: integer('answer_ms').notNull().default(600_000),
-  /** Its messages are sent in one order, and not those of each sender. */
-  inOneOrder: flag('in_one_order').notNull().default(false),
+  /** The feature that carries its messages, in one order; null for A2A, with an order for each sender. */
+  transport: text('transport'),
   /** Since when people keep its messages back; null if they do not. */
   pausedAt: integer('paused_at'),
   /** Random. The tokens of its callbacks are made of it: all that they allow is to make the grid look now. */
@@ -1083,7 +1086,7 @@ export const remoteOutboxes = sqliteTable('remote_outboxes', {
   index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
 
-/** What became of a message at a remote agent: one row for each that it accepted. */
+/** What happened to a message at a remote agent: one row for each that it accepted. */
 export const remoteTasks = sqliteTable('remote_tasks', {
   accountId: text('account_id').notNull(),
   /** That of the message. */
@@ -1112,7 +1115,7 @@ export const remoteTasks = sqliteTable('remote_tasks', {
   index('remote_tasks_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
-/** Where the client of a task wants to be told of its events, which a trigger makes due. The token has all secrets. */
+/** Where the client of a task wants its events, which a trigger makes due. The token has all secrets. */
 export const taskPushConfigs = sqliteTable('task_push_configs', {
   accountId: text('account_id').notNull(),
   /** New with each registration, also of one that replaces another: what is being sent for the other does not count. */
@@ -1152,7 +1155,7 @@ export const webhooks = sqliteTable('webhooks', {
   events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
   /** JSON: the secret, and the one before it while both sign. */
   ...sealedToken(),
-  /** JSON: the levels of the conditions of Attention that it was told of, by kind and subject. */
+  /** JSON: the levels of the conditions of Attention that it has learned of, by kind and subject. */
   notified: text('notified').notNull().default('{}'),
   /** What was answered last, the newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
@@ -1490,7 +1493,7 @@ export const threadSeen = sqliteTable('thread_seen', {
   seq: integer('seq').notNull(),
   /** What came up to this message waits for no answer of the user: they dismissed it. */
   dismissedSeq: integer('dismissed_seq').notNull().default(0),
-  /** The newest message that is not to the user and that they are told of: it names them, or they follow the channel. */
+  /** The newest message that is not to the user and that they learn of: it names them, or they follow the channel. */
   newsSeq: integer('news_seq').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId, t.threadId] }),
@@ -1552,7 +1555,7 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   index('push_subscriptions_session').on(t.sessionId),
 ])
 
-/** What a browser is to be told: one row for each thread with messages that it was not told of, or was told of lately. */
+/** What a browser is to show: one row for each thread with messages that it has not shown, or has shown lately. */
 export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),

@@ -24,7 +24,7 @@ import {
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** In bytes: what people download at once. */
-const maxSize = 130_000_000
+const maxSize = 135_000_000
 
 /** The part of Bun that this file uses. @see https://bun.sh/docs/bundler/executables */
 interface Bun {

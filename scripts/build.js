@@ -120,8 +120,9 @@ export async function buildClientPackage(archive, define = {}) {
   if (existsSync(archive) && parts.every((part) => statSync(part).mtimeMs <= statSync(archive).mtimeMs)) return
 
   const { name, version, description, license, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const bin = { [name]: basename(program) }
-  const manifest = { name, version, description, license, type: 'module', engines, bin }
+  const bin = { 'agent-grid': basename(program) }
+  // A grid hands it out. It is never published.
+  const manifest = { name, version, private: true, description, license, type: 'module', engines, bin }
   const folder = mkdtempSync(join(dirname(archive), 'client-'))
   try {
     mkdirSync(join(folder, 'package'))

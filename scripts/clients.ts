@@ -1,6 +1,6 @@
 /**
- * `npm run clients`: the whole way of a newcomer, from the clone to the first reply, with curl and with MCP clients from
- * npm, each with an agent key, and with OAuth as an agent and as an admin.
+ * `npm run clients`: the whole way of a newcomer, from the clone to the first message with curl, and to the first reply with
+ * MCP clients from npm, each with an agent key, and with OAuth as an agent and as an admin.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -117,7 +117,7 @@ async function main(): Promise<void> {
     console.log('agent-grid: cloning, installing and starting it')
     const grid = await startAsNewcomer(temporary)
     const rows = [
-      rowOf('curl', 'signup', grid.steps.curl, 'first reply read'),
+      rowOf('curl', 'signup', grid.steps.curl, 'first message sent, its link opens'),
       rowOf('web', 'create-account', grid.steps.account, 'signed in'),
     ]
     try {

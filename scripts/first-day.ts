@@ -73,7 +73,7 @@ async function firstDay(program: Program, given: string | undefined, steps: Step
   await steps.take('demo', async () =>
     expectOutput(
       await program.run('demo'),
-      program.kind === 'binary' ? /your own grid: \.\/agent-grid serve/ : /your own grid: npx --no -- agent-grid serve/,
+      program.kind === 'binary' ? /your own grid: \.\/agent-grid serve/ : /your own grid: npx --no -- @\S+ serve/,
     ))
   await steps.take(
     'service install --print',

@@ -10,6 +10,9 @@ export const programs: Record<string, string> = {
   'first-day': 'does what an operator does on the first day, with the binary or the package',
   cluster: 'runs three processes on one libsql-server behind one URL',
   fuzz: 'sends changed requests to all doors',
+  backup: 'backs a large grid up under load, and restores it',
+  'console-size': 'measures the pages of an account with a million messages',
+  soak: 'lets weeks pass with steady traffic, and looks for rows that are left over',
   flood: 'measures honest accounts while one account floods the grid',
   'new-connections': 'measures new connections under load',
   'task-streams': 'follows streams of tasks over kills and processes',
@@ -23,12 +26,14 @@ export const programs: Record<string, string> = {
   frameworks: 'lets an agent of Mastra read its inbox and answer',
   'call-path': 'prints the files and functions that one call passes',
   mutants: 'breaks files in many small ways and lists the changes that no test notices',
+  'try-release': 'publishes a release to this machine and installs it as docs/releasing.md says',
   released: 'keeps what programs rely on in this version, with which later ones are compared',
   'archive-fixture': 'writes the archive of a new version of the format for the tests',
+  'released-schema': 'writes a database of a released schema for the tests',
 }
 
 /** Programs that run a test of the suite, longer. */
-const longer = ['fuzz', 'flood', 'new-connections', 'reservations', 'task-streams']
+const longer = ['fuzz', 'backup', 'console-size', 'soak', 'flood', 'new-connections', 'reservations', 'task-streams']
 
 async function run(name: string, words: string[]): Promise<void> {
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))

@@ -1,22 +1,35 @@
 /**
- * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, task-streams, reservations, flood and new-connections: a test of
- * `npm test`, longer. Options replace the defaults below. A seed decides what happens when; each run prints its own.
+ * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size, soak, task-streams, reservations, flood and new-connections: a test of
+ * `npm test`, longer. Options replace the defaults below. A seed decides what happens when; each run prints its own. With
+ * `--log FILE`, the proofs add a line with their figures to a file of JSON lines, and print the sums of all its runs.
  */
 import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { runtimeBinary } from './runtime.ts'
 
 /** The options of each, with the variable that the test reads and the default. */
 const tests: Record<string, Record<string, [variable: string, fallback?: string]>> = {
-  // With `--database file`, one process after the other, each on its own local file.
+  // With `--database file`, one process after the other, each on its own local file; `binary` is a runtime there. Without a
+  // webhook, the end of a run does not wait until thousands of its requests have been sent.
   chaos: {
     seconds: ['CHAOS_SECONDS', '60'],
     runtime: ['CHAOS_RUNTIMES', 'node,deno,bun'],
     database: ['CHAOS_DATABASE', 'libsql-server'],
+    webhook: ['CHAOS_WEBHOOK', 'yes'],
     seed: ['CHAOS_SEED'],
+    log: ['PROOF_LOG'],
   },
   faults: { rounds: ['FAULTS_ROUNDS', '50'], runtime: ['FAULTS_RUNTIME', 'node'], seed: ['FAULTS_SEED'] },
-  fuzz: { requests: ['FUZZ_REQUESTS', '200000'], seed: ['FUZZ_SEED'] },
+  // The runtime runs the whole test. Numbers begin at `first`, so that one part of a longer run can be repeated.
+  fuzz: {
+    first: ['FUZZ_FIRST', '0'],
+    requests: ['FUZZ_REQUESTS', '200000'],
+    runtime: ['FUZZ_RUNTIME', 'node'],
+    seed: ['FUZZ_SEED'],
+    log: ['PROOF_LOG'],
+  },
   // 500 tasks of 20 events, and 300 events from one process to each of two others.
   'task-streams': {
     tasks: ['STREAM_TASKS', '500'],
@@ -24,6 +37,14 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     events: ['STREAM_EVENTS', '300'],
   },
   reservations: { reservations: ['RESERVATIONS', '10000'], kills: ['RESERVATION_KILLS', '10'] },
+  // A local file of so many megabytes is backed up under load, and restored.
+  backup: {
+    megabytes: ['BACKUP_MEGABYTES', '5000'],
+    rounds: ['BACKUP_ROUNDS', '1'],
+    log: ['PROOF_LOG'],
+  },
+  'console-size': { messages: ['CONSOLE_MESSAGES', '1000000'], log: ['PROOF_LOG'] },
+  soak: { days: ['SOAK_DAYS', '24'], log: ['PROOF_LOG'] },
   flood: { seconds: ['FLOOD_SECONDS', '60'], runtime: ['FLOOD_RUNTIME', 'node'], traffic: ['FLOOD_TRAFFIC', 'mixed'] },
   'new-connections': { clients: ['CONNECTION_CLIENTS', '2000'], seconds: ['CONNECTION_SECONDS', '15'] },
 }
@@ -39,9 +60,14 @@ const variables = Object.entries(tests[name]).map(([option, [variable, fallback]
   variable,
   values[option] ?? fallback,
 ])
+const other = name === 'fuzz' ? values.runtime : undefined
+const [program, ...words] = other === 'deno' || other === 'bun'
+  ? [runtimeBinary(other), ...other === 'deno' ? ['run', '--allow-all'] : []]
+  : [process.execPath]
 const { status } = spawnSync(
-  process.execPath,
+  program,
   [
+    ...words,
     'node_modules/vitest/vitest.mjs',
     'run',
     '--config',
@@ -50,4 +76,21 @@ const { status } = spawnSync(
   ],
   { stdio: 'inherit', env: { ...process.env, ...Object.fromEntries(variables.filter(([, value]) => value)) } },
 )
+if (values.log !== undefined) console.table(sumsOf(name, values.log))
 process.exit(status ?? 1)
+
+/** The figures of all runs that passed, added up for each database and runtime. */
+function sumsOf(proof: string, file: string): Record<string, Record<string, number>> {
+  const sums: Record<string, Record<string, number>> = {}
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+  for (const { on, figures, ...run } of lines.map((line) => JSON.parse(line))) {
+    if (run.proof !== proof) continue
+    for (const place of [on, 'all']) {
+      sums[place] ??= {}
+      for (const [what, n] of Object.entries({ runs: 1, ...figures as Record<string, number> })) {
+        sums[place][what] = (sums[place][what] ?? 0) + n
+      }
+    }
+  }
+  return sums
+}

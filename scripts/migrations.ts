@@ -1,7 +1,7 @@
 /**
- * `npm run migration`: makes `db/migrations.ts`, the baseline that carries the schema into the program, anew from
+ * `npm run migration [-- NAME]`: writes `db/migrations.ts`, the steps that carry the schema into the program, from
  * `db/schema.ts` and `db/extra.sql`, and `db/derived-tables.ts` from the schema and `db/account-tables.ts`, so that a start
- * computes nothing. See docs/operating/upgrades.md, "Upgrades".
+ * computes nothing. See docs/contributing.md, "Migrations".
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -12,25 +12,70 @@ import process from 'node:process'
 import { getTableName } from 'drizzle-orm'
 import { getTableConfig } from 'drizzle-orm/sqlite-core'
 import { accountTables } from '../db/account-tables.ts'
+import { migrations } from '../db/migrations.ts'
+import { released as releasedSteps } from '../db/released.ts'
 import * as schema from '../db/schema.ts'
+import { differences, incompatibilities, schemaAfter, statementsBetween } from './schema-changes.ts'
 
 const { tablesWithoutRowid } = schema
 
-const name = '0000_grid'
+export type Step = (typeof migrations)[number]
 
-/** The text of `db/migrations.ts`. */
-export function makeBaseline(): string {
+const baseline = '0000_grid'
+
+/**
+ * The steps of `steps` with those that no release has made anew: the first one from `fresh`, the statements of the whole
+ * schema; the step NAME from what the others lack; any other keeps its statements, which may be written by hand. `lacks`
+ * names what they do not make of the schema, and `ends` why the version before cannot use the database after a step.
+ */
+export function makeSteps(
+  steps: readonly Step[],
+  released: Readonly<Record<string, string>>,
+  fresh: string[],
+  name?: string,
+): { steps: Step[]; lacks: string[]; ends: Record<string, string[]> } {
+  const isReleased = (step: Step) => Object.hasOwn(released, step.name)
+  const made = isReleased(steps[0]) ? steps.filter((step) => isReleased(step) || step.name.slice(5) !== name) : []
+  const whole = schemaAfter(fresh)
+  const schemaOf = (steps: readonly Step[]) => schemaAfter(steps.flatMap(({ statements }) => statements))
+  if (made.length === 0) made.push({ name: baseline, hash: '', statements: fresh })
+  else if (name !== undefined) {
+    const number = String(made.length).padStart(4, '0')
+    made.push({ name: `${number}_${name}`, hash: '', statements: statementsBetween(schemaOf(made), whole) })
+  }
+  const ends: Record<string, string[]> = {}
+  const complete = made.map((step, n): Step => {
+    const hash = createHash('sha256').update(step.statements.join('\n')).digest('hex')
+    if (isReleased(step)) {
+      if (released[step.name] !== hash) throw new Error(`The step ${step.name} was released with other statements.`)
+      return step
+    }
+    const reasons = n === 0 ? [] : incompatibilities(schemaOf(made.slice(0, n)), schemaOf(made.slice(0, n + 1)))
+    if (reasons.length > 0) ends[step.name] = reasons
+    const isCompatible = n > 0 && reasons.length === 0 && step.compatible !== false
+    const compatible = n === 0 ? {} : { compatible: isCompatible }
+    return { name: step.name, hash, ...compatible, statements: step.statements }
+  })
+  return { steps: complete, lacks: differences(schemaOf(complete), whole), ends }
+}
+
+export function textOf(steps: readonly Step[]): string {
+  return `// Made by scripts/migrations.ts. Edit only the statements of a step that db/released.ts does not name.
+export const migrations: { name: string; hash: string; compatible?: boolean; statements: string[] }[] = ${
+    JSON.stringify(steps, null, 2)
+  }
+`
+}
+
+/** The statements that make the whole schema. */
+export function makeSchema(): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-baseline-'))
   try {
     const kit = ['node_modules/drizzle-kit/bin.cjs', 'generate', '--dialect', 'turso', '--schema', 'db/schema.ts']
     execFileSync(process.execPath, [...kit, '--name', 'grid', '--out', relative('.', folder)], { stdio: 'pipe' })
-    const tables = readFileSync(join(folder, `${name}.sql`), 'utf8').split('--> statement-breakpoint')
+    const tables = readFileSync(join(folder, `${baseline}.sql`), 'utf8').split('--> statement-breakpoint')
     const [, ...extra] = readFileSync('db/extra.sql', 'utf8').trim().split(/\n{2,}/)
-    const statements = [...tables.map(complete), ...extra]
-    const steps = [{ name, hash: createHash('sha256').update(statements.join('\n')).digest('hex'), statements }]
-    return `// Made by scripts/migrations.ts. Do not edit.
-export const migrations: { name: string; hash: string; statements: string[] }[] = ${JSON.stringify(steps, null, 2)}
-`
+    return [...tables.map(complete), ...extra]
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -85,6 +130,24 @@ function inOrder(tables: Pick<ReturnType<typeof getTableConfig>, 'name' | 'forei
 }
 
 if (process.argv[1]?.endsWith('migrations.ts')) {
-  writeFileSync('db/migrations.ts', makeBaseline())
+  const { steps, lacks, ends } = makeSteps(migrations, releasedSteps, makeSchema(), process.argv[2])
+  writeFileSync('db/migrations.ts', textOf(steps))
+  if (steps[0].hash !== migrations[0].hash) {
+    console.log(
+      'The first step changed. "npm run lab -- released-schema VERSION" makes the database of its tests anew.',
+    )
+  }
   writeFileSync('db/derived-tables.ts', makeDerivedTables())
+  for (const [name, reasons] of Object.entries(ends)) {
+    console.log(`After ${name} the version before cannot use the database: ${reasons.join(', ')}.`)
+  }
+  if (lacks.length > 0) {
+    console.error(
+      `No step makes these as the schema has them: ${
+        lacks.join(', ')
+      }. Give the step a name, "npm run migration -- NAME"; ` +
+        'what it lacks then, write into its statements in db/migrations.ts by hand, and run "npm run migration".',
+    )
+    process.exitCode = 1
+  }
 }

@@ -1,6 +1,6 @@
 /**
  * Builds the package for npm: `npm run lab -- package [--commit HASH] [--repository URL]` writes
- * `release/agent-grid-VERSION.tgz`. All packages are in the built program, except those with native parts, which are
+ * `release/` (npm names the file after the package and its version). All packages are in the built program, except those with native parts, which are
  * its only dependencies.
  *
  * See docs/operating/install.md, "npm package".
@@ -35,7 +35,7 @@ await build('src/main.ts', {
   folder,
   isSmall: true,
   define: {
-    AGENT_GRID_COMMAND: 'npx --no -- agent-grid',
+    AGENT_GRID_COMMAND: `npx --no -- ${read('package.json').name}`,
     AGENT_GRID_BUILD: sourceId(),
     ...(commit && { AGENT_GRID_COMMIT: commit }),
   },
@@ -72,8 +72,11 @@ async function writeStart(): Promise<void> {
   writeFileSync(join(root, folder, 'src/start.js'), text.replace(/import\("\.\/(\w+)\.ts"\)/g, 'import("./$1.js")'))
 }
 
+function read(path: string) {
+  return JSON.parse(readFileSync(join(root, path), 'utf8'))
+}
+
 function manifest(): Record<string, unknown> {
-  const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
   const { name, version, description, license, engines, keywords } = read('package.json')
   const { packages } = read('package-lock.json')
   return {
@@ -84,7 +87,7 @@ function manifest(): Record<string, unknown> {
     license,
     type: 'module',
     engines,
-    bin: { [name]: 'src/start.js' },
+    bin: { 'agent-grid': 'src/start.js' },
     files: ['src/*.js', 'src/*.cjs', 'src/*.txt', 'src/agent-grid.tgz', 'clients', 'docs', 'CHANGELOG.md'],
     dependencies: Object.fromEntries(dependencies.map((name) => [name, packages[`node_modules/${name}`].version])),
     publishConfig: { access: 'public', provenance: true },

@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core'
 import { readServerConfig, serverDeps, startServer, stopServer } from '../src/cli/server.ts'
 import { newKeyRing } from '../src/lib/key-ring.ts'
 import { launchChromium } from '../test/support/chromium.ts'
-import { emailOf, password } from '../src/cli/example/cast.ts'
+import { emailOf } from '../src/cli/example/cast.ts'
 import { seedWorld, unreadPerInbox } from '../src/cli/example/world.ts'
 
 const folder = 'docs/pictures'
@@ -32,12 +32,13 @@ const pictures: Record<string, (page: Page, account: string) => Promise<unknown>
   },
 }
 
+const password = 'correct horse battery staple'
 const home = mkdtempSync(join(tmpdir(), 'agent-grid-pictures-'))
 const config = await readServerConfig({
   ...{ PORT: '0', DATABASE_URL: `file:${join(home, 'grid.db')}`, GRID_KEYS: newKeyRing(), LOG_LEVEL: 'error' },
   ...{ OAUTH_CIMD: 'off', UNREAD_PER_INBOX: String(unreadPerInbox) },
 })
-await seedWorld(config)
+await seedWorld(config, password)
 const server = await startServer(await serverDeps(config))
 const browser = await launchChromium()
 try {

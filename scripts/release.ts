@@ -1,8 +1,9 @@
 /**
- * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER]`
- * writes the binaries, the package for npm, their README, licences, a list of components (CycloneDX) and checksums into `release/`.
+ * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER] [--image]`
+ * writes the binaries, the package for npm, the script that installs, with `--image` the image, their README, release notes,
+ * licences, a list of components (CycloneDX) and checksums into `release/`.
  *
- * See docs/contributing.md, "Releases".
+ * See docs/releasing.md.
  */
 import { execFileSync } from 'node:child_process'
 import { Buffer } from 'node:buffer'
@@ -12,12 +13,16 @@ import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { migrations } from '../db/migrations.ts'
+import { released } from '../db/released.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({
   options: {
     target: { type: 'string', default: 'all' },
+    /** As on GitHub: releases are below it. */
     repository: { type: 'string' },
+    image: { type: 'boolean', default: false },
     destination: { type: 'string', default: join(root, 'release') },
   },
 })
@@ -25,7 +30,13 @@ const destination = resolve(values.destination)
 const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 const changes = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
-if (!changes.includes(`\n## ${version} (`)) throw new Error(`CHANGELOG.md says nothing of ${version}.`)
+const section = changes.split(/\n(?=## )/).find((part) => part.startsWith(`## ${version} (`))
+if (!section) throw new Error(`CHANGELOG.md has no section for ${version}.`)
+const unfrozen = migrations.find((step) => released[step.name] !== step.hash)
+if (unfrozen) {
+  const command = `npm run lab -- released-schema ${version} --freeze`
+  throw new Error(`db/released.ts does not have the step ${unfrozen.name} of the schema: run "${command}".`)
+}
 
 run('--import', 'tsx', 'scripts/released.ts', ['--check'])
 rmSync(destination, { recursive: true, force: true })
@@ -34,18 +45,32 @@ mkdirSync(destination, { recursive: true })
 const commit = output('git', 'describe', '--always', '--dirty', '--exclude=*', '--abbrev=12').trim()
 
 run('scripts/other-runtime.js', 'bun', 'scripts/binary.ts', [
-  ...['--target', values.target, '--outfile', join(destination, name), '--commit', commit],
+  ...['--target', values.target, '--outfile', join(destination, 'agent-grid'), '--commit', commit],
 ])
 run('--import', 'tsx', 'scripts/package.ts', [
   ...['--destination', destination, '--commit', commit],
   ...(values.repository ? ['--repository', values.repository] : []),
 ])
+if (values.image) {
+  execFileSync('sh', ['scripts/image.sh', destination, version], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+}
+const install = readFileSync(join(root, 'scripts/install.sh'), 'utf8')
+const releaseUrl = values.repository && `${values.repository}/releases/download/v${version}`
+writeFileSync(join(destination, 'install.sh'), releaseUrl ? install.replace('@RELEASE_URL@', releaseUrl) : install)
+writeFileSync(join(destination, 'release-notes.md'), releaseNotes(section))
 copyFileSync(join(root, 'PACKAGE.md'), join(destination, 'README.md'))
 copyFileSync(join(root, 'dist/package/src/main.third-party.txt'), join(destination, 'third-party.txt'))
-writeFileSync(join(destination, `${name}-${version}.cdx.json`), JSON.stringify(components(), null, 2))
+writeFileSync(join(destination, `agent-grid-${version}.cdx.json`), JSON.stringify(components(), null, 2))
 const files = readdirSync(destination).sort()
 writeFileSync(join(destination, 'SHA256SUMS'), files.map((file) => `${sha256(file)}  ${file}\n`).join(''))
 console.log(readFileSync(join(destination, 'SHA256SUMS'), 'utf8'))
+
+/** The section of the changelog without its heading, with links into the package's documents as plain words. */
+function releaseNotes(section: string): string {
+  const changes = section.slice(section.indexOf('\n') + 1).trim().replace(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, '$1')
+  return `${changes}\n\nTried: the binary for Linux x64 with glibc, and the package. The binary for Windows is experimental. The others ` +
+    `were built and not run. Compare each file with \`SHA256SUMS\`.\n`
+}
 
 /**
  * What is in the package and in the binaries: the packages of the program, those with native parts and what they need, and
@@ -73,7 +98,7 @@ function components(): Record<string, unknown> {
     version: 1,
     metadata: {
       timestamp: new Date().toISOString(),
-      component: { type: 'application', name, version, purl: `pkg:npm/${name}@${version}`, licenses: licenses('MIT') },
+      component: { type: 'application', name, version, purl: purl(name, version), licenses: licenses('MIT') },
     },
     components: [...names].sort().flatMap((name) => {
       const entry = packages[`node_modules/${name}`]
@@ -89,10 +114,14 @@ function component(name: string, { version, license, integrity }: Record<string,
     type: name === 'bun' ? 'platform' : 'library',
     name,
     version,
-    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    purl: purl(name, version),
     hashes: [{ alg: 'SHA-512', content }],
     ...(license && { licenses: licenses(license) }),
   }
+}
+
+function purl(name: string, version: string): string {
+  return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }
 
 /** `license` is an SPDX expression. */

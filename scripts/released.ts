@@ -1,6 +1,6 @@
 /**
- * `npm run lab -- released [VERSION] [--check]` writes what programs rely on in this version into `test/fixtures/released/`, with
- * which later versions are compared; with `--check` it fails if that is out of date. A version with a tag in git is kept.
+ * `npm run lab -- released [VERSION] [--check]` writes what programs rely on in this version into `test/fixtures/released/VERSION/`,
+ * with which later versions are compared; with `--check` it fails if that is out of date. A version with a tag in git is kept.
  * See docs/stability.md.
  */
 import { execFileSync } from 'node:child_process'
@@ -11,9 +11,9 @@ import { version as current } from '../src/lib/version.ts'
 import { currentInterface, interfaceText } from '../test/support/interface.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const folder = `${root}test/fixtures/released/`
 const version = process.argv.slice(2).find((word) => !word.startsWith('--')) ?? current
-const file = `${folder}${version}.json`
+const folder = `${root}test/fixtures/released/${version}`
+const file = `${folder}/interface.json`
 const isCheck = process.argv.includes('--check')
 
 if (!isCheck && execFileSync('git', ['tag', '--list', `v${version}`], { cwd: root, encoding: 'utf8' })) {

@@ -1,7 +1,7 @@
 /**
  * `npm run lab -- runners [--kills 200] [--clients FOLDER]`: kills runners of agents and their children at every step
  * of their work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a model on loopback.
- * Prints what became of the messages.
+ * Prints what happened to the messages.
  *
  * See docs/runners.md, "Tried".
  */
@@ -97,7 +97,7 @@ function rowOf(step: string, runs: KilledRun[]) {
     kills: sum(({ kills }) => kills),
     lost: sum(({ answers }) => answers.length === 0 ? 1 : 0),
     'answered twice': sum(({ answers }) => answers.length > 1 ? 1 : 0),
-    'children that were told of one before': sum(({ children }) => children.filter(Boolean).length),
+    'children that heard of one before': sum(({ children }) => children.filter(Boolean).length),
   }
 }
 

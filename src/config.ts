@@ -83,7 +83,7 @@ function tableOf(features: readonly FeatureSettings[]): SettingTable {
 }
 
 /**
- * What to tell the operator about the public addresses, if only one of them is HTTPS; otherwise undefined. The grid runs
+ * What the operator should know about the public addresses, if only one of them is HTTPS; otherwise undefined. The grid runs
  * all the same: a proxy of another host may add the encryption.
  */
 export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | undefined {

@@ -2,7 +2,7 @@
  * One `listen()` for Node, Deno and Bun. Only this file and its folder depend on the runtime.
  *
  * Deno is served by `node:http`, as Node is: `Deno.serve` has no time limits for requests, takes headers of any size,
- * closes connections that their clients use again, and cannot say what became of an answer.
+ * closes connections that their clients use again, and cannot say what happened to an answer.
  */
 import { type BunRuntime, listenOnBun } from './listen/bun.ts'
 import type { FetchHandler, Listener, ListenOptions } from './listen/dispatcher.ts'

@@ -13,7 +13,14 @@ const unpublished = [
 ]
 
 const sources = ['src', 'db', 'scripts', 'test'].flatMap(filesOf).filter((path) => path !== 'test/citations.test.ts')
-const documents = ['README.md', 'PACKAGE.md', 'CHANGELOG.md', 'scripts/bench/README.md', ...filesOf('docs')]
+const documents = [
+  'README.md',
+  'PACKAGE.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'scripts/bench/README.md',
+  ...filesOf('docs'),
+]
 const headings = new Map(documents.map((path) => [path, headingsOf(path)]))
 
 test('every cited document is in docs/, and every cited heading is in that document', () => {

@@ -1,4 +1,4 @@
-/** The tables of the documents are what the code says. */
+/** The tables of the documents are what the code says, and the promises of security name their tests. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { documents, withTables } from '../scripts/docs.ts'
@@ -18,3 +18,53 @@ test('a table is written between its marks, again and again alike, and an unknow
   expect(() => withTables('<!-- prices -->\n<!-- /prices -->')).toThrow('There is no table "prices"')
   expect(() => withTables('<!-- errors -->\n')).toThrow('no <!-- /errors -->')
 })
+
+/** Sections with promises of security; a page without sections: all but those after `not`. */
+const promising: [page: string, sections: { only?: string[]; not?: string[] }][] = [
+  ['docs/security.md', { not: ['Reporting'] }],
+  ['docs/people.md', { not: ['Setting up single sign-on'] }],
+  ['docs/web.md', { only: ['Notifications', 'Open pages'] }],
+]
+const proof = /\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[\w/.-]+\.test\.tsx?\))+\)$/
+const reason = /\(not tested: [^()]+\)$/
+
+test.each(promising)(
+  'each promise of %s names the test that proves it, or why there is none',
+  (page, { only, not = [] }) => {
+    const sections = readFileSync(page, 'utf8').split(/^#{2,} /m).slice(1)
+      .filter((section) => (only ?? [titleOf(section)]).includes(titleOf(section)) && !not.includes(titleOf(section)))
+
+    expect(sections.flatMap(unproved)).toEqual([])
+    expect(sections.length).toBeGreaterThan(1)
+  },
+)
+
+test('a paragraph, an item and a row that do not end with their test are found', () => {
+  const link = '([a](../test/a.test.ts), [b](../test/b/c.test.ts))'
+  const table = `| A | B |\n| --- | --- |\n| a | ${link} |\n| b | c |`
+
+  expect(
+    unproved(`Title\n\nTwo\nlines. ${link}\n\nA list:\n\n* one ${link}\n* two\n  ${link}\n\n${table}\n\n${link}\n`),
+  ).toEqual([])
+  expect(unproved('Title\n\nNo test. (not tested: it is a wish)\n\n```text\ncode\n```\n')).toEqual([])
+  expect(unproved(`Title\n\n${link} One more.\n\n* one ${link}\n* two\n  lines\n\n${table}\n`)).toEqual([
+    `${link} One more.`,
+    '* two\n  lines',
+    '| b | c |',
+  ])
+  expect(unproved('Title\n\nA [test](../src/a.ts).\n\nA. (not tested: )\n')).toHaveLength(2)
+})
+
+/** What does not end with links to its tests. Links alone belong to the table before them; a colon announces a list. */
+function unproved(section: string): string[] {
+  const text = section.slice(section.indexOf('\n')).replace(/^```.*?^```/gms, '')
+  const blocks = text.replace(/\|\n\n(?=\()/g, '|').trim().split(/\n\n|\n(?=\* |\d+\. )/)
+  return blocks.flatMap((block) => {
+    const rows = block.startsWith('|') && !proof.test(block) ? block.split('\n').slice(2) : [block]
+    return rows.filter((row) => !/:$/.test(row) && ![proof, reason].some((end) => end.test(row.replace(/[ |]+$/, ''))))
+  }).filter((block) => block !== '')
+}
+
+function titleOf(section: string): string {
+  return section.slice(0, section.indexOf('\n'))
+}

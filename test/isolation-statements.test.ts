@@ -436,6 +436,7 @@ const others: Record<string, InValue[]> = {
   ...{ p256dh: ['x'], auth: ['x'], userAgent: ['x'], token: ['a token of acme'], period: ['hourly'], maxFailures: [0] },
   ...{
     dueAt: [1],
+    transport: ['slack'],
     nextAt: [later],
     notifiedSeq: [0],
     notifiedNewsSeq: [0],

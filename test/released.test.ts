@@ -6,16 +6,16 @@ import { breakingChanges, type Interface, type Schema, schemaChanges, schemaOf }
 import { currentInterface } from './support/interface.ts'
 
 const folder = 'test/fixtures/released/'
-const releases = readdirSync(folder).filter((file) => parseInt(file) >= parseInt(version))
+const releases = readdirSync(folder).filter((release) => parseInt(release) >= parseInt(version))
 
 /** Changes that break a program, as the test prints them, each with its reason: a fault of security, say. */
 const accepted: Record<string, string> = {}
 
 test('nothing that a release of this major version promised is broken', async () => {
   const now = await currentInterface()
-  const broken = releases.flatMap((file) => {
-    const released: Interface = JSON.parse(readFileSync(folder + file, 'utf8'))
-    return breakingChanges(released, now).map((change) => `${file.replace('.json', '')}: ${change}`)
+  const broken = releases.flatMap((release) => {
+    const released: Interface = JSON.parse(readFileSync(`${folder}${release}/interface.json`, 'utf8'))
+    return breakingChanges(released, now).map((change) => `${release}: ${change}`)
   })
 
   expect(broken.filter((change) => !Object.hasOwn(accepted, change))).toEqual([])

@@ -20,7 +20,9 @@ import { createHook } from '../src/features/incoming/hooks.ts'
 import { connectSlack } from '../src/features/slack/connect.ts'
 import { slackTables } from '../src/features/slack/store.ts'
 import { webhookTables } from '../src/features/webhooks/store.ts'
+import { remoteState } from '../src/grid/remote-agents/manage.ts'
 import { newId } from '../src/lib/id.ts'
+import { hour } from '../src/lib/time.ts'
 import { Outboxes } from '../src/worker/outboxes.ts'
 import { storeCommands } from '../src/cli/store-commands.ts'
 import { followLog } from '../src/worker/followers.ts'
@@ -110,6 +112,38 @@ test('what waits for a feature that is not registered keeps no other outbox from
   expect(duty).toMatchObject({ at: ['inbox outboxes', 'task outboxes'] })
 })
 
+test('messages to a mirrored channel wait without the feature, and say so, and go to Slack when it is back', async () => {
+  const grid = await withRowsOfFeatures({ isOpen: true })
+  const { store, acme, clock } = grid
+  const agent = (await acme.store.read.agents.byAlias('slack-town'))!
+  const run = async () => {
+    const outboxes = new Outboxes(store)
+    await outboxes.run()
+    await outboxes.settled()
+  }
+  const removed = (features as Feature[]).splice(0)
+  try {
+    for (let n = 0; n < 30; n++) {
+      await run()
+      clock.now += hour
+    }
+  } finally {
+    ;(features as Feature[]).push(...removed)
+  }
+
+  const error = 'Its messages wait, because this grid runs without the feature "slack".'
+  expect(await remoteState(acme.store, agent.id)).toMatchObject({ transport: 'slack', unread: 1, error, attempts: 0 })
+  const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
+  const page = await olga.open(`/accounts/${acme.id}/agents/slack-town`)
+  expect(page.text).toContain('this grid runs without the feature')
+  expect(page.text).not.toContain('Read the card')
+
+  await rows(grid, 'DELETE FROM slack_messages WHERE account_id = ?', [acme.id])
+  // The server is closed. What waited longer than a failure may last has not failed for so long.
+  await run()
+  expect(await remoteState(acme.store, agent.id)).toMatchObject({ unread: 1, attempts: 1, failingSince: clock.now })
+})
+
 test('an account that requires its provider is not opened by a password where no feature signs people in', async () => {
   const removed = (features as Feature[]).splice(0)
   const grid = await testGrid().finally(() => (features as Feature[]).push(...removed))
@@ -184,7 +218,7 @@ async function signUp(url: string): Promise<{ alias: string; key: string }> {
 }
 
 /** Acme has rows in the tables of each feature, with words of @alice where a table has words. */
-async function withRowsOfFeatures() {
+async function withRowsOfFeatures({ isOpen = false } = {}) {
   const slack = await startSlack()
   const grid = await testGrid({ safeFetch: slack.safeFetch })
   const { acme, store, alice } = grid
@@ -217,7 +251,7 @@ async function withRowsOfFeatures() {
   await setDigest(person.account, person.person, 'daily')
   const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
   await subscribe(store, person.account, { endpoint: 'https://push.example/1', ...keys, userAgent: 'a browser' })
-  await requireProvider(grid)
+  if (!isOpen) await requireProvider(grid)
   await followLog(store)
   return grid
 }

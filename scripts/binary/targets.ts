@@ -50,7 +50,7 @@ function target(
   }
 }
 
-/** All platforms. Linux needs glibc. */
+/** All platforms. Linux has glibc unless the name says musl, which Alpine has. */
 export const targets = {
   'linux-x64': target('bun-linux-x64', { format: 'ELF', arch: 'x64' }, {
     runtime: 'linux-x64',
@@ -61,6 +61,16 @@ export const targets = {
     runtime: 'linux-aarch64',
     libsql: 'linux-arm64-gnu',
     nodeRs: 'linux-arm64-gnu',
+  }),
+  'linux-x64-musl': target('bun-linux-x64-musl', { format: 'ELF', arch: 'x64' }, {
+    runtime: 'linux-x64-musl',
+    libsql: 'linux-x64-musl',
+    nodeRs: 'linux-x64-musl',
+  }),
+  'linux-arm64-musl': target('bun-linux-arm64-musl', { format: 'ELF', arch: 'arm64' }, {
+    runtime: 'linux-aarch64-musl',
+    libsql: 'linux-arm64-musl',
+    nodeRs: 'linux-arm64-musl',
   }),
   'macos-x64': target('bun-darwin-x64', { format: 'Mach-O', arch: 'x64' }, {
     runtime: 'darwin-x64',

@@ -15,7 +15,7 @@ import { Steps } from './client-process.ts'
 
 export interface NewcomersGrid {
   url: string
-  /** From the clone to the first reply with curl, and to an account with its owner signed in. */
+  /** From the clone to the first message with curl, and to an account with its owner signed in. */
   steps: { curl: Steps; account: Steps }
   /** The key of @alice, whom the clients act as. */
   key: string
@@ -48,9 +48,12 @@ export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
     await once(server, 'close')
   }
   try {
-    await curl.take('paste the tour with curl, to the first reply', async () => {
-      const read = await run('bash', '-euo', 'pipefail', '-c', tour(clone, url))
-      if (!read.includes('"text":"42"')) throw new Error(`The tour did not end with the reply: ${read}`)
+    await curl.take('paste the block of the README, to the first message', async () => {
+      const printed = await run('bash', '-euo', 'pipefail', '-c', firstMessage(clone, url))
+      const link = printed.match(/Open (\S+)/)?.[1]
+      if (!printed.includes('"message_id"') || !(await fetch(link ?? url)).ok) {
+        throw new Error(`The message was not sent, or its link does not open: ${printed}`)
+      }
     })
 
     const account = new Steps()
@@ -112,12 +115,10 @@ async function start(clone: string, env: Record<string, string | undefined>, url
   return server
 }
 
-/** The shell blocks of the README's tour, up to the demo. */
-function tour(clone: string, url: string): string {
-  const readme = readFileSync(join(clone, 'README.md'), 'utf8')
-  const section = readme.split('## Five minutes with curl')[1].split('`npm run -s grid -- demo`')[0]
-  const blocks = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block)
-  return blocks.join('\n').replace('http://localhost:8787', url)
+/** The block of the README that sends a first message. */
+function firstMessage(clone: string, url: string): string {
+  const [, block] = readFileSync(join(clone, 'README.md'), 'utf8').match(/```sh\n(grid=.*?)```/s)!
+  return block.replace('http://localhost:8787', url)
 }
 
 async function signIn(browser: BrowserContext, url: string): Promise<void> {

@@ -1,13 +1,15 @@
 /** Processes of the grid behind one proxy, all on this machine: several on one libsql-server, or one on a local file. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../src/lib/free-port.ts'
 import { makeKeyRing, readStoredKeyRing } from '../../src/store/driver/local-file.ts'
-import { type Runtime, runtimeCommand } from '../runtime.ts'
+import { binaryFile } from '../../test/support/binary.ts'
+import type { Runner } from '../../test/support/process.ts'
+import { runtimeCommand } from '../runtime.ts'
 import { type LibsqlServer, startLibsqlServer } from './libsql-server.ts'
 import { type RoundRobin, startRoundRobin } from './round-robin.ts'
 
@@ -15,7 +17,7 @@ export interface ClusterOptions {
   /** For data, keys and logs. */
   folder: string
   /** The runtime of each instance. At most 4 instances on one libsql-server. */
-  runtimes: readonly Runtime[]
+  runtimes: readonly Runner[]
   /** The port of the proxy. 0 means any free port. */
   port: number
   /** Use a local file in place of libsql-server. It belongs to one instance. */
@@ -44,7 +46,7 @@ export interface Cluster {
 
 interface Instance {
   name: string
-  runtime: Runtime
+  runtime: Runner
   port: number
   /** The path of its log file. */
   log: string
@@ -192,15 +194,18 @@ async function supervise<Process extends RunningProcess>(
 }
 
 function startInstance(
-  runtime: Runtime,
+  runtime: Runner,
   env: Record<string, string | undefined>,
   log: string,
   detached: boolean,
 ): RunningProcess {
-  const [program, ...args] = runtimeCommand(runtime, env.DATABASE_URL)
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const isBinary = runtime === 'binary'
+  const [program, ...args] = isBinary ? [binaryFile] : [...runtimeCommand(runtime, env.DATABASE_URL), 'src/main.ts']
   const output = openSync(log, 'a')
-  const child: ChildProcess = spawn(program, [...args, 'src/main.ts', 'serve'], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+  const child: ChildProcess = spawn(program, [...args, 'serve'], {
+    // The binary cannot reach the packages from its own folder.
+    cwd: isBinary ? dirname(binaryFile) : root,
     // Our environment must not change the settings of an instance.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...env },
     stdio: ['ignore', output, output],

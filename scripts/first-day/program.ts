@@ -1,6 +1,6 @@
 /** agent-grid as somebody gets it: the single binary or the npm package alone, in an empty folder with an empty home. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +20,8 @@ export interface Server {
 }
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
+/** The name on npm. */
+const packageName: string = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')).name
 
 export class Program {
   readonly kind: Kind
@@ -35,7 +37,7 @@ export class Program {
     this.url = `http://localhost:${port}`
     const home = join(root, 'home')
     for (const made of [this.folder, home]) mkdirSync(made)
-    this.#words = kind === 'binary' ? ['./agent-grid'] : ['npx', '--no', '--', 'agent-grid']
+    this.#words = kind === 'binary' ? ['./agent-grid'] : ['npx', '--no', '--', packageName]
     this.#env = {
       PATH: kind === 'binary' ? '/usr/bin:/bin' : `${dirname(process.execPath)}:/usr/bin:/bin`,
       HOME: home,
@@ -51,7 +53,11 @@ export class Program {
       spawn('npm', ['run', '--silent', 'lab', '--', this.kind], { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] }),
     )
     if (built.code !== 0) throw new Error(`npm run lab -- ${this.kind} ended with ${built.code}: ${built.stderr}`)
-    return join(repository, 'release', this.kind === 'binary' ? 'agent-grid' : `agent-grid-${version}.tgz`)
+    return join(
+      repository,
+      'release',
+      this.kind === 'binary' ? 'agent-grid' : `${packageName.slice(1).replace('/', '-')}-${version}.tgz`,
+    )
   }
 
   /** Put the file into the folder, and nothing else. A package is installed. */

@@ -117,7 +117,7 @@ const bytesOfChunk =
   'name', a.name, 'parts', a.parts))`
 /** The unread messages of remote agents. */
 const sentOutside = `
-  SELECT d.account_id, d.agent_id, iif(remote.in_one_order, '', m.from_agent_id) AS sender_id FROM ${delivered} AS d
+  SELECT d.account_id, d.agent_id, iif(remote.transport IS NULL, m.from_agent_id, '') AS sender_id FROM ${delivered} AS d
   JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
   JOIN agents ON agents.account_id = d.account_id AND agents.id = d.agent_id AND agents.deleted_at IS NULL
   JOIN messages AS m ON m.seq = d.seq WHERE d.state = 'unread'`

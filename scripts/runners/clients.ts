@@ -18,10 +18,16 @@ interface RealClient {
   model(url: string, home: string): { words?: string[]; env?: Record<string, string> }
 }
 
+/** The program in the package of this platform. */
+const within = (modules: string, beginning: string, program: string) =>
+  readdirSync(modules).filter((name) => name.startsWith(beginning)).map((name) => join(modules, name, program))
+    .find(existsSync)
+
 const clients: RealClient[] = [
   {
     name: 'claude',
-    binary: (modules) => join(modules, '.bin/claude'),
+    // Newer versions link it in an install script, which did not run.
+    binary: (modules) => within(join(modules, '@anthropic-ai'), 'claude-code-', 'claude'),
     sessions: ['.claude/projects'],
     model: (url) => ({
       env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'none', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
@@ -40,11 +46,7 @@ const clients: RealClient[] = [
   },
   {
     name: 'opencode',
-    binary: (modules) =>
-      readdirSync(modules).filter((name) => name.startsWith('opencode-')).map((name) =>
-        join(modules, name, 'bin/opencode')
-      )
-        .find(existsSync),
+    binary: (modules) => within(modules, 'opencode-', 'bin/opencode'),
     sessions: ['.local/share/opencode'],
     model: (url, home) => {
       const options = { baseURL: `${url}/v1`, apiKey: 'none' }

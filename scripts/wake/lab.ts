@@ -30,7 +30,7 @@ export interface LabSession {
   asked(): Asked[]
   /** Send a message to its agent. Resolves to the time at which it was sent. */
   send(message?: string): Promise<number>
-  /** Resolves when its model is told of unread messages, to how long after `at`, in ms. */
+  /** Resolves when its model learns of unread messages, to how long after `at`, in ms. */
   isNotified(at: number): Promise<number>
   /** Resolves when its model has ended its turn. */
   isIdle(): Promise<void>

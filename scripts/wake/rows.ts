@@ -45,7 +45,7 @@ async function asleep({ terminal, place }: LabSession, ms: number): Promise<void
   for (const pid of pids) process.kill(pid, 'SIGCONT')
 }
 
-/** How often a model was told of unread messages. */
+/** How often a model has learned of unread messages. */
 function tellings(session: LabSession): number {
   return session.asked().filter(isNotified).length
 }

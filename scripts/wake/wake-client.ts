@@ -62,7 +62,7 @@ export function install({ package: name, program }: WakeClient, folder: string):
   return join(folder, 'node_modules', program)
 }
 
-/** Connect a client as its user does, in a terminal, with a yes to both questions. */
+/** Connect a client as its user does, in a terminal, with a yes to every question. */
 export async function connect(
   { name }: WakeClient,
   place: Place,
@@ -75,12 +75,14 @@ export async function connect(
     cwd: place.project,
     env,
   })
-  for (const question of [/without asking you each time/, /Write this/]) {
-    await terminal.shows(question)
+  for (let shown = '';;) {
+    const isNew = (screen: string) => screen !== shown && /\[y\/N\]\s*$/.test(screen)
+    await waitFor(`a question of connect ${name}`, () => !terminal.isOpen() || isNew(terminal.screen()))
+    if (!terminal.isOpen()) break
+    shown = terminal.screen()
     terminal.type('y')
     terminal.press('Enter')
   }
-  await waitFor(`the connection of ${name}`, () => !terminal.isOpen())
   place.keys += terminal.keys()
 }
 
@@ -195,7 +197,9 @@ export function openTerminal(
   tmux('new-session', '-d', '-s', name, '-x', '160', '-y', '50', '-c', cwd, line)
   // The equals sign keeps tmux from taking a name that only begins so.
   const target = `=${name}:`
-  const screen = () => isOpen() ? tmux('capture-pane', '-p', '-t', target) : ''
+  // Empty once it is closed.
+  const screen = () =>
+    spawnSync('tmux', ['-L', server, 'capture-pane', '-p', '-t', target], { encoding: 'utf8' }).stdout
   const isOpen = () => spawnSync('tmux', ['-L', server, 'has-session', '-t', `=${name}`]).status === 0
   let count = 0
   return {

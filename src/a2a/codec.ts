@@ -19,7 +19,7 @@ export interface SendConfiguration {
   /** The most messages that the answer has. Default: all. */
   historyLength?: number
   acceptedOutputModes?: string[]
-  /** Where the client wants to be told of events of the task. */
+  /** Where the client wants the events of the task. */
   push?: PushConfigInput
 }
 

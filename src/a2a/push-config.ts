@@ -1,4 +1,4 @@
-/** How each version writes where the client of a task wants to be told of events. See docs/protocol/a2a.md, "Push notifications". */
+/** How each version writes where the client of a task wants its events. See docs/protocol/a2a.md, "Push notifications". */
 import type { PushConfigInput } from '../grid/tasks/push-configs.ts'
 import { newId } from '../lib/id.ts'
 import type { PushConfig } from '../store/account/push-configs.ts'

@@ -1,4 +1,4 @@
-/** Where the client of a task wants to be told of events, in both versions. See docs/protocol/a2a.md, "Push notifications". */
+/** Where the client of a task wants its events, in both versions. See docs/protocol/a2a.md, "Push notifications". */
 import { GridError } from '../errors.ts'
 import { deletePushConfig, listPushConfigs, setPushConfig } from '../grid/tasks/push-configs.ts'
 import type { MethodCall } from './method-call.ts'

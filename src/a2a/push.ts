@@ -1,4 +1,4 @@
-/** Requests that tell the client of a task of an event. See docs/protocol/a2a.md, "Push notifications". @see A2A 1.0 §4.3.3 */
+/** Requests that send an event to the client of a task. See docs/protocol/a2a.md, "Push notifications". @see A2A 1.0 §4.3.3 */
 import { createHash } from 'node:crypto'
 import { Buffer } from 'node:buffer'
 import { GridError } from '../errors.ts'

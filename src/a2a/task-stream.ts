@@ -9,7 +9,7 @@ import type { MethodCall, StreamItem } from './method-call.ts'
 /** Some clients give up after 5 s of silence. */
 export const heartbeatMs = 4 * second
 
-/** What `news` tells, until the task has ended. `first` is what it has already told. */
+/** What `news` brings, until the task has ended. `first` is what it has brought already. */
 export async function* taskItems(
   { codec, account }: MethodCall,
   task: TaskRef,

@@ -1,4 +1,4 @@
-/** What becomes of a lease once its answer is sent, or is not. See docs/delivery.md, "When a reader dies". */
+/** What happens to a lease once its answer is sent, or is not. See docs/delivery.md, "When a reader dies". */
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 
@@ -8,7 +8,7 @@ export async function settleLease(lease: Lease, connection: CallerConnection | u
   else endLease(lease, connection)
 }
 
-/** To be called when the answer is sent. Some runtimes tell later whether it was taken. */
+/** To be called when the answer is sent. Some runtimes report later whether it was taken. */
 export function endLease(lease: Lease, connection: CallerConnection | undefined): void {
   const taken = connection?.answerTaken()
   if (!taken) return lease.ack()

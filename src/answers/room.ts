@@ -1,4 +1,4 @@
-/** The room that an answer takes until it is sent, as its connection tells. See docs/security.md, "Overload". */
+/** The room that an answer takes until it is sent, as its connection reports. See docs/security.md, "Overload". */
 import { type AnswerRoom, answerRoom, refusal } from '../grid/answer-room.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { second } from '../lib/time.ts'
@@ -17,7 +17,7 @@ export function roomOf(account: AccountStore, connection: CallerConnection | und
 
 /**
  * Make a list of up to `bytes` if the credential has a slot for it. The slot is held until the answer is sent, where
- * the runtime tells when that is. Fails with `rate_limit_exceeded`.
+ * the runtime reports when. Fails with `rate_limit_exceeded`.
  */
 export async function inListSlot<List>(
   account: AccountStore,

@@ -25,7 +25,7 @@ export const createAccountCommand = storeCommand({
       placeholder: 'PASSWORD',
       description: 'password of the owner; without one, a link is printed that signs the owner in once',
     },
-    new: { placeholder: '', description: 'begin a new grid if there is no database yet', flag: true },
+    new: { placeholder: '', description: 'start a new grid if there is no database yet', flag: true },
   },
   async run(store, args) {
     const passwordHash = args.password === undefined ? undefined : await hashPassword(args.password)
@@ -182,7 +182,7 @@ export const resetSecondFactorCommand = storeCommand({
 /** The way back in when the provider of an account is down. See docs/people.md, "Single sign-on". */
 export const stopRequiringSsoCommand = accountCommand({
   name: 'stop-requiring-sso',
-  summary: 'Let the members of an account sign in without its single sign-on again.',
+  summary: 'Stop requiring single sign-on from the members of an account.',
   options: {},
   input: () => ({}),
   change: (account) => stopRequiringProvider(account),
@@ -192,7 +192,7 @@ export const stopRequiringSsoCommand = accountCommand({
 
 export const eraseWordsCommand = accountCommand({
   name: 'erase-words',
-  summary: 'Erase all that an agent or a person of an account has written. It cannot be undone.',
+  summary: 'Erase everything that an agent or a person of an account has written. This cannot be undone.',
   options: {
     alias: { placeholder: 'ALIAS', description: 'who wrote it; the agent may be deleted', required: true },
   },
@@ -209,7 +209,7 @@ export const eraseWordsCommand = accountCommand({
 
 export const deleteAccountCommand = accountCommand({
   name: 'delete-account',
-  summary: 'Delete an account. For 7 days restore-account brings it back; then everything in it is removed.',
+  summary: 'Delete an account. restore-account can restore it for 7 days; then everything in it is removed.',
   options: { name: { placeholder: 'NAME', description: 'name of the account, to confirm', required: true } },
   input: () => ({}),
   change: (account, _, { name }) => deleteAccount(account, { name }),
@@ -219,7 +219,7 @@ export const deleteAccountCommand = accountCommand({
 
 export const restoreAccountCommand = accountCommand({
   name: 'restore-account',
-  summary: 'Bring an account back that was deleted less than 7 days ago.',
+  summary: 'Restore an account that was deleted less than 7 days ago.',
   options: {},
   input: () => ({}),
   change: restoreAccount,
@@ -240,7 +240,7 @@ const limit = (description: string) => ({ placeholder: 'N', description: `${desc
 
 export const setLimitsCommand = accountCommand({
   name: 'set-limits',
-  summary: 'Give an account limits of its own, in the place of the settings. Without options it shows them.',
+  summary: 'Set limits for one account, instead of the settings. Without options, show them.',
   options: {
     'messages-per-day': limit('messages that its agents may send per day; 0 for any number'),
     'megabytes-per-day': limit('megabytes that they may add per day; 0 for any number'),
@@ -268,7 +268,7 @@ export const setLimitsCommand = accountCommand({
 
 export const usageCommand = storeCommand({
   name: 'usage',
-  summary: 'Show what an account has sent on each of the last 31 days in UTC, and its limits.',
+  summary: 'Show how much an account sent on each of the last 31 days (UTC), and its limits.',
   options: { account: accountOption },
   async run(store, { account: id }) {
     const account = await openAccount(store, id, { type: 'system', job: 'usage' })

@@ -64,7 +64,7 @@ export const createAgentCommand = accountCommand({
 
 export const newKeyCommand = accountCommand({
   name: 'new-key',
-  summary: 'Replace all keys of an agent by a new one. The old ones stop working at once.',
+  summary: 'Replace all keys of an agent with a new one. The old ones stop working at once.',
   options: { agent: agentOption },
   input: ({ agent }) => ({ agent }),
   change: (account, { agent }) => reissueKey(account, agent),
@@ -112,7 +112,7 @@ function printAgentKey(agent: AgentKey): string {
 /** Those parked last first, at most 100. See docs/delivery.md, "Parked messages". */
 export const listParkedMessagesCommand = storeCommand({
   name: 'list-parked-messages',
-  summary: 'List the messages of an account that were set aside.',
+  summary: 'List the parked messages of an account.',
   options: {
     account: accountOption,
   },
@@ -160,7 +160,7 @@ export const requeueMessagesCommand = accountCommand({
 /** The newest first, at most 50. See docs/conversations.md, "Conversations that run away". */
 export const listPausedConversationsCommand = storeCommand({
   name: 'list-paused-conversations',
-  summary: 'List the conversations of an account that ran away and are paused.',
+  summary: 'List the conversations of an account that are paused because they ran away.',
   options: {
     account: accountOption,
   },
@@ -191,7 +191,7 @@ export const listPausedConversationsCommand = storeCommand({
 /** See docs/conversations.md, "Conversations that run away". */
 export const resumeConversationCommand = accountCommand({
   name: 'resume-conversation',
-  summary: 'Let a paused conversation go on.',
+  summary: 'Resume a paused conversation.',
   options: { conversation: { placeholder: 'ID', description: 'ID from list-paused-conversations', required: true } },
   input: ({ conversation }) => ({ id: conversation }),
   change: (account, { id }) => resumeConversation(account, id),
@@ -200,7 +200,7 @@ export const resumeConversationCommand = accountCommand({
     conversation_id: key,
     agents: agents.map((alias) => `@${alias}`),
   }),
-  print: ({ agents }) => `The conversation of ${agents.join(', ')} goes on.`,
+  print: ({ agents }) => `The conversation of ${agents.join(', ')} is resumed.`,
 })
 
 /** See docs/conversations.md, "Conversations that run away". */
@@ -220,9 +220,9 @@ export const setAutomatedCommand = accountCommand({
 /** See docs/conversations.md, "Conversations that run away". */
 export const setTurnLimitsCommand = accountCommand({
   name: 'set-turn-limits',
-  summary: 'Change when conversations of an account that run away are told and paused.',
+  summary: 'Change when runaway conversations of an account are warned and paused.',
   options: {
-    warn: { placeholder: 'N', description: 'turns until agents are told; 0: never' },
+    warn: { placeholder: 'N', description: 'turns until agents are warned; 0: never' },
     'per-hour': { placeholder: 'N', description: 'turns an hour until a conversation is paused; 0: never' },
     hops: { placeholder: 'N', description: 'answers in a chain until the next is refused; 0: never' },
   },
@@ -235,5 +235,5 @@ export const setTurnLimitsCommand = accountCommand({
   change: setTurnLimits,
   result: ({ warn, perHour, hops }) => ({ warn, per_hour: perHour, hops }),
   print: ({ warn, per_hour, hops }) =>
-    `Told after ${warn} turns, paused after ${per_hour} an hour; refused after ${hops} hops.`,
+    `Warned after ${warn} turns, paused after ${per_hour} an hour; refused after ${hops} hops.`,
 })

@@ -47,7 +47,7 @@ export const backup: ProcessCommand = {
     },
     key: keyOption,
     plain: plainOption,
-    verify: { placeholder: '', description: 'make none, and check the backup in this file', flag: true },
+    verify: { placeholder: '', description: 'check the backup in this file, and make none', flag: true },
   },
   async start(json, args) {
     const path = resolve(args.file!)
@@ -115,7 +115,7 @@ async function make(config: Config, path: string, key: FileKey): Promise<{ manif
 
 export const restore: ProcessCommand = {
   name: 'restore',
-  summary: 'Check a backup and put it in the place of the database, whose server must be stopped. Keeps the old files.',
+  summary: 'Check a backup and replace the database with it. The server must be stopped. The old files are kept.',
   operands: ['file'],
   options: {
     file: { placeholder: 'FILE', description: 'the backup', required: true },

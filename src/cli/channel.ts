@@ -10,12 +10,12 @@ import type { ProcessCommand } from './command.ts'
 /** Runs until its client closes standard input. */
 export const channel: ProcessCommand = {
   name: 'channel',
-  summary: 'Be an MCP server over standard input and output, for clients that reach no remote one.',
+  summary: 'Run an MCP server on standard input and output, for clients that cannot use a remote one.',
   options: {
     ...accessOptions,
     wake: {
       placeholder: '',
-      description: 'also tell a session of Claude Code of new messages, as a channel (experimental)',
+      description: 'also notify a session of Claude Code of new messages, as a channel (experimental)',
       flag: true,
     },
   },

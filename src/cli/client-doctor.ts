@@ -11,14 +11,14 @@ import { print } from './output.ts'
 /** The option that makes the doctor look at the clients of this machine, and not at a grid. */
 export const clientOption = {
   placeholder: '',
-  description: 'look at the coding clients that are connected on this machine: why is one not told of messages?',
+  description: 'check the coding clients that are connected on this machine, and why one is not notified of messages',
   flag: true,
 } as const
 
 /** The doctor of the client program, which has no other. */
 export const clientDoctor: ProcessCommand = {
   name: 'doctor',
-  summary: 'Say why a coding client on this machine is not told of messages, and what to do.',
+  summary: 'Say why a coding client on this machine is not notified of messages, and what to do.',
   options: { client: clientOption },
   start: (json) => runClientDoctor(json),
 }

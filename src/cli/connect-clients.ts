@@ -91,8 +91,8 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
   if (!isDryRun && !isOnPath()) await offerPath(isSure, say)
   if (!isDryRun) {
     const command = (words: string) => isOnPath() ? `agent-grid ${words}` : clientCommand({ appUrl: url }, words)
-    say(`To see whether all is well: ${command('doctor --client')}`)
-    say(`To take it out again: ${command(`disconnect ${clients.length === 1 ? clients[0] : 'CLIENT'}`)}`)
+    say(`To check the connection: ${command('doctor --client')}`)
+    say(`To remove it: ${command(`disconnect ${clients.length === 1 ? clients[0] : 'CLIENT'}`)}`)
   }
   return end(json, { connections: results, isDryRun }, results.flatMap(({ steps }) => steps))
 }
@@ -101,7 +101,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
 async function clientsOf(named: string | undefined, isSure: boolean): Promise<ClientName[]> {
   if (named !== undefined && named !== 'all') return [named as ClientName]
   const found = clientNames.filter(isInstalled)
-  if (found.length === 0) throw usageError(`No client was found here. Name one: ${clientNames.join(', ')}.`)
+  if (found.length === 0) throw usageError(`No client was found on this machine. Name one: ${clientNames.join(', ')}.`)
   if (named === 'all') return found
   if (!isAttended() || isSure) {
     throw usageError(`Name the client to connect, or all. Found on this machine: ${found.join(', ')}.`)
@@ -296,7 +296,7 @@ async function writeConnection(
     }
     if (previous?.isOwnKey && previous.key !== key) await revoke(previous.url, previous.key)
     say(`${title} is connected as ${alias}. ${wakeSentence(client, wake)}`)
-    for (const place of left) say(`Left as it is, because others wrote it: ${place}`)
+    for (const place of left) say(`Left unchanged, because something else wrote it: ${place}`)
   }
   for (const sentence of whatItAsks(client, setup)) say(sentence)
   const steps = stepsOf(client, { folder, wake })

@@ -6,20 +6,20 @@ const yes = { placeholder: '', flag: true } as const
 /** Connects coding clients of this machine to a grid. See docs/clients.md. */
 export const connect: ProcessCommand = {
   name: 'connect',
-  summary: 'Connect coding clients to a grid: tools, hooks and a skill. disconnect takes them out again.',
+  summary: 'Connect coding clients to a grid: tools, hooks and a skill. disconnect removes them.',
   operands: ['client'],
   options: {
     client: {
       placeholder: 'CLIENT',
-      description: `${clientNames.join(', ')}; all: those on this machine; without it, it asks which of them`,
+      description: `${clientNames.join(', ')}; all: all on this machine; without it, the command asks`,
       oneOf: [...clientNames, 'all'],
     },
     url: {
       placeholder: 'URL',
-      description: 'address of the grid; without it, the one of the other connections',
+      description: 'address of the grid; by default the grid of the other connections',
       env: 'AGENT_GRID_URL',
     },
-    as: { placeholder: '@AGENT', description: 'the agent that the client is to be' },
+    as: { placeholder: '@AGENT', description: 'the agent that the client becomes' },
     scope: {
       placeholder: 'SCOPE',
       description: 'user (all projects, the default) or project (this folder; no key is written into shared files)',
@@ -27,7 +27,7 @@ export const connect: ProcessCommand = {
     },
     wake: {
       placeholder: 'HOW',
-      description: 'auto (tell and wake, the default), start (tell when a session begins) or off',
+      description: 'auto (notify and wake, the default), start (notify when a session begins) or off',
       oneOf: ['auto', 'start', 'off'],
     },
     tools: {
@@ -44,7 +44,7 @@ export const connect: ProcessCommand = {
     },
     key: {
       placeholder: 'KEY',
-      description: 'an agent key, in place of signing in in the browser',
+      description: 'an agent key, instead of signing in in the browser',
       env: 'AGENT_GRID_KEY',
       file: 'key-file',
     },
@@ -61,7 +61,7 @@ export const connect: ProcessCommand = {
 /** Takes out of a client what `connect` wrote. */
 export const disconnect: ProcessCommand = {
   name: 'disconnect',
-  summary: 'Take out of a coding client what connect wrote, and revoke its key.',
+  summary: 'Remove the configuration of a coding client that connect wrote, and revoke its key.',
   operands: ['client'],
   options: {
     client: { placeholder: 'CLIENT', description: clientNames.join(', '), oneOf: clientNames, required: true },

@@ -58,7 +58,8 @@ export const noteBackupCommand = storeCommand({
     bytes: { placeholder: 'N', description: 'how long it is', required: true },
   },
   async run(store, { at, file, bytes }) {
-    await store.write(store.global.backups.noteMade({ at: Number(at), file, bytes: Number(bytes) }))
+    const { schemaVersion: schema } = store
+    await store.write(store.global.backups.noteMade({ at: Number(at), file, bytes: Number(bytes), schema }))
     return { noted: true }
   },
   print: () => '',

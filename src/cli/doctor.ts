@@ -17,7 +17,7 @@ import { runStoreCommand } from './store-command.ts'
 /** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Only a repair changes anything. */
 export const doctor: ProcessCommand = {
   name: 'doctor',
-  summary: 'Check whether this grid is well, and say what to do if it is not; with --client, the coding clients here.',
+  summary: 'Check this grid, or with --client the coding clients here, and say how to fix each fault.',
   options: {
     full: {
       placeholder: '',
@@ -26,7 +26,8 @@ export const doctor: ProcessCommand = {
     },
     repair: {
       placeholder: 'NAME',
-      description: 'do a repair that the doctor names, or rotate-signing-key if the key of agent cards may have leaked',
+      description:
+        'run a repair that the doctor names, or rotate-signing-key if the key of agent cards may have leaked',
       oneOf: repairs.map(({ name }) => name),
     },
     client: clientOption,

@@ -1,4 +1,4 @@
-/** Says why a coding client would not be told of new messages. Changes nothing. */
+/** Says why a coding client would not learn of new messages. Changes nothing. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -113,7 +113,7 @@ function checkProgram(connection: Connection): ClientFinding {
 function checkClient(client: ClientName): ClientFinding {
   const { wakesFrom, commands: [command] } = programs[client]
   if (wakesFrom === undefined) {
-    return skipped('client', 'Nothing wakes this client: it is told of messages when it is used.')
+    return skipped('client', 'Nothing wakes this client: it is notified of messages when it is used.')
   }
   const shell = process.platform === 'win32'
   const { stdout, error } = spawnSync(command, ['--version'], {
@@ -227,7 +227,7 @@ function judgeCodex(hooks: CodexHook[] | undefined): Finding<'hooks'> {
   if (waiting.length > 0) {
     return broken(
       'hooks',
-      `Codex does not trust ${waiting.length} of its ${own.length} hooks of agent-grid yet, and skips them without a word.`,
+      `Codex does not trust ${waiting.length} of its ${own.length} hooks of agent-grid yet, and skips them silently.`,
       'Start codex and approve them: it says "Hooks need review", or type /hooks.',
     )
   }

@@ -3,7 +3,7 @@ import type { ProcessCommand } from './command.ts'
 /** What coding clients run at the events of a session. `connect` writes the entries that call it. */
 export const hook = {
   name: 'hook',
-  summary: 'Tell a coding client of unread messages; its configuration calls this.',
+  summary: 'Notify a coding client of unread messages; its configuration calls this.',
   options: {
     as: { placeholder: '@AGENT', description: 'the agent, if the client is connected as several' },
     url: { placeholder: 'URL', description: 'its grid' },

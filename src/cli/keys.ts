@@ -47,7 +47,7 @@ export const rotateStoredTokens = storeCommand({
 
 export const rotateKeysCommand: ProcessCommand = {
   name: 'rotate-keys',
-  summary: 'Encrypt all stored tokens again with the newest key, and list the keys that are no longer needed.',
+  summary: 'Re-encrypt all stored tokens with the newest key, and list the keys that are no longer needed.',
   options: {},
   async start(json) {
     const { gridKeys, databaseUrl } = readConfig(process.env)

@@ -20,7 +20,9 @@ export const manual: Record<string, string> = {
   runners: 'docs/runners.md',
   conversations: 'docs/conversations.md',
   delivery: 'docs/delivery.md',
+  reliability: 'docs/reliability.md',
   security: 'docs/security.md',
+  stability: 'docs/stability.md',
   protocol: 'docs/protocol/README.md',
   tour: 'docs/protocol/tour.md',
   messages: 'docs/protocol/messages.md',
@@ -37,11 +39,14 @@ export const manual: Record<string, string> = {
   oauth: 'docs/protocol/oauth.md',
 }
 
-/** A page as Markdown, without the marks for tests and for `npm run docs`. */
+/** A page as Markdown, without links to tests, which are in the repository only, and marks for tests and `npm run docs`. */
 export function readPage(name: string): string {
   const file = manual[name]
   // The files in a binary are in one folder. A package has the program in src/, a checkout in dist/src/ or src/cli/.
   const path = isBinary ? `./${file.split('/').at(-1)}` : `${isPackage ? '..' : '../..'}/${file}`
   const text = readFileSync(new URL(path, import.meta.url), 'utf8')
-  return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '').trimEnd()
+  return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '')
+    .replace(/\s*\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[^)]+\))+\)/g, '')
+    // Other links to files that only the sources have become their words.
+    .replace(/\[([^\]]+)\]\((?:\.\.\/)+(?:test|src)[^)]*\)/g, '$1').trimEnd()
 }

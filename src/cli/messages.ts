@@ -26,7 +26,7 @@ export const send: ProcessCommand = {
       description: 'the message; without it or with -, standard input',
       file: 'message-file',
     },
-    file: { placeholder: 'PATH', description: 'a file that goes with it' },
+    file: { placeholder: 'PATH', description: 'a file to attach' },
     choice: {
       placeholder: 'TEXT',
       description: 'an answer that a person can click; up to 6 of them',
@@ -102,12 +102,12 @@ export const read: ProcessCommand = {
   name: 'read',
   summary: 'Read the unread messages of an agent, or lease them.',
   options: {
-    limit: { placeholder: 'N', description: 'at most so many messages, 1 to 50' },
+    limit: { placeholder: 'N', description: 'number of messages, 1 to 50' },
     conversation: { placeholder: 'ID', description: 'only messages of this conversation' },
-    peek: { placeholder: '', description: 'look at them only: they stay unread', flag: true },
+    peek: { placeholder: '', description: 'only show them: they stay unread', flag: true },
     lease: {
       placeholder: 'SECONDS',
-      description: 'lease them for 30 to 43200 seconds: they come back unless you --ack',
+      description: 'lease them for 30 to 43200 seconds: they are unread again unless you --ack',
     },
     extend: { placeholder: 'LEASE', description: 'let a lease last for --seconds from now' },
     seconds: { placeholder: 'SECONDS', description: 'with --extend; 600 without it' },

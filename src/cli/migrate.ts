@@ -4,7 +4,14 @@ import type { Config } from '../config.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { inspectDatabase } from '../store/health.ts'
 import { type MigrationPlan, planAfter } from '../store/migrate.ts'
-import { attentionExitCode, type ProcessCommand, type StoreCommand, storeCommand } from './command.ts'
+import {
+  attentionExitCode,
+  type CommandArguments,
+  type CommandOptions,
+  type ProcessCommand,
+  type StoreCommand,
+  storeCommand,
+} from './command.ts'
 import { print } from './output.ts'
 import { askHolder, isInUse } from './database-holder.ts'
 import { runStoreCommand } from './store-command.ts'
@@ -17,15 +24,38 @@ export const applyMigrations = storeCommand({
   summary: 'Migrate the database to the newest schema.',
   beginsGrid: () => true,
   options: {},
-  run: (store) => Promise.resolve({ applied: store.migrated, schema_version: store.schemaVersion }),
-  print: (result) =>
-    table([['Schema', result.schema_version], ['Applied', result.applied.join(' ') || 'nothing; it was up to date']]),
+  run: ({ migrated, schemaVersion, keptFile }) =>
+    Promise.resolve({ applied: migrated, schema_version: schemaVersion, copy: keptFile ?? null }),
+  print: ({ schema_version, applied, copy }) =>
+    table([
+      ['Schema', schema_version],
+      ['Applied', applied.join(' ') || 'nothing; it was up to date'],
+      ...(copy === null ? [] : [['Copy from before', copy] as const]),
+    ]),
 })
 
 /** A running server migrated the database at its start, so there is nothing to apply. */
 export const migrateServed: StoreCommand = {
   ...applyMigrations,
-  run: (store) => Promise.resolve({ applied: [], schema_version: store.schemaVersion }),
+  run: (store) => Promise.resolve({ applied: [], schema_version: store.schemaVersion, copy: null }),
+}
+
+/** Options of commands that migrate. */
+export const backupOptions = {
+  'no-backup': {
+    placeholder: '',
+    description: 'migrate a local file without keeping a copy from before',
+    flag: true,
+  },
+  'backed-up': {
+    placeholder: '',
+    description: 'migrate a remote database although "agent-grid backup" has made no backup in the last 24 hours',
+    flag: true,
+  },
+} as const satisfies CommandOptions
+
+export function isWithoutBackup(args: CommandArguments): boolean {
+  return args['no-backup'] !== undefined || args['backed-up'] !== undefined
 }
 
 /** With `--check` nothing is changed, and the exit code is 3 if a start would migrate the database. */
@@ -38,10 +68,11 @@ export const migrate: ProcessCommand = {
       description: 'only print what would be done: exit code 0 if nothing, 3 if steps are missing',
       flag: true,
     },
+    ...backupOptions,
   },
-  async start(json, { check }) {
+  async start(json, { check, ...args }) {
     if (check === undefined) {
-      const result = await runStoreCommand(applyMigrations, {})
+      const result = await runStoreCommand(applyMigrations, {}, process.env, { withoutBackup: isWithoutBackup(args) })
       print(json ? JSON.stringify(result) : applyMigrations.print(result))
       return 0
     }
@@ -55,13 +86,13 @@ export const migrate: ProcessCommand = {
 /** What a start of this program would do. If a server holds the local file, it knows the schema. */
 async function findPlan(config: Config): Promise<MigrationPlan> {
   const path = localPath(config.databaseUrl)
-  if (path && !existsSync(path)) return planAfter(0, `The database ${path}`)
+  if (path && !existsSync(path)) return planAfter(0)
   try {
     return await inspectDatabase(config, Date.now, ({ plan }) => plan())
   } catch (error) {
     if (!isInUse(error)) throw error
     const { schema_version } = await askHolder(config, error, applyMigrations, {})
-    return planAfter(Number(schema_version), `The database ${path}`)
+    return planAfter(Number(schema_version))
   }
 }
 
@@ -71,6 +102,9 @@ function report({ version, newest, missing }: MigrationPlan) {
 
 function describe({ version, newest, missing }: MigrationPlan, { databaseUrl }: Config): string {
   const schema = table([['Schema', version], ['Newest', newest]])
+  if (version > newest) {
+    return `${schema}\nA newer agent-grid has migrated the database. A start of this one migrates nothing.`
+  }
   if (missing.length === 0) return `${schema}\nThe database is up to date: a start migrates nothing.`
   if (version === 0) return `${schema}\nThe database is empty: the first start makes its tables.`
   return [
@@ -80,7 +114,7 @@ function describe({ version, newest, missing }: MigrationPlan, { databaseUrl }: 
     ...missing.map((name) => `  ${name}`),
     '',
     localPath(databaseUrl)
-      ? 'A copy of the file is kept next to it until a server has run for an hour.'
-      : 'No copy is kept: make a backup first.',
+      ? 'A copy of the file is kept next to it until a server has run for a day.'
+      : 'Run "agent-grid backup FILE" first: without a backup from the last 24 hours it is not migrated.',
   ].join('\n')
 }

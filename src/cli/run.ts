@@ -31,7 +31,7 @@ const options = {
   opencode: { placeholder: '', description: 'run opencode', flag: true },
   per: {
     placeholder: 'thread|batch',
-    description: 'one run for each conversation (the default), or for all that waits',
+    description: 'one run for each conversation (the default), or for all waiting messages',
     oneOf: ['thread', 'batch'],
   },
   input: {
@@ -39,12 +39,15 @@ const options = {
     description: 'what a COMMAND gets on standard input: messages with their senders (the default), or only their text',
     oneOf: ['json', 'text'],
   },
-  folder: { placeholder: 'PATH', description: 'where it runs; without it, here' },
-  timeout: { placeholder: 'DURATION', description: 'a run is ended after it; without it, 15m' },
-  lease: { placeholder: 'DURATION', description: 'when messages come back if this machine dies; without it, 5m' },
-  'max-turns-per-hour': { placeholder: 'NUMBER', description: 'runs within an hour; without it, 20' },
-  'max-usd-per-turn': { placeholder: 'AMOUNT', description: 'what a run may cost (Claude Code)' },
-  'max-usd-per-day': { placeholder: 'AMOUNT', description: 'what runs may cost in 24 hours (Claude Code, opencode)' },
+  folder: { placeholder: 'PATH', description: 'working folder; by default the current one' },
+  timeout: { placeholder: 'DURATION', description: 'time limit of a run; by default 15m' },
+  lease: {
+    placeholder: 'DURATION',
+    description: 'time after which messages are unread again if this machine dies; by default 5m',
+  },
+  'max-turns-per-hour': { placeholder: 'NUMBER', description: 'most runs within an hour; by default 20' },
+  'max-usd-per-turn': { placeholder: 'AMOUNT', description: 'cost limit of a run (Claude Code)' },
+  'max-usd-per-day': { placeholder: 'AMOUNT', description: 'cost limit of 24 hours (Claude Code, opencode)' },
   service: {
     placeholder: '',
     description: 'print a systemd unit that does this for you, and how to install it',
@@ -52,12 +55,12 @@ const options = {
   },
 } as const satisfies CommandOptions
 
-/** Exit code 0 when it was told to stop, 1 after a fault, 3 if a person has to act: the key was revoked. */
+/** Exit code 0 when it was stopped, 1 after a fault, 3 if a person has to act: the key was revoked. */
 export const run: ProcessCommand = {
   name: 'run',
   summary: 'Run an unattended agent: a coding client, or any command, for each message.',
   options,
-  words: { placeholder: 'WORDS', description: 'the command; with a client, more of its options' },
+  words: { placeholder: 'WORDS', description: 'the command; with a client, options for it' },
   async start(json, args, words) {
     const runner = readOptions(args, words)
     const access = gridAccess(args)
@@ -194,7 +197,7 @@ function requireProgram(name: string): void {
   throw personNeeded('program_missing', message)
 }
 
-/** Aborts when the runner is told to stop. Told again, it ends at once, which is as safe as a crash. */
+/** Aborts at the first signal to stop. At a second one the runner ends at once, which is as safe as a crash. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

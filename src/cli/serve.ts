@@ -10,6 +10,7 @@ import type { ProcessCommand } from './command.ts'
 import { serveCommands } from './command-server.ts'
 import { findUnknownSettings } from './doctor/settings.ts'
 import { aborted, exitOnUncaughtError, shutdownSignal } from './process.ts'
+import { backupOptions, isWithoutBackup } from './migrate.ts'
 import { readServerConfig, serverDeps, startServer, stopServer } from './server.ts'
 import { print } from './output.ts'
 import { ownCommandLine } from './own-command.ts'
@@ -20,8 +21,8 @@ import { table } from './tables.ts'
 export const serve: ProcessCommand = {
   name: 'serve',
   summary: 'Run the grid.',
-  options: {},
-  async start(json) {
+  options: backupOptions,
+  async start(json, args) {
     const config = await readServerConfig(process.env)
     const stopping = shutdownSignal()
     const deps = await serverDeps(config, stopping)
@@ -30,7 +31,7 @@ export const serve: ProcessCommand = {
     if (mixed) deps.log.warn(mixed)
     for (const { found } of findUnknownSettings(process.env)) deps.log.warn(found)
 
-    const server = await startServer(deps)
+    const server = await startServer(deps, { withoutBackup: isWithoutBackup(args) })
     // On a remote database, commands open the database themselves.
     if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, serverCommands))
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {

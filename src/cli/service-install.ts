@@ -11,7 +11,7 @@ const settingsFile = '/etc/agent-grid.env'
 /** Only prints: the operator reads it, and installs it as root. */
 export const serviceInstall: ProcessCommand = {
   name: 'service install',
-  summary: 'Print a unit for systemd that runs the grid, and how to install it.',
+  summary: 'Print a systemd unit that runs the grid, and how to install it.',
   options: {
     print: { placeholder: '', description: 'print the unit; nothing is installed', flag: true, required: true },
     'base-url': { placeholder: 'URL', description: 'public address of the grid; without it, http://localhost:8787' },

@@ -7,7 +7,7 @@ import { recordActivity } from '../grid/activity.ts'
 import type { AccountStore } from '../store/account.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { noDatabase } from '../store/start-error.ts'
-import { openStore } from '../store/store.ts'
+import { openStore, type StoreOptions } from '../store/store.ts'
 import { askHolder, isInUse } from './database-holder.ts'
 import {
   accountOption,
@@ -29,12 +29,13 @@ export async function runStoreCommand(
   command: StoreCommand,
   args: CommandArguments,
   env: Record<string, string | undefined> = process.env,
+  options: StoreOptions = {},
 ): Promise<CommandResult> {
   const config = readConfig(env)
   const path = localPath(config.databaseUrl)
   if (!command.beginsGrid?.(args) && path !== undefined && !existsSync(path)) throw noDatabase(path)
   try {
-    return await runInProcess(config, command, args)
+    return await runInProcess(config, command, args, options)
   } catch (error) {
     if (!isInUse(error)) throw error
     // Most likely a running server holds the file.
@@ -42,8 +43,13 @@ export async function runStoreCommand(
   }
 }
 
-async function runInProcess(config: Config, command: StoreCommand, args: CommandArguments): Promise<CommandResult> {
-  const store = await openStore(processDeps(config), { hooks: coreHooks })
+async function runInProcess(
+  config: Config,
+  command: StoreCommand,
+  args: CommandArguments,
+  options: StoreOptions,
+): Promise<CommandResult> {
+  const store = await openStore(processDeps(config), { hooks: coreHooks, ...options })
   try {
     return await command.run(store, args)
   } finally {

@@ -5,7 +5,7 @@ export const up: ProcessCommand = {
   name: 'up',
   summary: 'Start a grid for this machine, and connect its coding clients. No account, browser or email is needed.',
   options: {
-    folder: { placeholder: 'PATH', description: 'the folder whose sessions get agents; without it, here' },
+    folder: { placeholder: 'PATH', description: 'the folder whose sessions get agents; by default the current one' },
     tools: {
       placeholder: 'HOW',
       description: 'allow (the default) or ask: whether the clients call the tools of a conversation without asking',

@@ -36,7 +36,7 @@ export interface ClientProgram {
   login?: string
   /** What a person does before its hooks run. */
   approval?: string
-  /** How `--wake auto` tells it of messages. */
+  /** How `--wake auto` announces messages to it. */
   wakes: string
   /** The oldest version that messages wake. Without it, they wake none. */
   wakesFrom?: string
@@ -93,7 +93,7 @@ interface HookEntries {
   /** The tools for which the groups of events are, by event. */
   matchers?: Readonly<Record<string, string>>
   value(command: HookCommand, hook: string): Json
-  /** How it reads what its model is to be told. Most clients read `usual`: `hookSpecificOutput.additionalContext`. */
+  /** How it reads what its model is to learn. Most clients read `usual`: `hookSpecificOutput.additionalContext`. */
   context?(text: string, usual: { [name: string]: Json }): { [name: string]: Json }
 }
 

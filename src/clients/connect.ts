@@ -184,10 +184,12 @@ export function stepsOf(name: ClientName, { folder, wake }: Pick<Setup, 'folder'
   return [...(folder !== undefined && login ? [login] : []), ...(wake !== 'off' && approval ? [approval] : [])]
 }
 
-/** How a client is told of messages, in one sentence. */
+/** How a client learns of messages, in one sentence. */
 export function wakeSentence(name: ClientName, wake: Wake): string {
   if (wake === 'auto') return programs[name].wakes
-  return wake === 'start' ? 'It is told of unread messages when a session begins.' : 'It is not told of messages.'
+  return wake === 'start'
+    ? 'It is notified of unread messages when a session begins.'
+    : 'It is not notified of messages.'
 }
 
 /** What stands below each event in the hooks of a client. */

@@ -14,7 +14,7 @@ import { readJson, writeJson } from './state/sessions.ts'
 import { withLock } from './state/lock.ts'
 import { configFolder } from './state/paths.ts'
 
-/** How a client is told of new messages: woken, told when a session begins, or not at all. */
+/** How a client learns of new messages: woken, when a session begins, or not at all. */
 export type Wake = 'auto' | 'start' | 'off'
 export type Scope = 'user' | 'project'
 

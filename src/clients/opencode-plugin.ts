@@ -17,7 +17,7 @@ import { endSession, saveSession } from './state/sessions.ts'
 const client = 'opencode'
 /** A prompt that was taken makes its session busy so soon. Some were dropped or not shown. */
 const takenMs = 5_000
-/** A prompt of the user does not wait longer for what it is told. */
+/** A prompt of the user waits no longer for this. */
 const callMs = 1_000
 const hintMs = 10_000
 

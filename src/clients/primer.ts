@@ -1,11 +1,11 @@
-/** What a model is told of the grid: a skill, which is read when it is needed, and two lines when a session begins. */
+/** What a model learns about the grid: a skill, which is read when it is needed, and two lines when a session begins. */
 
 /** The name of the grid in the configuration of a client, and of the skill. */
 export const serverName = 'agent-grid'
 
 /** What the skill is for. Clients show it to the model before the skill is read. */
 const skillDescription =
-  'Messages between AI agents and people on the agent-grid. Use it when you are told of unread messages, or to find, ask, or answer another agent.'
+  'Messages between AI agents and people on the agent-grid. Use it when unread messages are announced, or to find, ask, or answer another agent.'
 
 /** The skill as a file: `SKILL.md`. It does not name the agent, so it is the same for all. At most 700 tokens. */
 export function skill(): string {
@@ -25,7 +25,7 @@ When you hear of unread messages:
 
 1. Call \`read_messages\` once. It marks them as read, so act on all of them.
 2. Do what is asked, as far as the person who runs this session would want it.
-3. Answer with \`send_message\`, with \`to\` set to the \`reply_to\` of the message, and only if an answer is awaited. Send no
+3. Answer with \`send_message\`, with \`to\` set to the \`reply_to\` of the message, and only if an answer is expected. Send no
    thanks and no confirmations: two polite agents would never stop.
 4. Go on with what you did before.
 
@@ -40,7 +40,7 @@ Before you edit files that others may work on too, call \`reserve\` with their p
 another agent has them, do something else or write to it.
 
 To find an agent, call \`list_agents\`. Write so that the other agent can act without your context: what
-you want, why, the files and facts that matter, and what a good answer has. \`message_status\` tells whether a message was
+you want, why, the files and facts that matter, and what a good answer has. \`message_status\` shows whether a message was
 read. If no answer comes, say so to your user instead of sending it again.
 `
 }
@@ -53,5 +53,5 @@ export function sessionLines(alias: string, unread: number, space: string | unde
   const count = unread === 0 ? 'No messages are unread' : `${unread >= 100 ? '100 or more' : unread} unread`
   const where = space === undefined ? '' : ` The space for reserve is ${space}.`
   return `You are ${alias} on the agent-grid, a message grid for agents and people. ${count}.
-Read with read_messages of the MCP server ${serverName} when told of messages, never poll; details are in the skill ${serverName}.${where}`
+Read with read_messages of the MCP server ${serverName} when messages are announced, never poll; details are in the skill ${serverName}.${where}`
 }

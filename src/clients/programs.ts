@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { parse as parseJsonc } from 'jsonc-parser'
 import { type ClientProgram, shellLine } from './client-program.ts'
 import { ClientError } from './grid-call.ts'
 import { serverName } from './primer.ts'
@@ -42,29 +43,18 @@ const longTools = [
   'list_reservations',
 ]
 
-/** What the user gives opencode in its environment, to which a session adds its entry. */
-function openCodeContent(): Record<string, unknown> {
-  const given = process.env.OPENCODE_CONFIG_CONTENT
-  if (!given) return {}
-  try {
-    return Object(JSON.parse(given))
-  } catch {
-    throw new ClientError('settings_exist', 'OPENCODE_CONFIG_CONTENT is not JSON, so no agent can be added to it.')
-  }
-}
-
 /** For most hooks, in seconds. */
 const hookSeconds = 5
 /** As long as a session may be idle, in seconds. */
 const waitSeconds = 86_400
 
 const notifiedAtBorders =
-  'It is told of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
+  'It is notified of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
 /** A read waits for up to 50 seconds. Clients with one limit for all requests wait as long at their start. */
 const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
-const woken = 'New messages wake an idle session, and are told to a busy one.'
-const wokenAfterPrompt = `${woken} A session that has had no prompt yet is not woken.`
+const woken = 'New messages wake an idle session and are announced to a busy one.'
+const wokenAfterPrompt = `${woken} A session without a first prompt is not woken.`
 /** Settings of the administrator, before all others. A session gets its own in their place. */
 const geminiSystemSettings = [
   '/etc/gemini-cli/settings.json',
@@ -188,11 +178,11 @@ export const programs: Record<ClientName, ClientProgram> = {
       }),
     },
     plugin: join('plugins', `${serverName}.js`),
-    session(url) {
+    session(url, { OPENCODE_CONFIG_CONTENT: given = '{}' }) {
       const entry = programs.opencode.server.value(url, { headers: { Authorization: 'Bearer {env:AGENT_GRID_KEY}' } })
-      const given = openCodeContent()
-      const content = { ...given, mcp: { ...Object(given.mcp), [serverName]: entry } }
-      return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(content) } }
+      const own: { mcp?: object } = parseJsonc(given) ?? {}
+      const mcp = { ...own.mcp, [serverName]: entry }
+      return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...own, mcp }) } }
     },
     tool: (name) => `${serverName}_${name}`,
     permissions: {
@@ -299,7 +289,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     hooks: {
       file: (folder) => join(folder, 'hooks.json'),
       base: { version: 1 },
-      // Its hook at a prompt cannot tell the model anything.
+      // Its hook at a prompt cannot reach the model.
       events: { sessionStart: ['start'], postToolUse: ['tool'], sessionEnd: ['end'] },
       value: ({ line }) => ({ command: line }),
       context: (text) => ({ additional_context: text }),
@@ -308,7 +298,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     allowing: 'add the tools to the MCP allowlist in its settings.',
     asks: 'to log in, and whether you trust a folder',
     login: `Log in: open the MCP settings of Cursor and choose Connect at ${serverName}.`,
-    wakes: 'It is told of new messages when a session begins and after tools. Nothing wakes it while it is idle.',
+    wakes: 'It is notified of new messages when a session begins and after tools. Nothing wakes it while it is idle.',
   },
   /**
    * It reads the hooks and skills of Copilot CLI too, so its own have a name of their own.

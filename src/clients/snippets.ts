@@ -21,7 +21,7 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
     {
       id: 'a2a',
       title: 'A2A',
-      where: 'The address is that of the agent that you call. In a terminal; use a new messageId for each message',
+      where: 'The address belongs to the agent that you call. In a terminal; use a new messageId for each message',
       text: a2aCall(a2aAddress(baseUrl, 'RECIPIENT'), key),
     },
   ]
@@ -30,7 +30,7 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
 /** With a model that it does not know, Codex shows 12 KB of an answer, and the messages in the middle would be lost. */
 const codexLimit = `[mcp_servers.${serverName}.tools.read_messages]\noutput_token_limit = 10000`
 
-/** The snippets of all MCP clients, with an agent key or an admin key. `name` is that of the server at the client. */
+/** The snippets of all MCP clients, with an agent key or an admin key. `name` belongs to the server at the client. */
 export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: string; name: string }): Snippet[] {
   const url = `${baseUrl}/mcp/v1/grid`
   const headers = { Authorization: `Bearer ${key}` }

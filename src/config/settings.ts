@@ -213,7 +213,7 @@ export const settings = {
       'comma-separated URIs',
       words(editorRedirects.join(','))
         .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|file|http):|#/i.test(uri)))
-        // A host that goes on, or any, is that of others.
+        // A host that goes on, or any, belongs to others.
         .refine((list) => list.every((uri) => !uri.includes('*') || /^[^*]*[^/*][/=]\*$/.test(uri))),
     ),
   ),

@@ -63,7 +63,7 @@ export async function recordActivity<T>(
 /** The old and the new value of what a call changed, by name. */
 export type Changed = Record<string, [before: unknown, after: unknown]>
 
-/** What differs. Objects are compared by their fields, under the names that tell secrets. */
+/** The differences. Objects are compared field by field; field names decide what is secret. */
 function differences(before: object, after: object): Changed {
   const found: Changed = {}
   for (const [name, value] of Object.entries(after)) {

@@ -1,4 +1,4 @@
-/** A page of a list for an agent, which costs its model context. */
+/** Page sizes of lists for agents. Each row costs the model context. */
 import type { PageBudget } from '../lib/read-page.ts'
 
 /** A search reads at most `rows` entries for one page. */

@@ -1,15 +1,15 @@
-/** How large all unsent answers of a caller are together. See docs/security.md, "Overload". */
+/** Limits the total size of a caller's unsent answers. See docs/security.md, "Overload". */
 import { setTimeout } from 'node:timers/promises'
 import { type GridError, limitReached } from '../errors.ts'
 import type { Reached } from '../lib/limits/concurrency-limit.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** How often those who wait for room look for it. */
+/** Poll interval of callers that wait for room. */
 export const roomCheckMs = 500
 
 /**
- * Makes an answer of up to `bytes`, which takes room until it is sent. Without room it fails with `rate_limit_exceeded`;
- * with `waits` it waits for room, because the call has done something that must be answered.
+ * Makes an answer of up to `bytes`, which takes room until it is sent. Fails with `rate_limit_exceeded` if there is no
+ * room. With `waits` it waits for room, because the call has changed something and needs an answer.
  */
 export type AnswerRoom = <Answer>(
   bytes: number,
@@ -17,14 +17,14 @@ export type AnswerRoom = <Answer>(
   options?: { waits?: boolean },
 ) => Promise<Answer>
 
-/** What a door knows of the one who gets the answer. */
+/** What a door knows about the receiver of the answer. */
 interface Caller {
   hasLeft?(): boolean
   /** Resolves when the answer is sent; undefined if the connection does not report it. */
   whenSent?(): Promise<void> | undefined
 }
 
-/** The room of a caller. Without a door it is taken only while an answer is made. */
+/** The room of a caller. Calls without a door take it only while they make the answer. */
 export function answerRoom(account: AccountStore, { hasLeft, whenSent }: Caller = {}): AnswerRoom {
   return async (bytes, make, { waits = false } = {}) => {
     let release = roomFor(account, bytes)
@@ -46,7 +46,7 @@ export function answerRoom(account: AccountStore, { hasLeft, whenSent }: Caller 
   }
 }
 
-/** Room for so many bytes, until the returned function is called; or the limit that leaves none. */
+/** Takes room for this many bytes until the returned function is called, or returns the limit that was reached. */
 export function roomFor({ actor, waiting }: AccountStore, bytes: number): (() => void) | Reached {
   return 'credentialId' in actor ? waiting.takeBytes(actor.credentialId, bytes) : () => {}
 }

@@ -1,5 +1,5 @@
 /**
- * Authorization by the current role of the caller, and the statement that checks it again within the write. Verbs fail
+ * Authorizes by the current role of the caller, and again within the write. Verbs fail
  * with `wrong_credential`, `not_allowed` or `write_conflict`; their comments name only other errors.
  */
 import { allows, notAllowed, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
@@ -12,7 +12,7 @@ interface Authorization {
   precondition: Statement[]
 }
 
-/** Require a permission by the current role of the caller, which may have changed since the request began. */
+/** Require a permission of the caller's current role, which may have changed since the request began. */
 export async function authorize(account: AccountStore, permission: Permission): Promise<Authorization> {
   const { actor } = account
   requirePermission(actor, permission)

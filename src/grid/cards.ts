@@ -55,10 +55,10 @@ function sorted(skills: CardAgent['skills']): CardAgent['skills'] {
   return skills.sort((a, b) => a.name < b.name ? -1 : 1)
 }
 
-/** A new key signs once it has been published for this long, so that cached lists of keys have it. */
+/** A new key is published for this long before it signs, so that cached key lists contain it. */
 const publishedBeforeMs = 10 * minute
 const maxAgeMs = 90 * day
-/** How long a key that was replaced verifies what it signed. */
+/** How long a replaced key still verifies its signatures. */
 const keptMs = 365 * day
 
 interface SigningKeys {
@@ -67,7 +67,7 @@ interface SigningKeys {
   published: JWK[]
 }
 
-/** The keys as they are now. The first is made when it is needed. Of several processes that make one, one wins. */
+/** The current keys. The first is created on demand; among concurrent processes one wins. */
 export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   let keys = await store.global.signingKeys.list()
   if (store.keyRing.canSeal && !signs(store, keys)) {
@@ -84,14 +84,14 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   }
 }
 
-/** Replace all keys by a new one, which signs at once. What older ones signed no longer verifies. Resolves to its id. */
+/** Replace all keys by a new one, which signs at once. Older signatures no longer verify. Resolves to its id. */
 export async function replaceSigningKeys(store: Store): Promise<string> {
   const { id, isAdded } = await add(store, await store.global.signingKeys.list(), true)
   if (!isAdded) throw new GridError('write_conflict', 'Another process has just added a key. Repeat the command.')
   return id
 }
 
-/** Replace the present key if it is too old, and forget what is no longer needed of older ones. */
+/** Replace the current key if it is too old, and remove older keys that are no longer needed. */
 export async function keepSigningKeys(store: Store): Promise<void> {
   const { deps: { now, log }, global: { signingKeys } } = store
   const keys = await signingKeys.list()

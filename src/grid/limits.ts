@@ -1,4 +1,4 @@
-/** What an account may use, and what it uses. See docs/operating/accounts.md, "Quotas". */
+/** Limits and usage of an account. See docs/operating/accounts.md, "Quotas". */
 import { day, isoTime, startOfDay } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Limits, OwnLimits } from '../store/account/limits.ts'
@@ -8,7 +8,7 @@ export type { Limits }
 /** How many days of usage are kept. */
 export const usageDays = 31
 
-/** The limits that hold for the account: its own ones, and those of the settings. */
+/** The effective limits of the account: its own, then those of the settings. */
 export async function limitsOf({ read, deps: { config } }: AccountStore): Promise<Limits> {
   const own = await read.limits.own()
   return {
@@ -19,7 +19,7 @@ export async function limitsOf({ read, deps: { config } }: AccountStore): Promis
   }
 }
 
-/** Set limits of the account; null takes one back. What is not named stays. Resolves to those that hold then. */
+/** Set limits of the account; null removes one, omitted ones stay. Resolves to the effective limits. */
 export async function setLimits(account: AccountStore, changes: Partial<OwnLimits>): Promise<Limits> {
   const own = await account.read.limits.own()
   const next = { ...own, ...changes }
@@ -36,7 +36,7 @@ export interface AccountUsage {
   days: { day: string; messages: number; bytes: number }[]
 }
 
-/** What the account has and has sent on the last days, in UTC. */
+/** The account's stock and its sends per day, in UTC. */
 export async function usageOf(account: AccountStore): Promise<AccountUsage> {
   const { read, deps } = account
   const since = startOfDay(deps.now()) - (usageDays - 1) * day

@@ -131,7 +131,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Tenants are not told which of these, so that they cannot explore networks with a guardrail. */
+/** Tenants do not learn which of these it was, so that they cannot explore networks with a guardrail. */
 const unreached: readonly FailureReason[] = [
   'refused',
   'not_connected',

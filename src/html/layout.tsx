@@ -24,7 +24,7 @@ export interface AppPage extends HtmlResponseOptions {
   isWhole?: boolean
   /** The news after which a browser with script reads the content again: see `scripts/live.ts`. */
   fresh?: FreshName[]
-  /** The threads of which the page shows what became of messages; `fresh` has `state`. */
+  /** The threads of which the page shows what happened to messages; `fresh` has `state`. */
   threads?: number[]
 }
 

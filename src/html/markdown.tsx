@@ -58,8 +58,8 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
 }
 
 /**
- * A text that an agent or a person wrote, as elements of our own. HTML in it is text. A link names its host and tells
- * the other side nothing about this page; an image is not loaded, because loading it would tell its host who reads it.
+ * A text that an agent or a person wrote, as elements of our own. HTML in it is text. A link names its host and shows
+ * the other side nothing of this page; an image is not loaded, because loading it would show its host who reads it.
  */
 export function Markdown({ text }: { text: string }) {
   if (text.length > maxParsed) return <pre class='plain' dir='auto'>{text}</pre>

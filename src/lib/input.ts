@@ -5,11 +5,23 @@ import { hasAtMost, wellFormed } from './text.ts'
 
 /** Validate input. Fails with `code` (default `invalid_input`); the message names the field and what it must be. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
-  const result = schema.safeParse(input)
+  const result = check(schema, input)
   if (result.success) return result.data
   // Only what is invalid is read with its values, which costs several times as much.
-  const { field, problem } = describe(schema.safeParse(input, { reportInput: true }).error!.issues[0])
+  const { field, problem } = describe(check(schema, input, { reportInput: true }).error!.issues[0])
   throw new GridError(code, `${field || 'The input'} ${problem}.`, { field })
+}
+
+const impossible = z.custom<never>(() => false, 'has a length that is not a number')
+
+/** `safeParse`. zod compares the `length` of an object with a limit although the object is no list, and may throw there. */
+export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.ParseContext<z.core.$ZodIssue>) {
+  try {
+    return schema.safeParse(input, params)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return impossible.safeParse(input, params)
+  }
 }
 
 type Issue = z.core.$ZodIssue

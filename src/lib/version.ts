@@ -7,7 +7,7 @@ declare const AGENT_GRID_BUILD: string | undefined
 declare const AGENT_GRID_COMMAND: string | undefined
 
 /** The version of the program in all protocols. A test compares it with package.json. */
-export const version = '0.1.0'
+export const version = '1.0.0'
 
 /** The commit that a package or a binary was built from; undefined in a checkout, which git knows. */
 export const commit = typeof AGENT_GRID_COMMIT === 'string' ? AGENT_GRID_COMMIT : undefined
@@ -31,7 +31,7 @@ export const isPackage = typeof AGENT_GRID_COMMAND === 'string'
 
 /**
  * How the operator calls this program: the binary as it was called now, such as `./agent-grid`. In a package it is a
- * command that never fetches one: the name on npm may belong to someone else.
+ * command that runs only what is installed.
  */
 export const ownCommand = isBinary
   ? /^[\w./-]+$/.test(process.argv0) ? process.argv0 : 'agent-grid'

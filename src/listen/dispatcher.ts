@@ -7,7 +7,7 @@ import type { RequestScheduler } from '../lib/limits/request-scheduler.ts'
 export interface Connection extends ConnectionReports {
   /** The IP address of the other end of the socket. */
   readonly remoteAddress: string
-  /** Who sent the request, as `callerOf` told. Undefined if the request was not scheduled. */
+  /** Who sent the request, according to `callerOf`. Undefined if the request was not scheduled. */
   readonly caller?: string
   /** For how long the request waited for its turn. `Infinity`: too many others did. */
   readonly waitedMs?: number

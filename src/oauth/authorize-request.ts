@@ -60,7 +60,7 @@ export async function readClientRedirect(
 }
 
 /**
- * Check the rest of the request. The client may be told of errors of this step.
+ * Check the rest of the request. The client may learn of errors of this step.
  * Fails with `unsupported_response_type`, `invalid_request` or `invalid_target`.
  */
 export function readAuthorizationRequest(
@@ -87,7 +87,7 @@ export function readScopes(text: string | undefined): OAuthScope[] {
   return known.length === 0 ? ['admin', 'agent:use'] : known
 }
 
-/** The address at which the client is told of an error. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
+/** The address at which the client learns of an error. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
 export function errorAddress(
   { redirectUri, state }: Omit<ClientRedirect, 'client'>,
   error: GridError,

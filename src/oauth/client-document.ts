@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { parseAnswer } from '../lib/http/body.ts'
 import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
+import { check } from '../lib/input.ts'
 import { plainName } from '../lib/names.ts'
 import { hour, second } from '../lib/time.ts'
 
@@ -43,7 +44,7 @@ export function parseClientDocument(url: string, { status, text, header }: SafeR
   if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(header('content-type') ?? '')) {
     throw unusable('it is not JSON')
   }
-  const result = metadata.safeParse(parseJson(text))
+  const result = check(metadata, parseJson(text))
   if (!result.success) throw unusable(`its ${result.error.issues[0].path.join('.') || 'content'} is invalid`)
   const { client_id, client_name, redirect_uris, token_endpoint_auth_method: one, ...rest } = result.data
   if (client_id !== url) throw unusable('its client_id is not its URL')

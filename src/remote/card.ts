@@ -21,7 +21,7 @@ export interface RemoteCard {
   name: string
   description: string
   skills: { name: string; description: string }[]
-  /** Whether it can tell of what becomes of a task. */
+  /** Whether it can report the events of a task. */
   pushes: boolean
   /** Where requests go: of the interfaces on the origin of the agent, the best that this grid speaks. */
   endpoint: { url: string; binding: string; version: string; tenant?: string }

@@ -20,7 +20,7 @@ export interface RemoteMessage {
   metadata?: Record<string, unknown>
 }
 
-/** Where an agent may tell that something became of a task, and the token that it then shows. */
+/** Where an agent may report an event of a task, and the token that it then shows. */
 export interface Callback {
   url: string
   token: string
@@ -76,7 +76,7 @@ export async function sendToRemote(
   }
 }
 
-/** Ask what became of a task. */
+/** Ask what happened to a task. */
 export async function lookAtTask(
   stream: SafeStream,
   address: RemoteAddress,

@@ -67,7 +67,7 @@ const sent = z.object({
   answer: z.object({
     messages: z.array(gridMessage).describe('The answer, or nothing'),
     unread: unread('How many other messages are unread'),
-    note: z.string().optional().describe('Without an answer: what became of the message, and how to go on'),
+    note: z.string().optional().describe('Without an answer: what happened to the message, and how to go on'),
   }).optional().describe('Only with wait_seconds'),
   next: z.union([leased, z.object({ error: z.object({ code: z.string(), message: z.string() }) })]).optional()
     .describe('The lease; with error, nothing was leased, and the message is stored'),
@@ -145,9 +145,9 @@ export const messageRoutes: Route[] = [
         ? await ask(account, sender, input, wait)
         : await askChannel(account, sender, input, { ...wait, answers: body.answers })
       if (!answer) return asSentAnswer(sent)
-      const { lease, ...told } = answer
+      const { lease, ...shown } = answer
       if (lease) await settleLease(lease, wait.caller)
-      return { ...asSentAnswer(sent), answer: told }
+      return { ...asSentAnswer(sent), answer: shown }
     },
   }),
   route({
@@ -165,7 +165,7 @@ export const messageRoutes: Route[] = [
   }),
 ]
 
-/** The message is stored, so what fails now is told in its answer. */
+/** The message is stored, so the answer says what fails now. */
 async function nextAnswer(call: Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>, next: Promise<TimedLease>) {
   try {
     return await leaseAnswer(call, await next)

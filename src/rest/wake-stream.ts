@@ -1,4 +1,4 @@
-/** `GET /api/agents/wake-stream`: tells the program of an agent that messages are unread. See docs/protocol/rest.md, "Wake stream", and docs/security.md, "Overload". */
+/** `GET /api/agents/wake-stream`: notifies the program of an agent of unread messages. See docs/protocol/rest.md, "Wake stream", and docs/security.md, "Overload". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'

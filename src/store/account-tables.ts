@@ -117,13 +117,13 @@ export interface FeatureTables<R, C> {
   changes: (account: AccountDb) => C
 }
 
-/** How many accounts have their tables kept. Making them takes as long as a query, and some 6 KiB. */
+/** Number of accounts whose tables are cached. Creating them takes as long as a query, and about 6 KiB. */
 const maxKept = 1_000
 
 const tableNames = Object.keys(tables) as (keyof Tables)[]
 const [BoundReads, BoundChanges] = [lazyClass<Reads>(tableNames), lazyClass<Changes>(tableNames)]
 
-/** Binds the tables to an account. What belongs to a table is made when it is first used. */
+/** Binds the tables to an account. Each table is created on first use. */
 export function accountTables(db: Db): (accountId: string) => AccountTables {
   const kept = new Map<string, AccountTables>()
 

@@ -33,12 +33,12 @@ export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
   readonly deps: Deps
-  /** For the log: the ids of the caller, and the time that this call takes for what. */
+  /** For the log: the ids of the caller, and the times of this call by purpose. */
   readonly trace: AccountTrace
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
   readonly instanceId: string
-  /** Tells accounts apart where they take turns. */
+  /** Identifies the account where accounts take turns. */
   readonly owner: string
   readonly waiting: AccountWaiting
   readonly read: Reads
@@ -48,54 +48,56 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** What features add to verbs. */
   readonly hooks: readonly CoreHooks[]
   write(statements: Statement[]): Promise<UnitRows>
-  /** Fails with `storage_full` while the disk has no space for anything new, or for a file of so many bytes. */
+  /** Fails with `storage_full` while the disk has no space for new data, or for a file of this many bytes. */
   requireSpace(fileBytes?: number): void
   /** Commit statements together with the next commit. No caller waits; it must be safe to repeat, and a crash may lose it. */
   writeLater(statements: Statement[]): void
-  /** What a change replaces, by names: the log of the call keeps what differs. Not for secrets. */
+  /** The old values of a change, by name: the call's log row keeps the differences. Not for secrets. */
   changed(before: object, after: object): void
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
   /** Encrypt a token for one row of one table of this account. It cannot be decrypted for any other. */
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
   /** Decrypt a token that was sealed for this row. Fails with `internal` if it does not open. */
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
-  /** The guardrails of this account or of `home`, for the check of a message. Callers of other accounts see nothing of it. */
+  /**
+   * The guardrails of this account or of `home`, for the check of a message. Callers of other accounts do not see them.
+   */
   guarding(home?: string): Guarding
   /** The followers of the log that stand still. */
   standing(): Standing[]
-  /** The account of the sender of a message that this account holds, to deliver or to refuse it. */
+  /** The sender's account of a message that this account holds, to deliver or refuse it. */
   ofSender(held: { home: string }): AccountStore
-  /** The tasks that began in `home`: an earlier account of the calling agent, as the idempotency key of a send says. */
+  /** The tasks that began in `home`, an earlier account of the calling agent according to a send's idempotency key. */
   tasksOf(home: string): Reads['tasks']
 }
 
-/** What a feature adds to verbs of the core. */
+/** Additions of a feature to verbs of the core. */
 export interface CoreHooks {
   /** Statements for the unit that deletes a channel. */
   channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
-  /** The program that brought a post of an agent in a channel, which a person wrote elsewhere. */
+  /** The program that forwarded a person's post from outside into a channel. */
   programOf?(account: AccountStore, post: { channelId: string; agentId: string }): Promise<string | undefined>
   /** The servers that get texts of people who allow it. */
   services?(account: AccountStore): Promise<TextService[]>
   /** Statements for the unit that makes a user a member. */
   joined?(account: AccountStore, userId: string): Statement[]
-  /** The issuers whose word about an email address counts, because the operator or the owner of its domain has said so. */
+  /** The issuers trusted for an email address by the operator or the owner of its domain. */
   vouchingIssuers?(store: AcrossAccounts, email: string): Promise<string[]>
   /** What needs a person, for Attention. */
   conditions?(account: AccountStore): Promise<FeatureCondition[]>
 }
 
-/** What a hook reads that belongs to no one account. */
+/** Reads of a hook across accounts. */
 export interface AcrossAccounts {
   readonly deps: Deps
   feature<T>(tables: (db: Db) => T): T
 }
 
-/** What needs a person, as a feature finds it. Its words are in the `conditions` of the feature's pages. */
+/** An entry of Attention from a feature. Its words are in the `conditions` of the feature's pages. */
 export interface FeatureCondition<Facts extends object = object> {
   /** Snoozes name it. Owners and admins see it. */
   kind: 'webhook' | 'domain'
-  /** What it is about, unique among those of its kind. */
+  /** Its subject, unique within its kind. */
   subject: string
   since: number | null
   level: number
@@ -114,13 +116,15 @@ export interface Guarding {
   typeOf(agentId: string): Promise<AgentType | undefined>
   /** Count and store verdicts of its guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): Statement[]
-  /** One of its guardrails, which failed, has answered. */
+  /** Record that a failed guardrail answers again. */
   recovered(guardrailId: string): void
   openToken(guardrailId: string, token: SealedToken): Promise<string>
   write(statements: Statement[]): Promise<UnitRows>
 }
 
-/** The named parts of a unit. A part is a statement, or several with the rows of all; an undefined part is left out. */
+/**
+ * The named parts of a unit. A part is one statement, or several whose rows are joined; undefined parts are left out.
+ */
 type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
 type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
@@ -149,7 +153,7 @@ export async function writeParts<Name extends string>(
   return found
 }
 
-/** The waits and streams of the process, as one account sees them. A class, so that its fields are made only when used. */
+/** The waits and streams of the process for one account. A class, so that its fields are created on first use. */
 class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
@@ -229,7 +233,7 @@ class AccountWaiting {
 
 export interface StoreContext extends RecordingContext {
   readonly tablesOf: (accountId: string) => AccountTables
-  /** Tables whose queries fail as the proof of their caller does. */
+  /** Tables whose queries fail if the proof of their caller fails. */
   readonly tablesBehind: (proof: Proof) => (accountId: string) => AccountTables
   readonly queue: AccountQueue
   readonly keyRing: KeyRing
@@ -322,7 +326,7 @@ function openerOf(
   }
 }
 
-/** What an account uses of the write queue. */
+/** The write queue as an account uses it. */
 type AccountQueue = Pick<WriteQueue, 'write' | 'writeLater' | 'requireSpace'>
 
 type ActivityLog = typeof activity

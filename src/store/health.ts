@@ -32,7 +32,7 @@ interface HealthSource {
 export interface DatabaseHealth {
   /** The pragmas of a local file that decide whether an acknowledged message is on disk. `synchronous` 2: each is. */
   writeMode: { journal: string; synchronous: number } | null
-  /** What is damaged, and how many rows point nowhere; null if the database is too large to be read whole. */
+  /** Damage, and the number of rows with broken references; null if the database is too large for a full read. */
   damage: string[] | null
   danglingRows: number | null
   /** The latest time that was stored, in milliseconds. */
@@ -45,7 +45,7 @@ export interface DatabaseHealth {
   keyChecks: SealedToken[]
 }
 
-/** A database of up to this size is read whole: in about a second, or in some 30 ms in a server. */
+/** A database up to this size is read completely, in about a second, or in about 30 ms in a server. */
 const wholeBytes = 256 * 2 ** 20
 const wholeBytesServed = 16 * 2 ** 20
 
@@ -74,13 +74,13 @@ export async function readHealth(source: HealthSource, isFull: boolean): Promise
 
 interface InspectedDatabase {
   client: Client
-  /** Tells what a start would migrate. Fails with the `StartError` of a start that would be refused. */
+  /** The migrations of the next start. Fails with the `StartError` of a start that would be refused. */
   plan(): Promise<MigrationPlan>
   /** Facts of a database with the newest schema. `isFull`: see `readHealth`. */
   health(isFull: boolean): Promise<DatabaseHealth>
 }
 
-/** Open the database for `look`, and close it. Fails with the `StartError` that a start would fail with. */
+/** Open the database for `look`, and close it. Fails with the `StartError` of a start. */
 export async function inspectDatabase<Result>(
   config: Config,
   now: () => number,

@@ -1,10 +1,10 @@
-/** What becomes of the newest messages of a thread that is open on a page. */
+/** The states of the newest messages of a thread that is open on a page. */
 import type { overview } from './account/attention.ts'
 import type { seenTasks } from './account/seen-tasks.ts'
 import type { threadMessages } from './account/thread-messages.ts'
 import type { LivePlace } from './global/conversations.ts'
 
-/** How many messages of a thread are looked at: as many as a page has. */
+/** The number of watched messages of a thread: one page. */
 const maxMessages = 50
 
 export interface LiveReads {
@@ -13,11 +13,11 @@ export interface LiveReads {
   threadMessages: Pick<ReturnType<(typeof threadMessages)['reads']>, 'newest' | 'direct' | 'posts'>
 }
 
-/** The states in which nothing more happens to a task. */
+/** The final states of a task. */
 const ended = ['completed', 'canceled', 'failed', 'rejected']
 
 interface State {
-  /** Changes with everything that a page shows of the message. */
+  /** A fingerprint of everything that a page shows about the message's state. */
   mark: string
   /** Something may still happen to it. */
   isOpen: boolean
@@ -29,7 +29,7 @@ export class ThreadStates {
   readonly #read: LiveReads
   readonly #accountId: string
   readonly #threadId: number
-  /** The newest messages, and what is known of each. */
+  /** The newest messages and their last known states. */
   #places = new Map<number, LivePlace>()
   #states = new Map<number, State>()
   #hasGrown = true
@@ -41,7 +41,7 @@ export class ThreadStates {
     this.#threadId = threadId
   }
 
-  /** Whether it was looked at once: from then on changes are noticed. */
+  /** Whether a first look was taken; changes are noticed after it. */
   get isKnown(): boolean {
     return this.#isKnown
   }
@@ -51,7 +51,7 @@ export class ThreadStates {
     this.#hasGrown = true
   }
 
-  /** The messages whose state is another one than at the last look. One query while nothing is open. */
+  /** The messages whose state changed since the last look. One query while no state is open. */
   async changed(): Promise<LivePlace[]> {
     const isFirst = !this.#isKnown
     const seqs = this.#hasGrown ? await this.#newest() : this.#open()
@@ -59,7 +59,7 @@ export class ThreadStates {
     const states = await this.#stateOf(seqs)
     const changed = seqs.filter((seq) => {
       const [before, now] = [this.#states.get(seq), states.get(seq)]
-      // A page that was told of a new message may have shown it before anything happened to it.
+      // A page notified of a new message may show a state before the first change.
       return before ? before.mark !== now?.mark : !isFirst && now?.isUntouched === false
     })
     for (const [seq, state] of states) this.#states.set(seq, state)

@@ -1,6 +1,6 @@
 /**
- * What the open pages of this process are told: messages that were placed in conversations, what became of messages, and
- * agents that come and go. However many pages are open, the database is asked once for all of them.
+ * Live updates for the open pages of this process: new messages in conversations, states of messages, and agents that
+ * come and go. One query serves all open pages.
  */
 import type { Deps } from '../deps.ts'
 import type { Presence, Presences } from '../presence.ts'
@@ -12,21 +12,21 @@ import type { Batch, Loop, ProcessFollower } from './loop.ts'
 
 export type { LivePlace }
 
-/** How often the states of messages are looked for, and agents. */
+/** How often states of messages and agents are queried. */
 const statesMs = 250
 const presenceMs = second
-/** States and agents are looked at for at most this part of the time: while there are many of them, less often. */
+/** Maximum share of time for queries of states and agents: with many of them, they run less often. */
 const statesShare = 0.2
 const presenceShare = 0.05
 /** How often the database is asked while pages are open. */
 const pollMs = 200
-/** More new messages between two looks are not told one by one. */
+/** Maximum new messages between two looks that pages get one by one. */
 const maxPlaces = 1_000
 const maxAgents = 200
 /** An agent is active for this long after it was seen. */
 const activeMs = 5 * minute
 
-/** Who is at an agent, in any process. Without a client, it follows from when the agent was seen last. */
+/** Who attends an agent, in any process. Without a client, the last-seen time decides. */
 type LivePresence = Presence['state'] | 'active' | 'away' | 'never seen'
 
 interface LiveAgent {
@@ -36,14 +36,14 @@ interface LiveAgent {
   queue: number
 }
 
-/** What a page is told of its account. `lost`: there was more than can be told, so the page reads everything again. */
+/** The updates of an account for a page. `lost`: there were too many, so the page reloads. */
 export type LiveNews =
   | { kind: 'place'; place: LivePlace }
   | { kind: 'states'; places: LivePlace[] }
   | { kind: 'presence'; agents: LiveAgent[] }
   | { kind: 'lost' }
 
-/** A page that is told of an account, and of the states of messages in some of its threads. It must not fail. */
+/** A page that listens to an account and to the message states of some threads. It must not fail. */
 interface Listener {
   accountId: string
   threads: readonly number[]
@@ -66,12 +66,12 @@ export class LiveFeed implements ProcessFollower {
   readonly looksAlways = true
   readonly #options: LiveFeedOptions
   readonly #listeners = new Set<Listener>()
-  /** Those who will be listeners from the next look on. */
+  /** Listeners that join at the next look. */
   readonly #joining = new Map<Listener, (position: number) => void>()
   readonly #states = new Map<string, ThreadStates>()
-  /** By account and agent, what was told of it. */
+  /** The last sent state, by account and agent. */
   readonly #presence = new Map<string, Map<string, string>>()
-  /** Everything up to here was told; undefined before the first look. */
+  /** Everything up to this position was sent; undefined before the first look. */
   #position: number | undefined
   #statesAt = -Infinity
   #presenceAt = -Infinity
@@ -85,7 +85,7 @@ export class LiveFeed implements ProcessFollower {
     return this.#position ?? 0
   }
 
-  /** Resolves to the position from which on the listener is told, and to the function that ends this. */
+  /** Resolves to the position where the listener starts, and the function that ends it. */
   async join(listener: Listener): Promise<{ position: number; leave(): void }> {
     const position = await new Promise<number>((resolve) => {
       this.#joining.set(listener, resolve)
@@ -128,7 +128,7 @@ export class LiveFeed implements ProcessFollower {
     this.#position ??= upTo
     const joining = [...this.#joining]
     for (const [listener] of joining) this.#listeners.add(listener)
-    // What is told of states and of agents are changes, so they must be known before a page can miss one.
+    // Only changes of states and agents are sent, so the current ones must be known first.
     if (joining.length > 0) {
       await this.#lookAtStates(false)
       const accounts = new Set(joining.map(([{ accountId }]) => accountId))
@@ -230,7 +230,7 @@ export class AccountLive {
     return this.#feed.position
   }
 
-  /** See `LiveFeed`. `threads`: those of whose messages the states are told. */
+  /** See `LiveFeed`. `threads`: those with messages whose states are announced. */
   join(threads: readonly number[], notify: (news: LiveNews) => void) {
     return this.#feed.join({ accountId: this.#accountId, threads, notify })
   }
@@ -240,7 +240,7 @@ export class AccountLive {
   }
 }
 
-/** When to look again after a look that began at `from` and has just ended. */
+/** The time of the next look after one that began at `from` and has just ended. */
 function dueAfter(from: number, leastMs: number, share: number): number {
   return from + Math.max(leastMs, (performance.now() - from) / share)
 }

@@ -1,6 +1,6 @@
 /**
- * The one loop of a process. It hears of commits, of its own at once and of others by asking the database, and runs the
- * followers that are behind and the duties whose time has come. See docs/architecture.md, "After the commit".
+ * The one loop of a process. It notices its own commits at once and others by polling the database, and runs followers
+ * that are behind and duties that are due. See docs/architecture.md, "After the commit".
  */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { GridError, isStorageFull } from '../errors.ts'
@@ -16,35 +16,37 @@ export interface Batch {
 
 interface AnyFollower {
   readonly name: string
-  /** Up to where it can read now. */
+  /** The last position that it can read now. */
   end(pulse: Pulse): number
   /** The number of the last of the next `limit` rows. */
   next(after: number, end: number, limit: number): Promise<number>
-  /** How many rows one batch has. */
+  /** The size of a batch in rows. */
   readonly limit: number
 }
 
-/** A follower of which the grid has one: its position is stored. */
+/** A follower that the grid has once, with a stored position. */
 export interface GridFollower extends AnyFollower {
   readonly name: StoredFollower
-  /** How long a row waits for others, so that one batch has many; 40 ms if it does not say. */
+  /** How long a row waits for others to share a batch; default 40 ms. */
   readonly gatherMs?: number
-  /** Write what the batch leads to and move the position on, in one unit. Does nothing if another process has done it. */
+  /**
+   * Write the results of the batch and advance the position, in one unit. Does nothing if another process has done it.
+   */
   apply(batch: Batch): Promise<void>
-  /** Leave out a batch of one row, which fails again and again. */
+  /** Skip a batch of one row that keeps failing. */
   skip(batch: Batch, reason: string): Promise<void>
 }
 
 /** A follower that serves this process. Its position is kept in memory. */
 export interface ProcessFollower extends AnyFollower {
-  /** Whether anyone is served. Otherwise it passes over everything. */
+  /** Whether it has listeners. Otherwise it skips everything. */
   isActive(): boolean
-  /** How often the database is asked while anyone is served. */
+  /** The poll interval while it has listeners. */
   readonly pollMs: number
-  /** It also looks at what the log does not have, so it is applied at every turn of the loop. */
+  /** It also reads data outside the log, so it runs at every turn of the loop. */
   readonly looksAlways?: true
   apply(batch: Batch): Promise<void>
-  /** Called when it begins to follow: whatever happened before may have been missed. */
+  /** Called when it begins to follow: it may have missed earlier events. */
   begin(): void
 }
 
@@ -52,7 +54,7 @@ export interface ProcessFollower extends AnyFollower {
 export type Duty =
   & {
     run(): Promise<void>
-    /** Resolves when nothing goes on that its runs have started. */
+    /** Resolves when all work started by its runs has ended. */
     settled?(): Promise<void>
   }
   & (
@@ -61,7 +63,7 @@ export type Duty =
     | { name: string; everyMs: number; firstMs?: number }
   )
 
-/** A follower that does not move on, and since when, in milliseconds since the epoch. */
+/** A stuck follower, and the time since which it is stuck, in milliseconds since the epoch. */
 export interface Standing {
   follower: StoredFollower
   since: number
@@ -72,12 +74,12 @@ interface RunningFollower {
   position: number | undefined
   /** Its batch, while there is one. */
   work?: Promise<void>
-  /** Since when it is behind, by `performance.now()`. */
+  /** The time since which it is behind, by `performance.now()`. */
   behindSince?: number
   limit: number
   failures: number
   retryAt: number
-  /** Where it stands since when, and when its progress was last logged, by `performance.now()`. */
+  /** Its position, the time of its last advance, and of its last progress log, by `performance.now()`. */
   stands: { position: number; since: number }
   loggedAt: number
 }
@@ -94,9 +96,9 @@ interface LoopOptions {
   log: Log
   /** The clock of the grid, for times that are stored. */
   now(): number
-  /** How long to wait after a failure. */
+  /** The delay after a failure. */
   retryMs?: number
-  /** A follower that does not move for so long although there is more to read stands still. */
+  /** A follower that is behind and has not advanced for this long is stuck. */
   standsMs?: number
 }
 
@@ -105,10 +107,10 @@ const pollMs = second
 const gatherMs = 40
 const defaultRetryMs = second
 const defaultStandsMs = hour
-/** From so many rows on, the progress of a follower is logged, and how often. */
+/** The backlog from which a follower's progress is logged, and how often. */
 const manyRows = 10_000
 const logMs = 10 * second
-/** So often a row may fail alone before it is left out. */
+/** How often a row may fail alone before it is skipped. */
 const maxFailures = 3
 
 export class Loop {
@@ -120,7 +122,7 @@ export class Loop {
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = Infinity
   #ticking: Promise<void> | undefined
-  /** Another look is wanted, which came during one. */
+  /** Another look was requested during a look. */
   #isWanted = false
   #isClosed = false
   /** The last answer of the database. */
@@ -152,7 +154,7 @@ export class Loop {
     }
   }
 
-  /** How many rows a stored follower has not read, as this process last saw it. */
+  /** The unread rows of a stored follower, as this process last saw them. */
   behind(follower: StoredFollower): number {
     const running = [...this.#followers].find((running) => running.follower.name === follower)
     if (!running || !this.pulse) return 0
@@ -183,7 +185,7 @@ export class Loop {
     }
   }
 
-  /** Something was committed, or someone is to be served: look soon. */
+  /** Call after a commit or for a new listener: looks soon. */
   wake(): void {
     this.#schedule(this.#isServing() ? 0 : gatherMs)
   }
@@ -219,7 +221,7 @@ export class Loop {
     })
   }
 
-  /** How often those who are served want the database to be asked. */
+  /** The shortest poll interval of all listeners. */
   #activePolls(): number[] {
     return [...this.#followers].flatMap(({ follower }) =>
       servesProcess(follower) && follower.isActive() ? [follower.pollMs] : []
@@ -275,7 +277,7 @@ export class Loop {
     this.#start(running, running.position, end)
   }
 
-  /** Log a follower that has much to do or stands still. */
+  /** Logs a follower that is far behind or stuck. */
   #watch(running: RunningFollower, position: number, end: number): void {
     const now = performance.now()
     if (running.stands.position !== position) running.stands = { position, since: now }
@@ -305,7 +307,7 @@ export class Loop {
   async #failed(running: RunningFollower, after: number, end: number, error: unknown): Promise<void> {
     const { follower } = running
     running.retryAt = performance.now() + this.#retryMs
-    // The storage has said so.
+    // The storage has already logged it.
     if (isStorageFull(error)) return
     this.#options.log.warn('A follower of the log failed, and tries again', { error, follower: follower.name })
     if (servesProcess(follower) || (error instanceof GridError && error.kind === 'unavailable')) return
@@ -358,7 +360,7 @@ function servesProcess(follower: GridFollower | ProcessFollower): follower is Pr
   return 'isActive' in follower
 }
 
-/** Let a follower take in its next rows. Resolves to the number of the last of them. */
+/** Apply a follower to its next rows. Resolves to the number of the last row. */
 export async function step(
   follower: Pick<GridFollower, 'next' | 'apply'>,
   after: number,

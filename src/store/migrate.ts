@@ -10,6 +10,9 @@ const [retryMs, maxTries] = [200, 50]
 
 type Migration = (typeof migrations)[number]
 
+/** The fact that says how many steps a program must know to use the database. */
+const neededFact = 'needed_schema'
+
 interface MigrationEvents {
   /** Called once before the first step, if the database has a schema already. If it fails, nothing is migrated. */
   before?(version: number): Promise<void>
@@ -18,16 +21,17 @@ interface MigrationEvents {
 }
 
 /**
- * Migrate the database to the newest schema. Errors call it `name`. Returns the names of the applied steps. Each step
- * is atomic and first inserts its number, so two processes that start together do not apply a step twice. Fails with a
- * `StartError` if the database is newer than this program, was migrated with other steps, or is that of another program.
+ * Migrate the database to the newest schema. Errors call it `name`. Returns the names of the applied steps, and the number
+ * of all steps of the database. Each step is atomic and first inserts its number, so two processes that start together do
+ * not apply a step twice. Fails with a `StartError` if the database is too new for this program, was migrated with other
+ * steps, or belongs to another program.
  */
 export async function migrate(
   client: Client,
   steps: readonly Migration[] = migrations,
   name = 'The database',
   events: MigrationEvents = {},
-): Promise<string[]> {
+): Promise<{ applied: string[]; version: number }> {
   const applied: string[] = []
   let tries = 0
   let version = await schemaVersion(client, name, steps)
@@ -41,6 +45,11 @@ export async function migrate(
         'CREATE TABLE IF NOT EXISTS __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL)',
         { sql: 'INSERT INTO __drizzle_migrations (id, hash) VALUES (?, ?)', args: [version + 1, step.hash] },
         ...step.statements,
+        {
+          sql:
+            'INSERT INTO store_facts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+          args: [neededFact, String(neededBy(steps.slice(0, version + 1)))],
+        },
         `PRAGMA user_version = ${version + 1}`,
       ])
       applied.push(step.name)
@@ -53,7 +62,12 @@ export async function migrate(
   }
   // The check reads the whole database, so it is skipped if nothing was applied.
   if (applied.length > 0) await checkForeignKeys(client, name)
-  return applied
+  return { applied, version }
+}
+
+/** The number of the last step whose result the program before cannot use. */
+function neededBy(steps: readonly Migration[]): number {
+  return steps.reduce((needed, { compatible }, n) => compatible ? needed : n + 1, 1)
 }
 
 export interface MigrationPlan {
@@ -62,22 +76,24 @@ export interface MigrationPlan {
   missing: string[]
 }
 
-/** Tell what `migrate` would do, without changing anything. Fails as it does. */
+/** What `migrate` would do. Changes nothing, and fails as it does. */
 export async function planMigration(
   client: Client,
   name: string,
   steps: readonly Migration[] = migrations,
 ): Promise<MigrationPlan> {
-  return planAfter(await schemaVersion(client, name, steps), name, steps)
+  return planAfter(await schemaVersion(client, name, steps), steps)
 }
 
-/** What a migration of a database with this schema would do. Fails with a `StartError` if the schema is newer. */
-export function planAfter(version: number, name: string, steps: readonly Migration[] = migrations): MigrationPlan {
-  if (version > steps.length) throw schemaNewer(name, version, steps)
+/** What a migration of a database with this schema would do: nothing if the schema is newer. */
+export function planAfter(version: number, steps: readonly Migration[] = migrations): MigrationPlan {
   return { version, newest: steps.length, missing: steps.slice(version).map((step) => step.name) }
 }
 
-/** The number of applied steps. Fails with a `StartError` if this program does not know the schema. */
+/**
+ * The number of applied steps. It is higher than the number of `steps` if the others leave the database usable by this program.
+ * Fails with a `StartError` if this program cannot use the schema.
+ */
 async function schemaVersion(client: Client, name: string, steps: readonly Migration[]): Promise<number> {
   const { rows: tables } = await client.execute(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
@@ -102,19 +118,27 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
     throw new StartError(
       'migration_changed',
       `${name} was migrated with another version of step ${changed.name} than this program has. ` +
-        'Use the agent-grid that migrated it. To change to this one, export each account with that one, and import it with ' +
-        'this one into a new database: docs/operating/upgrades.md, "Upgrades".',
+        'A database of a version before 1.0.0, or of a development version, is not migrated: carry its accounts over. With ' +
+        'the agent-grid that migrated it, "agent-grid list-accounts", and for each "agent-grid export-account --account ID ' +
+        'ID.archive". Then start this one on a new database, and there "agent-grid import-account ID.archive --fingerprint F". ' +
+        'See docs/operating/upgrades.md, "Databases of versions before 1.0.0".',
     )
   }
-  if (rows.length > steps.length) throw schemaNewer(name, rows.length, steps)
+  if (rows.length > steps.length && await neededSchema(client) > steps.length) {
+    throw new StartError(
+      'schema_newer',
+      `${name} has schema ${rows.length}, this program knows ${steps.length}. Use a newer agent-grid, or another backup.`,
+    )
+  }
   return rows.length
 }
 
-function schemaNewer(name: string, version: number, steps: readonly Migration[]): StartError {
-  return new StartError(
-    'schema_newer',
-    `${name} has schema ${version}, this program knows ${steps.length}. Use a newer agent-grid, or another backup.`,
-  )
+async function neededSchema(client: Client): Promise<number> {
+  const { rows: [fact] } = await client.execute({
+    sql: 'SELECT value FROM store_facts WHERE key = ?',
+    args: [neededFact],
+  })
+  return fact === undefined ? Infinity : Number(fact.value)
 }
 
 /** Needed because `client.migrate` disables foreign keys during a step. */

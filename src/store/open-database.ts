@@ -1,9 +1,11 @@
 /** Opening the database: its client, the lock and the disk of a local file, and the migrations. */
 import type { Client } from '@libsql/client'
+import { dirname } from 'node:path'
 import { migrations } from '../../db/migrations.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
+import { day } from '../lib/time.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
 import { DiskSpace, type FileSystemSpace } from './driver/disk-space.ts'
 import { type FileLock, lockFile } from './driver/file-lock.ts'
@@ -23,14 +25,19 @@ import {
 import { keepPreviousFile } from './driver/previous-file.ts'
 import { openPost, type Post } from './driver/remote-stream.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
+import { requireSpace } from './backup/files.ts'
 import { requireNoCopy, requireNoRestore } from './backup/tables.ts'
+import { backups } from './global/backups.ts'
 import { migrate } from './migrate.ts'
 import { openKeyRing } from './open-key-ring.ts'
-import { emptyDatabase, explained } from './start-error.ts'
+import { Db } from './sql.ts'
+import { emptyDatabase, explained, StartError } from './start-error.ts'
 
 export interface DatabaseOptions {
   /** How long to wait for another process to release the local file. The default does not wait. */
   lockWaitSeconds?: number
+  /** Migrate without a copy of a local file, or a fresh backup of a remote database, from before. */
+  withoutBackup?: boolean
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
   /** Replaces the requests to a remote database (fault tests). */
@@ -50,6 +57,10 @@ export interface Database {
   lock: FileLock | undefined
   owner: FileOwner
   migrated: string[]
+  /** The number of steps that the database has: more than this program knows, if a newer one has migrated it. */
+  schemaVersion: number
+  /** The copy of a local file from before the migration. */
+  keptFile: string | undefined
   epoch: string
   keyRing: KeyRing
   /** Read everything as of one commit. */
@@ -115,14 +126,24 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     }
     const name = databaseName(config, path)
     await requireNoCopy(client, name, now())
-    const migrated = await migrate(client, migrations, name, {
+    let keptFile: string | undefined
+    const { applied: migrated, version: schemaVersion } = await migrate(client, migrations, name, {
       async before(version) {
-        if (!path) return
-        const file = await keepPreviousFile(client, path, version)
-        log.info('A copy of the database was made before the migration', { file })
+        if (options.withoutBackup) return
+        if (!path) return await requireBackup(client, name, version, now())
+        keptFile = await keepPreviousFile(
+          client,
+          path,
+          version,
+          (bytes) => requireSpace(dirname(path), bytes, config.minFreeMegabytes * megabyte, options.readSpace),
+        )
+        log.info('A copy of the database was made before the migration', { file: keptFile })
       },
       onStep: (step, n, steps) => log.info('Migrating the database', { step, n, steps }),
     })
+    if (schemaVersion > migrations.length) {
+      log.info('A newer agent-grid has migrated the database, and this one can use it', { schemaVersion })
+    }
     timeout.ms = requestTimeoutMs
     // Without statistics the planner may choose worse indexes; the server does this itself.
     if (path) {
@@ -136,7 +157,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     const keyRing = await openKeyRing(deps, path, client)
     return {
       ...{ client, storage, onStorageFault, path, lock, owner },
-      ...{ migrated, epoch, keyRing, abandon },
+      ...{ migrated, schemaVersion, keptFile, epoch, keyRing, abandon },
       openSnapshot: () => openSnapshot(settings),
     }
   } catch (error) {
@@ -144,7 +165,19 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   }
 }
 
-/** What the client needs to know. A request to a remote database may take as long as `timeout` says at the moment. */
+/** Fails with a `StartError` unless the database had this schema at a backup of the last 24 hours. */
+async function requireBackup(client: Client, name: string, version: number, now: number): Promise<void> {
+  const { made } = await backups(new Db(client)).history()
+  if (made?.schema === version && Math.abs(now - made.at) < day) return
+  throw new StartError(
+    'backup_needed',
+    `${name} has to be migrated from schema ${version} to ${migrations.length}, and has no backup of this schema from the ` +
+      'last 24 hours. Run "agent-grid backup FILE", and start again. If it is backed up in another way, run "agent-grid ' +
+      'migrate --backed-up".',
+  )
+}
+
+/** The configuration of the client. A request to a remote database may take up to the current `timeout`. */
 export function clientSettings(
   { databaseUrl, databaseAuthToken }: Config,
   timeout: { ms: number },

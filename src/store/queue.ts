@@ -2,7 +2,8 @@
  * The write queue: a group commit of all units that wait.
  *
  * A unit is an atomic list of statements. A group of units is one `batch(…, 'write')`, and the promise of a unit
- * settles only after that commit returned. So a caller never hears of something that is not on disk. One commit is in
+ * settles only after that commit returned. So a caller never gets an answer before its data is on disk. One commit is
+ * in
  * flight per process.
  *
  * A deferred unit, which no caller waits for, joins the next group or is committed alone a moment later. A crash may
@@ -50,7 +51,7 @@ export interface QueueOptions {
 
 /** How often overdue units are refused while a commit hangs. */
 const sweepMs = 250
-/** For how many turns of the event loop a group gathers units, at most. */
+/** Maximum turns of the event loop in which a group gathers units. */
 export const maxGatherTurns = 4
 /** Deferred units: how many may wait, how many join one group, and how long they wait for one. */
 const maxDeferred = 10_000
@@ -95,7 +96,7 @@ export class WriteQueue {
     })
   }
 
-  /** How many units wait for a commit. */
+  /** The number of units that wait for a commit. */
   get waiting(): number {
     return this.#lanes.size
   }
@@ -170,7 +171,7 @@ export class WriteQueue {
     this.#gather(0, maxGatherTurns)
   }
 
-  /** Go on to the next turn while each has brought a unit: calls that read in the same turn write in the next ones. */
+  /** Waits while each turn brings a unit, because calls that read in the same turn write in the next ones. */
   #gather(before: number, turns: number): void {
     setImmediate(() => {
       const { size } = this.#lanes
@@ -180,7 +181,7 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // A remote commit may hang. The units behind it are refused in time nevertheless.
+    // A remote commit may hang, but the units behind it must be refused in time.
     const sweep = setInterval(() => this.#lanes.refuseOverdue(this.#options.now()), sweepMs)
     while (
       this.#lanes.size > 0 || this.#isDeferredDue ||
@@ -259,7 +260,7 @@ export class WriteQueue {
       return new GridError('write_conflict', 'The grid changed during this call. Repeat it.')
     }
     if (isStatementFault(error)) return error
-    // The storage has said so once; every further call would say it again.
+    // The storage has logged it once; each further call would repeat it.
     if (!isFull(error)) this.#options.log.error('A commit failed', { code: errorCode(error), error })
     // Only for a local file: a server deals with faults of its own disk.
     if (this.#options.local && isStorageFault(error)) return this.#stopWriting(error)

@@ -7,15 +7,15 @@ import { type SealedTable, type StoredToken, tokensByKey } from './global/sealed
 import type { Store } from './store.ts'
 
 const batchSize = 200
-/** After this time a run ends: it may run in a server, behind a connection that is closed when it is idle for longer. */
+/** Maximum time of a run, because a server's idle connection may be closed after more. */
 const maxRunMs = 20 * second
 
 interface KeyRotation {
   key: string
   rotated: Record<string, number>
-  /** False if the time of the run was over first. The next run goes on. */
+  /** False if the time of the run ended first. The next run continues. */
   isFinished: boolean
-  /** How many tokens did not open: their key is not in the ring, or they were damaged. They were left as they are. */
+  /** The number of tokens that did not open, because their key is missing or they are damaged. They stay unchanged. */
   unreadable: number
   /** Each key in the ring or in the database, with its tokens after the run. */
   keys: { key: string; tokens: number; isInRing: boolean }[]

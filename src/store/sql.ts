@@ -124,7 +124,7 @@ export interface Statement {
 /** Values by the names of parameters. `null` is a value; `undefined` and objects throw a `TypeError`. */
 export type Values = Record<string, string | number | boolean | bigint | Uint8Array | null>
 
-/** Resolves if a caller is who it was taken for. It is asked for several times, and looks once. */
+/** Resolves if a caller's credential is valid. Repeated calls look it up once. */
 export type Proof = () => Promise<unknown>
 
 /** Runs queries and binds statements on tables that belong to no account. */
@@ -232,6 +232,6 @@ export const insertedToken = ':encryptedToken, :tokenIv, :tokenAuthTag, :tokenKe
 export const updatedToken = `encrypted_token = :encryptedToken, token_iv = :tokenIv,
     token_auth_tag = :tokenAuthTag, token_key_id = :tokenKeyId`
 
-/** What an insert that finds its row sets: the values that it would have inserted. */
+/** The assignments of an upsert: the values that it would have inserted. */
 export const excludedToken = `encrypted_token = excluded.encrypted_token, token_iv = excluded.token_iv,
     token_auth_tag = excluded.token_auth_tag, token_key_id = excluded.token_key_id`

@@ -8,6 +8,7 @@ import { databaseInUse, filesOf, howToGive, isNoSpace } from './driver/local-fil
 
 /** Codes for scripts that start a grid. */
 type StartErrorCode =
+  | 'backup_needed'
   | 'copy_running'
   | 'copy_unfinished'
   | 'database_damaged'
@@ -71,13 +72,13 @@ export function restoreKeyRing(file: string | undefined): string {
     `(${command}), and enter the tokens again.`
 }
 
-/** Explain what opening the database at `url` failed with. `path` is that of a local file. Other errors stay as they are. */
+/** Explain an error of opening the database at `url`. `path` is the local file. Other errors stay unchanged. */
 export function explained(error: unknown, url: string, path: string | undefined): unknown {
   if (error instanceof StartError || error instanceof GridError) return error
   return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)
 }
 
-/** Explain what reading or making the key ring in `file` failed with. A full disk and other errors stay as they are. */
+/** Explain an error of reading or making the key ring in `file`. A full disk and other errors stay unchanged. */
 export function explainedKeyRing(error: unknown, file: string): unknown {
   const { code = '', name = '' } = Object(error) as Record<string, string>
   const isClosed = /^(EACCES|EPERM|EROFS|EISDIR|ELOOP)$/.test(code) || isDenied(name)

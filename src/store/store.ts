@@ -1,5 +1,4 @@
 /** The store: the open database with its write queue, and access to account tables and global tables. */
-import { migrations } from '../../db/migrations.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { type KeyRing, type SealedToken, wrongKeys } from '../lib/key-ring.ts'
@@ -53,11 +52,11 @@ export interface Store {
   open(table: SecretTable, id: string, sealed: SealedToken): Promise<string>
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
-  /** Runs what follows the log, and what is due. */
+  /** Runs the followers of the log and the duties. */
   readonly loop: Loop
-  /** What is known of the backups of the database, as this process last saw it. */
+  /** The state of the database's backups, as this process last saw it. */
   backups: BackupHistory
-  /** How many servers outside are left alone after failures, as this process last saw it. */
+  /** The number of outside servers that are paused after failures, as this process last saw it. */
   readonly outbound: { pausedServers: number }
   readonly storage: Pick<DiskSpace, 'problem' | 'check'>
   /**
@@ -69,15 +68,16 @@ export interface Store {
   /** `full` or `relaxed` for a local file. `remote`: the server decides. */
   readonly durability: 'full' | 'relaxed' | 'remote'
   readonly migrated: string[]
-  /** The version of the schema. Every start migrates to the newest. */
+  /** See `Database`. */
   readonly schemaVersion: number
+  readonly keptFile: string | undefined
   readonly instanceId: string
   readonly presences: Presences
   /** Resolves when no unit waits, deferred or not. */
   drained(): Promise<void>
   /** The ids in the key ring that name another key than the one that has encrypted stored tokens. Asks the database. */
   wrongKeys(): Promise<string[]>
-  /** What this process has to do, and the size of a local file. */
+  /** The workload of this process, and the size of a local file. */
   load(): ProcessLoad
   health(): Promise<DatabaseHealth>
   /** Remove what is kept of a local file from before a migration. Returns the files. */
@@ -113,7 +113,7 @@ function buildStore(
   { inspect, readSpace, hooks = [] }: StoreOptions,
 ): Store {
   const { client, storage, onStorageFault, path, lock, owner } = database
-  const { migrated, epoch, keyRing } = database
+  const { migrated, schemaVersion, keptFile, epoch, keyRing } = database
   const db = new Db(path ? client : queriesOf(client), inspect)
   const keys = path === undefined ? undefined : new KeyCache()
   const global = globalTables(db, keys)
@@ -177,7 +177,8 @@ function buildStore(
     record: (rows, statements) => writeWithActivity(context, rows, statements),
     durability: path ? deps.config.durability : 'remote',
     migrated,
-    schemaVersion: migrations.length,
+    schemaVersion,
+    keptFile,
     instanceId,
     presences,
     drained: () => queue.drained(),

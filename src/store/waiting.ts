@@ -29,7 +29,7 @@ const answerBytes = { max: 64_000_000, accountDivisor: 3, keyDivisor: 11 }
 const appendMs = 100
 
 export interface Waiting {
-  /** Wakes who waits for an agent, a person or a task. It follows the log. */
+  /** Wakes waits for an agent, a person or a task. It follows the log. */
   readonly notifier: Notifier
   /** Waiting reads, by credential and account. */
   readonly reads: ConcurrencyLimit
@@ -80,7 +80,7 @@ export function openWaiting(
     limit: maxRows,
     begin: () => notifier.notifyAll(),
   }
-  // A repeat wakes needlessly: a wait that finds nothing new goes on.
+  // A repeat is harmless: a wait that finds nothing new continues.
   const followers: ProcessFollower[] = [
     {
       ...wakes,

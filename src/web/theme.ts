@@ -2,7 +2,7 @@
 import type { Context, Next } from 'hono'
 import { cookieOf } from '../lib/http/cookies.ts'
 
-/** `system` is that of their device. */
+/** `system` belongs to their device. */
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 

@@ -39,7 +39,7 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
   // A server that ended during a backup may do so again.
   const isTriedAgain = isStart && failed !== undefined && failed.process === undefined
   const waitMs = failed ? Math.min(everyMs, maxRetryMs) : everyMs
-  // A time that is further ahead is from a clock that was wrong, and tells nothing.
+  // A time that is further ahead is from a clock that was wrong, and says nothing.
   const isRecent = (time: number) => Math.abs(at - time) < waitMs
   const waits = failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))
   if (waits && !isTriedAgain) return
@@ -51,8 +51,8 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
   // This stays if the process ends now.
   await store.write([backups.noteFailed({ at, reason: 'The server ended during the backup.', process: instanceId })])
   try {
-    const made = await make(store, backupDir, at)
-    await store.write(backups.noteMade({ at, ...made }))
+    const { schema, ...made } = await make(store, backupDir, at)
+    await store.write(backups.noteMade({ at, ...made, schema }))
     await removeOldBackups(backupDir, backupKeep, made.file)
     log.info('A backup was made', made)
   } catch (error) {
@@ -69,11 +69,15 @@ async function historyOf({ global: { backups, instances } }: Store): Promise<Bac
   return isRunning ? { made } : { made, failed }
 }
 
-async function make(store: Store, folder: string, at: number): Promise<{ file: string; bytes: number }> {
+async function make(
+  store: Store,
+  folder: string,
+  at: number,
+): Promise<{ file: string; bytes: number; schema: number }> {
   const { databaseUrl, backupKey, minFreeMegabytes } = store.deps.config
   const database = localPath(databaseUrl)
   const file = await pathInFolder(folder, at)
-  const { bytes } = await makeBackup({
+  const { bytes, manifest: { schema } } = await makeBackup({
     path: file,
     // The settings require a key, or that it is said that there is none.
     key: backupKey === undefined ? 'plain' : { passphrase: backupKey },
@@ -83,5 +87,5 @@ async function make(store: Store, folder: string, at: number): Promise<{ file: s
     thread: true,
     minFreeBytes: minFreeMegabytes * 2 ** 20,
   })
-  return { file, bytes }
+  return { file, bytes, schema }
 }

@@ -1,6 +1,6 @@
 /** Notices a clock that jumped, before anything is removed by it. See docs/delivery.md, "Clocks". */
 import { isStorageFull } from '../errors.ts'
-import { day, hour, minute } from '../lib/time.ts'
+import { day, minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 /** A clock this far ahead of the stored time is not believed: a grid is rarely stopped for so long. */
@@ -54,7 +54,7 @@ function iso(at: number): string {
   return new Date(at).toISOString()
 }
 
-const goodStartMs = hour
+const goodStartMs = day
 
 /** Remove the copies next to the local file if the server, which runs since `startedAt`, has started well. */
 export function removePreviousFiles(store: Store, startedAt: number): void {

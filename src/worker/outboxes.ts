@@ -36,8 +36,6 @@ interface Origin extends Load {
   pausedUntil: number
 }
 
-const transports = features.flatMap(({ transport }) => transport ?? [])
-
 /** How the requests of each kind are made. Without the function of a kind, its outboxes wait. */
 export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 
@@ -56,6 +54,7 @@ export class Outboxes {
     this.#store = store
     // Each request listens for the end. Beyond 10 listeners Node warns.
     setMaxListeners(0, this.#stopping.signal)
+    const transports = new Map(features.flatMap(({ name, transport }) => transport ? [[name, transport]] : []))
     this.#attempts = {
       inbox: (attempt) => deliverNext(attempt, transports),
       task: followRemoteTask,
@@ -183,7 +182,7 @@ export class Outboxes {
       return isReached
     } catch (error) {
       spans?.endAttempt(`deliver ${kind}`, false)
-      // The database did not take what became of the attempt. Otherwise the outbox would stay claimed until the process ends.
+      // The database did not take what happened to the attempt. Otherwise the outbox would stay claimed until the process ends.
       const failure = {
         error: 'The grid itself failed.',
         dueAt: now() + firstPauseMs,

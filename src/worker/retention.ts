@@ -37,7 +37,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     uploads: uploadLifetimeMs,
     'blocked sends': keyLifetimeMs,
     'counts of guardrails': retention,
-    // A browser is told of a thread at most once in as long, or less.
+    // A browser gets at most one notification of a thread in this time.
     notifications: hour,
     snoozes: 0,
     'counts of hours': trafficKeptMs[hour],
@@ -45,7 +45,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     usage: usageDays * day,
     // Only the last hour is needed. The rest is for who sent last.
     'turns of conversations': day,
-    // It tells from where its user signs in.
+    // It shows from where its user signs in.
     sessions: 30 * day,
     'skipped rows': 7 * day,
     'sign-in challenges': 0,
@@ -90,7 +90,7 @@ export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
       for (let removed = 1; removed > 0 && !signal?.aborted; total += removed) removed = await removeUnit(now())
       if (total > 0) log.info(`Removed old ${name}`, { count: total })
     } catch (error) {
-      // The storage has said so.
+      // The storage has already logged it.
       if (isStorageFull(error)) return
       log.warn(`Old ${name} were not removed`, { error })
     }

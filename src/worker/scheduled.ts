@@ -2,12 +2,26 @@
 import { sendScheduled } from '../grid/messaging/send-later.ts'
 import type { Store } from '../store/store.ts'
 
-const maxAtATime = 100
+const atATime = { limit: 100, ofAccount: 10 }
 
-/** Several processes may do this at the same time: the unit of the message removes it from those that wait. */
+/**
+ * Several processes may do this at the same time: the unit of the message removes it from those that wait. The slow
+ * guardrails of an account hold up its own messages.
+ */
 export async function sendDue(store: Store, signal: AbortSignal): Promise<void> {
-  const { deps: { now, log }, global } = store
-  for (const { accountId, id, agentId } of await global.scheduled.due(now(), maxAtATime)) {
+  const { deps: { now }, global } = store
+  const due = await global.scheduled.due(now(), atATime)
+  const accounts = [...new Set(due.map(({ accountId }) => accountId))]
+  await Promise.all(accounts.map((id) => sendOf(store, id, due.filter(({ accountId }) => accountId === id), signal)))
+}
+
+async function sendOf(
+  store: Store,
+  accountId: string,
+  messages: { id: string; agentId: string }[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { id, agentId } of messages) {
     if (signal.aborted) return
     try {
       const system = store.account(accountId, { type: 'system', job: 'send-later' })
@@ -20,7 +34,7 @@ export async function sendDue(store: Store, signal: AbortSignal): Promise<void> 
       const account = store.account(accountId, { type: 'agent', agentId, alias, credentialId: 'send-later' })
       await sendScheduled(account, { agentId, alias }, id)
     } catch (error) {
-      log.warn('A message could not be sent at its time', { error, account: accountId })
+      store.deps.log.warn('A message could not be sent at its time', { error, account: accountId })
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Push notifications of tasks: what is registered, what is sent, and what becomes of a webhook that does not take it. */
+/** Push notifications of tasks: what is registered, what is sent, and what happens to a webhook that does not take it. */
 import { StreamResponse } from '@a2a-js/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'
@@ -396,7 +396,7 @@ test.each<[name: string, send: typeof send10, configuration: string]>([
   expect(hook.taken.map(({ headers }) => headers['x-a2a-notification-token'])).toEqual(['a token', 'a token'])
 })
 
-test('a further message with a webhook registers it, and the webhook is told of what the message changes', async () => {
+test('a further message with a webhook registers it, and the webhook learns of what the message changes', async () => {
   const hook = await webhook()
   const id = await newTask()
   await inboxOf(grid, grid.bob)

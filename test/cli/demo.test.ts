@@ -33,6 +33,7 @@ test.runIf(isLong)(
     const [email, password] = ['Email', 'Password'].map((name) =>
       grid.stdout().match(new RegExp(`^ *${name} +(.+?)( \\(.*)?$`, 'm'))![1]
     )
+    expect(password).toMatch(/^[a-z2-9]{4}(-[a-z2-9]{4}){3}$/)
     const origin = `http://localhost:${grid.port}`
     const page = await fetch(`${origin}/sign-in`)
     const csrf = (await page.text()).match(/name="csrf" value="([^"]+)"/)![1]

@@ -10,7 +10,7 @@ import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { pathInFolder } from '../../src/store/backup/files.ts'
-import { addStep } from '../support/later-step.ts'
+import { addStep, newerSchema } from '../support/later-step.ts'
 import { checksOfMachine, runSql, type WellGrid, wellGrid } from '../support/well-grid.ts'
 
 let grid: WellGrid
@@ -57,7 +57,7 @@ describe('a grid that is stopped', () => {
       'database',
       'broken',
       /Use a newer agent-grid/,
-      () => sql("INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')"),
+      () => sql(...newerSchema),
     ],
     [
       'another key ring',

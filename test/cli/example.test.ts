@@ -18,7 +18,7 @@ import { waitFor } from '../support/wait-for.ts'
 test.runIf(isLong)('the example grid has what its pages show', { timeout: 60_000 }, async () => {
   const url = `file:${join(mkdtempSync(join(tmpdir(), 'agent-grid-world-')), 'grid.db')}`
   const env = { UNREAD_PER_INBOX: '300' }
-  const { accountId, keys } = await seedWorld(readConfig({ DATABASE_URL: url, ...env }))
+  const { accountId, keys } = await seedWorld(readConfig({ DATABASE_URL: url, ...env }), 'correct horse battery staple')
   const grid = await liveGrid({ url, env })
   grid.clock.now = Date.now()
   const kinds = async (sql: string) => (await rows(grid, sql, [accountId])).map((row) => Object.values(row)[0])

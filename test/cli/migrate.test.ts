@@ -3,6 +3,7 @@ import { createClient } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { migrations } from '../../db/migrations.ts'
 import { migrate } from '../../src/cli/migrate.ts'
 import { addStep } from '../support/later-step.ts'
 import { runCommand, startServe } from '../support/process.ts'
@@ -20,6 +21,7 @@ afterEach(() => {
 
 test('--check names the missing steps and changes nothing, and migrate applies them', async () => {
   await run()
+  const schema = migrations.length
   const missing = [addStep('CREATE TABLE later (id text)'), addStep('DROP TABLE later')]
   vi.stubEnv('DATABASE_URL', database.url)
   vi.stubEnv('BASE_URL', undefined)
@@ -31,19 +33,26 @@ test('--check names the missing steps and changes nothing, and migrate applies t
   const [[text], [json]] = printed.mock.calls
   expect([codes, text, JSON.parse(json)]).toEqual([
     [3, 3],
-    `Schema  1
-Newest  3
+    `Schema  ${schema}
+Newest  ${schema + 2}
 
 The next start, or "agent-grid migrate", applies:
-  0001_later
-  0002_later
+  ${missing.join('\n  ')}
 
-A copy of the file is kept next to it until a server has run for an hour.`,
-    { schema_version: 1, newest_version: 3, missing },
+A copy of the file is kept next to it until a server has run for a day.`,
+    { schema_version: schema, newest_version: schema + 2, missing },
   ])
-  expect(await version()).toBe(1)
+  expect(await version()).toBe(schema)
   await migrate.start(true, {}, [])
-  expect(JSON.parse(printed.mock.lastCall![0])).toEqual({ applied: missing, schema_version: 3 })
+  expect(JSON.parse(printed.mock.lastCall![0])).toEqual({
+    applied: missing,
+    schema_version: schema + 2,
+    copy: `${path}.schema-${schema}`,
+  })
+
+  const last = addStep('CREATE TABLE last (id text)')
+  await migrate.start(true, { 'no-backup': 'yes' }, [])
+  expect(JSON.parse(printed.mock.lastCall![0])).toEqual({ applied: [last], schema_version: schema + 3, copy: null })
 })
 
 test('--check does not make a database', async () => {

@@ -21,6 +21,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
+import { newerSchema } from '../support/later-step.ts'
 import { isLong } from '../support/long.ts'
 import { runCommand, runtimes } from '../support/process.ts'
 import { useDatabase } from '../support/use-database.ts'
@@ -59,7 +60,7 @@ test.each(isLong ? runtimes : ['node'] as const)(
     writeFileSync(`${ring}.keys`, 'no ring')
     rmSync(`${ringFolder}.keys`)
     mkdirSync(`${ringFolder}.keys`)
-    await change(newer, "INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')")
+    await change(newer, ...newerSchema)
     await change(edited, "UPDATE __drizzle_migrations SET hash = 'x'")
     rmSync(foreign)
     await change(foreign, 'CREATE TABLE songs (id INTEGER PRIMARY KEY AUTOINCREMENT)')
@@ -78,7 +79,7 @@ test.each(isLong ? runtimes : ['node'] as const)(
       [`file:${edited}`]: [
         'migration_changed',
         `The database ${edited} was migrated with another version of step 0000_grid than this program has. ` +
-        'Use the agent-grid that migrated it. To change to this one, export each account with that one, and import it',
+        'A database of a version before 1.0.0, or of a development version, is not migrated: carry its accounts over.',
       ],
       [`file:${foreign}`]: [
         'database_not_empty',
@@ -164,8 +165,8 @@ function migrateAsNobody() {
   })
 }
 
-async function change(path: string, sql: string): Promise<void> {
+async function change(path: string, ...statements: string[]): Promise<void> {
   const client = createClient({ url: `file:${path}` })
-  await client.execute(sql)
+  await client.batch(statements)
   client.close()
 }

@@ -86,6 +86,16 @@ test('a session has an agent of its own while it runs, and its hooks are of that
   await expect(new GridClient({ url, key }).me()).rejects.toMatchObject({ status: 401 })
 })
 
+test('the key of a session that was killed ends with the next session of its agent', async () => {
+  const as = (script: string) => runCommand('bun', ['as', '@worker-5', '--', 'sh', '-c', script], env)
+  const killed = await as('echo "$AGENT_GRID_KEY"; kill -9 $PPID')
+  const [url, key] = [record('data/grid/up.json').url, killed.stdout.trim()]
+  expect(await new GridClient({ url, key }).me()).toMatchObject({ agent: '@worker-5' })
+
+  expect((await as('echo done')).stdout).toBe('done\n')
+  await expect(new GridClient({ url, key }).me()).rejects.toMatchObject({ status: 401 })
+})
+
 test('a client gets the key of its session from its environment, and its command line shows none', async () => {
   const prints = {
     claude: 'echo "$1 $2"',
@@ -96,7 +106,7 @@ test('a client gets the key of its session from its environment, and its command
   const outputs = await Promise.all(
     Object.entries(prints).map(async ([client, line]) => {
       home.write(`bin/${client}`, { text: `#!/bin/sh\n${line}\n`, mode: 0o755 })
-      const given = { ...env, OPENCODE_CONFIG_CONTENT: '{"theme":"dark","mcp":{"other":{"enabled":false}}}' }
+      const given = { ...env, OPENCODE_CONFIG_CONTENT: '{"model":"a/b","mcp":{"other":{"type":"local"}}} // mine' }
       return (await runCommand('bun', ['as', '@worker-4', '--', client, 'fix it'], given)).stdout
     }),
   )
@@ -110,7 +120,7 @@ test('a client gets the key of its session from its environment, and its command
     },
   })
   expect(codex).toContain('-c mcp_servers.agent-grid.bearer_token_env_var="AGENT_GRID_KEY" fix it\n')
-  expect(JSON.parse(opencode)).toMatchObject({ theme: 'dark', mcp: { other: { enabled: false } } })
+  expect(JSON.parse(opencode)).toMatchObject({ model: 'a/b', mcp: { other: { type: 'local' } } })
   expect(JSON.parse(opencode).mcp['agent-grid'].headers).toEqual({ Authorization: 'Bearer {env:AGENT_GRID_KEY}' })
   expect(JSON.parse(gemini).mcpServers['agent-grid'].headers).toEqual({ Authorization: 'Bearer ${AGENT_GRID_KEY}' })
   expect(outputs.join()).not.toMatch(/grid_a/)

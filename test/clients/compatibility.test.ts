@@ -12,7 +12,7 @@ import { GridClient } from '../../src/clients/grid-client.ts'
 import type { Interface } from '../support/breaking-changes.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
-const first: Interface = JSON.parse(readFileSync('test/fixtures/released/1.0.0.json', 'utf8'))
+const first: Interface = JSON.parse(readFileSync('test/fixtures/released/1.0.0/interface.json', 'utf8'))
 
 let server: Server | undefined
 afterEach(() => {
@@ -33,7 +33,9 @@ async function laterGrid(grid: TestGrid): Promise<{ url: string; requests: SentR
   server = createServer(async (request, response) => {
     const body = await buffer(request)
     const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
-    const headers: Record<string, string> = { ...request.headers as Record<string, string>, host: 'localhost:8787' }
+    const headers = Object.fromEntries(
+      Object.entries({ ...request.headers, host: 'localhost:8787' }).map(([n, v]) => [n, String(v)]),
+    )
     const isJson = headers['content-type'] === 'application/json'
     const query = [...searchParams].map(([name, value]) => [`query ${name}`, Number.isNaN(+value) ? value : +value])
     const input = {

@@ -13,12 +13,15 @@ import {
   type TemporaryDatabase,
   temporaryDatabase,
 } from '../support/process.ts'
+import { keepFigures } from '../support/proof-log.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { callTool } from './client.ts'
 import { Ledger, readAll, sendUntilGone } from './load.ts'
 
+// `npm run lab -- backup` sets these.
 const rounds = Number(process.env.BACKUP_ROUNDS ?? 1)
+const megabytes = Number(process.env.BACKUP_MEGABYTES ?? 0)
 const key = { BACKUP_KEY: 'correct horse battery' }
 /** Copies are made on threads, which each has in its own way. */
 const runners: readonly Runner[] = isLong ? [...runtimes, 'binary'] : ['node']
@@ -54,12 +57,33 @@ async function textsIn({ url }: TemporaryDatabase): Promise<Set<string>> {
   return new Set(rows.map(({ body }) => String(body)))
 }
 
+/** Add one message with many parts of a megabyte that no compression makes smaller than half. Resolves to its text. */
+async function enlarge({ url }: TemporaryDatabase): Promise<string> {
+  const client = createClient({ url })
+  await client.execute({
+    sql: `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at)
+      SELECT account_id, 'large', id, alias, 'agent', '@reader', 'large', ? FROM agents LIMIT 1`,
+    args: [Date.now()],
+  })
+  for (let n = 0; n < megabytes; n++) {
+    await client.execute({
+      sql:
+        `INSERT INTO parts SELECT account_id, 'large.' || ?, 'large', 'text/plain', 'utf8', hex(randomblob(524288)), 1048576
+        FROM messages WHERE id = 'large'`,
+      args: [String(n)],
+    })
+  }
+  client.close()
+  return 'large'
+}
+
 test.each(runners)(
   'on %s, a backup under load restores and has every message acknowledged before it',
   async (runner) => {
     const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
-    const server = await startServe(runner, { DATABASE_URL: database.url })
     const ledger = new Ledger()
+    if (megabytes > 0) ledger.attempted.add(await enlarge(database))
+    const server = await startServe(runner, { DATABASE_URL: database.url })
     const load = sendUntilGone(server.url, Array.from({ length: 32 }, (_, i) => senders[i % 4]), reader.alias, ledger)
     await load.firstAnswer
     const copies = []
@@ -69,8 +93,11 @@ test.each(runners)(
       const before = [...ledger.acknowledged]
       // On Deno the restore may read nothing else.
       const file = join(other.folder, `${round}.backup`)
+      const startedAt = performance.now()
       expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0, file, encrypted: true })
       copies.push({ file, before })
+      const [seconds, during] = [(performance.now() - startedAt) / 1_000, ledger.acknowledged.size - before.length]
+      if (megabytes > 0) keepFigures('backup', runner, 0, { megabytes, seconds: Math.round(seconds), during })
     }
     // The lock is still there.
     expect(await run(database.url, ['restore', copies[0].file])).toMatchObject({ error: { code: 'database_in_use' } })

@@ -1,14 +1,16 @@
 import process from 'node:process'
 import { expect, test } from 'vitest'
-import { runtimes } from '../support/process.ts'
+import { buildBinary, removeBinary } from '../support/binary.ts'
+import { type Runner, runtimes } from '../support/process.ts'
+import { keepFigures } from '../support/proof-log.ts'
 import { chaos, type ChaosOptions, fullTrials, noOutsideFaults, soundDatabase } from './chaos/chaos.ts'
 import { noFaults } from './chaos/ledger.ts'
 
 // `npm run chaos` sets these for a longer run.
-const { CHAOS_SECONDS, CHAOS_SEED, CHAOS_RUNTIMES, CHAOS_DATABASE } = process.env
+const { CHAOS_SECONDS, CHAOS_SEED, CHAOS_RUNTIMES, CHAOS_DATABASE, CHAOS_WEBHOOK } = process.env
 const seconds = CHAOS_SECONDS === undefined ? undefined : Number(CHAOS_SECONDS)
 const seed = Number(CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 32))
-const chosenRuntimes = CHAOS_RUNTIMES === undefined ? runtimes : CHAOS_RUNTIMES.split(',') as typeof runtimes
+const chosenRuntimes = CHAOS_RUNTIMES === undefined ? runtimes : CHAOS_RUNTIMES.split(',') as Runner[]
 const isLocalFile = CHAOS_DATABASE === 'file'
 // A longer run takes as long as the machine needs.
 const testTimeoutMs = seconds === undefined ? 120_000 : 0
@@ -28,7 +30,9 @@ test.skipIf(isLocalFile)('and the libsql-server too, once in the middle', async 
 
 if (isLocalFile) {
   test.each(chosenRuntimes)('one process on a local file, on %s', async (runtime) => {
+    if (runtime === 'binary') await buildBinary()
     await expectPromises({ seconds: seconds ?? 6, killDatabase: false, isLocalFile, runtimes: [runtime] })
+    if (runtime === 'binary') removeBinary()
   }, testTimeoutMs)
 }
 
@@ -39,8 +43,9 @@ async function expectPromises(
   const { faults, outside, trials, database, figures } = await chaos({
     seed,
     runtimes: chosenRuntimes,
-    // Leases of a dead process are released after a minute, for which a short run does not wait.
-    releasedWithinMs: seconds === undefined ? undefined : 120_000,
+    hasWebhook: CHAOS_WEBHOOK !== 'no',
+    // Leases of a dead process are released after a minute, for which a short run does not wait; on a local file by the next.
+    releasedWithinMs: seconds === undefined ? undefined : isLocalFile ? 45_000 : 120_000,
     ...options,
   })
   console.log(JSON.stringify(figures))
@@ -51,4 +56,7 @@ async function expectPromises(
   expect(database).toEqual(soundDatabase)
   expect(figures.kills).toBeGreaterThan(0)
   expect(figures.acknowledged).toBeGreaterThan(20)
+  const { kills, acknowledged, leased, taskSteps, arrived } = figures
+  const on = isLocalFile ? `file, ${options.runtimes}` : 'libsql-server'
+  keepFigures('chaos', on, seed, { kills, acknowledged, leased, taskSteps, ...arrived })
 }

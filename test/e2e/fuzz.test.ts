@@ -1,17 +1,20 @@
 /** Changed requests over all doors, and what must never come back. `npm run lab -- fuzz` sends more of them. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
+import { keepFigures } from '../support/proof-log.ts'
 import { liveGrid } from '../support/server.ts'
 import { exchange } from './fuzz/client.ts'
 import { corpusOf, type FuzzRequest } from './fuzz/corpus.ts'
 import { mutated, randomOf, written } from './fuzz/mutate.ts'
 
-const { FUZZ_REQUESTS, FUZZ_SEED } = process.env
+const { FUZZ_FIRST, FUZZ_REQUESTS, FUZZ_SEED } = process.env
+const first = Number(FUZZ_FIRST ?? 0)
 const requests = Number(FUZZ_REQUESTS ?? 1_000)
 const seed = Number(FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 /** So many requests are sent to one grid: some of them delete what others need. */
 const requestsPerGrid = 5_000
 const connections = 8
+const runtime = ['bun', 'deno'].find((name) => name in process.versions) ?? 'node'
 const msPerRequest = 50
 
 /** The limits would answer most requests. Time passes with each of them. */
@@ -30,15 +33,19 @@ const faults = new Map<string, { n: number; request: string; answer: string }>()
 const served = new Map<string, boolean>()
 
 test('changed requests over all doors: no 500, no -32603, no crash', async () => {
-  console.log(`Seed ${seed}: npm run lab -- fuzz --requests ${requests} --seed ${seed}`)
-  for (let from = 0; from < requests; from += requestsPerGrid) {
-    await fuzzOneGrid(from, Math.min(from + requestsPerGrid, requests))
-    console.log(`${Math.min(from + requestsPerGrid, requests)} requests, ${faults.size} kinds of faults`)
+  console.log(
+    `Seed ${seed}: npm run lab -- fuzz --first ${first} --requests ${requests} --runtime ${runtime} --seed ${seed}`,
+  )
+  for (let from = first; from < first + requests; from += requestsPerGrid) {
+    const to = Math.min(from + requestsPerGrid, first + requests)
+    await fuzzOneGrid(from, to)
+    console.log(`${to - first} requests, ${faults.size} kinds of faults`)
   }
 
   expect([...faults]).toEqual([])
   expect([...served].filter(([, isServed]) => !isServed)).toEqual([])
   expect(served.size).toBeGreaterThan(8)
+  keepFigures('fuzz', runtime, seed, { requests })
 }, 120_000 + requests * 20)
 
 async function fuzzOneGrid(from: number, to: number): Promise<void> {
@@ -70,11 +77,13 @@ async function fuzzOneGrid(from: number, to: number): Promise<void> {
       const text = Buffer.from(request.bytes).toString('latin1').slice(0, 2_000)
       const fault = (what: string) =>
         faults.set(`${base.door} ${what}`, { n, request: text, answer: answer.text.slice(0, 1_000) })
+      // Bun's own server reads the first line: it closes at a method that it does not know, and answers 505 to a version.
+      const isOfBun = runtime === 'bun' && (/^get /.test(text) || answer.status === 505)
       if (answer.isLate) fault('no answer in time')
-      else if (answer.status === 0 && !request.isBroken) fault('closed without an answer')
+      else if (answer.status === 0 && !request.isBroken && !isOfBun) fault('closed without an answer')
       // The provider of single sign-on does not answer here.
       const isOfProvider = answer.status === 503 && /^\S+ \/sso\//.test(text)
-      if (answer.status >= 500 && !isOfProvider) fault(`status ${answer.status}`)
+      if (answer.status >= 500 && !isOfProvider && !isOfBun) fault(`status ${answer.status}`)
       if (/"code":-32603/.test(answer.text)) fault('-32603')
       for (const line of grid.logs.splice(0)) {
         if (line.includes('"level":"error"')) {

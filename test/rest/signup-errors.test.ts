@@ -114,6 +114,7 @@ test.each([
   ['description', { description: 'x'.repeat(501) }],
   ['description', { description: 'a\0b' }],
   ['skills', { skills: 'search' }],
+  ['length', { skills: { length: { toString: 1 } } }],
   ['skills', { skills: Array.from({ length: 21 }, (_, n) => `skill-${n}`) }],
   ['skills', { skills: [''] }],
   ['skills', { skills: ['x'.repeat(65)] }],

@@ -1,11 +1,14 @@
-/** The names of npm scripts, where documents, comments, tests and messages give them. */
+/** The names of npm scripts and of our package, where documents, comments, tests and messages give them. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { programs } from '../../scripts/lab.ts'
 
 const files = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0')
   .filter((path) => existsSync(path) && !/^$|package-lock|^test\/guardrails\/corpus\//.test(path))
+
+const packageName: string = JSON.parse(readFileSync('package.json', 'utf8')).name
 
 test('every "npm run" in the repository names a script, and every "npm run lab" a program of the laboratory', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -27,3 +30,59 @@ test('every program of the laboratory is a file of scripts/, or a longer test', 
     ),
   ).toEqual([])
 })
+
+/** A command that fetches a package or an image, up to its name. Lists of words of a program are read as a line. */
+const fetching =
+  /\b(?:npx|bunx|(?:npm|pnpm|yarn|bun|deno|brew|pipx?)(?: global)? (?:install|i|exec|x|add|dlx|run npm:|npm:)|docker pull|podman pull)((?: +-\S+)*) *([@\w./:-]*\bagent-grid\b[\w./@-]*)/g
+
+test('no line fetches our package under a name that is not ours, and only docs/releasing.md as a published one', () => {
+  expect(
+    files.filter((path) => path !== 'test/scripts/names.test.ts').flatMap((path) =>
+      wrongFetches(path, readFileSync(path, 'utf8'))
+    ),
+  )
+    .toEqual([])
+  for (
+    const line of [
+      'npx agent-grid',
+      'npm install -g agent-grid',
+      "['npx', '--no', '--', 'agent-grid']",
+      'bunx agent-grid serve',
+      'npm i @other/agent-grid',
+      `npx ${packageName}`,
+      'docker pull ghcr.io/us/agent-grid',
+    ]
+  ) {
+    expect(wrongFetches('README.md', line), line).toHaveLength(1)
+  }
+  for (const line of [`npx --no -- ${packageName} serve`, 'npx http://localhost:8787/agent-grid.tgz connect']) {
+    expect(wrongFetches('README.md', line), line).toEqual([])
+  }
+})
+
+function wrongFetches(path: string, text: string): string[] {
+  return [...text.replace(/['"],\s*['"]/g, ' ').matchAll(fetching)].filter(([, flags, name]) => {
+    if (/^\.\/|:\/\//.test(name)) return false
+    const isPublished = !/ --no\b/.test(flags)
+    return name.replace(/@[^/]*$/, '') !== packageName || (isPublished && path !== 'docs/releasing.md')
+  }).map(([line]) => `${path}: ${line}`)
+}
+
+test('each workflow runs scripts of the repository, with official actions of a major version and no right to write by default', () => {
+  for (const path of files.filter((path) => path.startsWith('.github/workflows/'))) {
+    const { permissions, jobs } = parse(readFileSync(path, 'utf8'))
+    expect(permissions, path).toEqual({ contents: 'read' })
+    for (const { steps, 'timeout-minutes': limit } of Object.values<Job>(jobs)) {
+      expect(limit, path).toBeGreaterThan(0)
+      for (const { run, uses } of steps) {
+        if (uses) expect(uses).toMatch(/^actions\/[a-z-]+@v\d+$/)
+        else expect(statSync(run!.split(' ')[0]).mode & 0o111, `${path}: ${run}`).toBeGreaterThan(0)
+      }
+    }
+  }
+})
+
+interface Job {
+  readonly 'timeout-minutes': number
+  readonly steps: readonly { run?: string; uses?: string }[]
+}

@@ -11,6 +11,9 @@ import { ownTarget } from '../../scripts/binary/targets.ts'
 import { manual, readPage } from '../../src/cli/manual.ts'
 import { clientWords } from '../../src/cli/client-words.ts'
 
+/** The name on npm. */
+const { name }: { name: string } = JSON.parse(readFileSync('package.json', 'utf8'))
+
 let folder: string
 let release: string
 let installed: string
@@ -22,8 +25,8 @@ beforeAll(() => {
   if (status !== 0) throw new Error(String(stderr))
   const archive = join('release', readdirSync(release).find((name) => name.endsWith('.tgz'))!)
   execFileSync('tar', ['-xzf', join(folder, archive), '-C', folder])
-  installed = join(folder, 'node_modules/agent-grid')
-  mkdirSync(dirname(installed))
+  installed = join(folder, 'node_modules', name)
+  mkdirSync(dirname(installed), { recursive: true })
   cpSync(join(folder, 'package'), installed, { recursive: true })
 })
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -49,15 +52,23 @@ test('a release has the binary, the package, their README, licences, a list of c
     readFileSync(join(release, 'SHA256SUMS'), 'utf8').trim().split('\n').map((line) => line.split('  ').reverse()),
   )
   const { version } = manifest()
-  const files = [`agent-grid-${ownTarget()}`, `agent-grid-${version}.cdx.json`, `agent-grid-${version}.tgz`]
+  const files = [
+    `agent-grid-${ownTarget()}`,
+    `agent-grid-${version}.cdx.json`,
+    `${name.slice(1).replace('/', '-')}-${version}.tgz`,
+  ]
   const { bomFormat, metadata, components } = JSON.parse(readFileSync(join(release, files[1]), 'utf8'))
   const names = components.map(({ name }: { name: string }) => name)
 
-  expect(Object.keys(sums).sort()).toEqual([...files, 'README.md', 'third-party.txt'].sort())
+  expect(Object.keys(sums).sort()).toEqual(
+    [...files, 'README.md', 'install.sh', 'release-notes.md', 'third-party.txt'].sort(),
+  )
+  expect(readFileSync(join(release, 'release-notes.md'), 'utf8')).toMatch(/^(?!#)[^]+SHA256SUMS/)
   for (const [name, sum] of Object.entries(sums)) {
     expect(createHash('sha256').update(readFileSync(join(release, name))).digest('hex')).toBe(sum)
   }
-  expect([bomFormat, metadata.component.name]).toEqual(['CycloneDX', 'agent-grid'])
+  expect([bomFormat, metadata.component.name]).toEqual(['CycloneDX', name])
+  expect(metadata.component.purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`)
   expect(names).toEqual(expect.arrayContaining(['@libsql/linux-x64-gnu', 'bun', 'hono', 'libsql', 'nodemailer', 'zod']))
   for (const { hashes: [{ content }] } of components) expect(content).toMatch(/^[0-9a-f]{128}$/)
   for (const name of ['esbuild', 'vitest', 'typescript']) expect(names).not.toContain(name)
@@ -114,8 +125,8 @@ test('with its dependencies it runs the whole grid, and never prints a command t
   const account = agentGrid('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new')
 
   expect(demo).toMatchObject({ status: 0, stderr: '' })
-  expect(demo.stdout).toContain('All 3 messages arrived. To run your own grid: npx --no -- agent-grid serve\n')
+  expect(demo.stdout).toContain(`All 3 messages arrived. To run your own grid: npx --no -- ${name} serve\n`)
   expect(agentGrid('help', 'install').stdout).toBe(`${readPage('install')}\n`)
-  expect(account.stdout).toContain('\nNext: npx --no -- agent-grid create-agent --account ')
+  expect(account.stdout).toContain(`\nNext: npx --no -- ${name} create-agent --account `)
   expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })

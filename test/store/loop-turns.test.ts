@@ -143,7 +143,7 @@ test('rows that come together are one batch, and a backlog is taken in without a
   expect(performance.now() - startedAt).toBeLessThan(2_000)
 })
 
-test('a follower of the process is told of what came since it is active, at once', async () => {
+test('a follower of the process learns of what came since it is active, at once', async () => {
   let isActive = false
   const told: Batch[] = []
   const follower: ProcessFollower = {

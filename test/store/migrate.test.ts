@@ -8,15 +8,91 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { migrations } from '../../db/migrations.ts'
 import * as schema from '../../db/schema.ts'
-import { makeBaseline, makeDerivedTables } from '../../scripts/migrations.ts'
+import { released } from '../../db/released.ts'
+import { makeDerivedTables, makeSchema, makeSteps, textOf } from '../../scripts/migrations.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 
 const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
 
-test('the baseline is that of the schema', () => {
-  expect(makeBaseline()).toBe(readFileSync('db/migrations.ts', 'utf8'))
+test('the steps make the schema, and those that a release has shipped are as they were', () => {
+  const { steps, lacks } = makeSteps(migrations, released, makeSchema())
+
+  expect(lacks).toEqual([])
+  expect(textOf(steps)).toBe(readFileSync('db/migrations.ts', 'utf8'))
   expect(makeDerivedTables()).toBe(readFileSync('db/derived-tables.ts', 'utf8'))
+})
+
+describe('the step after a release', () => {
+  const cars = 'CREATE TABLE `cars` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`color` text NOT NULL\n);'
+  const wheels = 'CREATE TABLE `wheels` (\n\t`id` text PRIMARY KEY NOT NULL\n);'
+  const view = 'CREATE VIEW red AS SELECT id FROM cars;'
+  const index = 'CREATE UNIQUE INDEX `cars_color` ON `cars` (`color`);'
+  const trigger = "CREATE TRIGGER painted AFTER UPDATE ON cars BEGIN INSERT INTO wheels VALUES ('a'); END;"
+  const first = [cars, wheels, view, index, trigger]
+  const { steps } = makeSteps([{ name: '0000_grid', hash: '', statements: [] }], {}, first)
+  const shipped = { '0000_grid': steps[0].hash }
+  const withColumn = (column: string) => cars.replace('NOT NULL\n)', `NOT NULL,\n\t${column}\n)`)
+  const keyed = (action: string) =>
+    'CREATE TABLE `doors` (\n\t`car` text NOT NULL,\n\tFOREIGN KEY (`car`) REFERENCES `cars`(`id`)' +
+    ` ON UPDATE no action ON DELETE ${action}\n);`
+
+  test.each([
+    ['a column without a value', [withColumn('`speed` integer'), ...first.slice(1)]],
+    ['a column with a default', [withColumn("`speed` text DEFAULT '0, 1' NOT NULL"), ...first.slice(1)]],
+    ['a table and an index', [...first, keyed('cascade'), 'CREATE INDEX `doors_car` ON `doors` (`car`);']],
+    ['another view', [cars, wheels, 'CREATE VIEW red AS SELECT id, color FROM cars;', index, trigger]],
+    ['another trigger', [...first.slice(0, -1), trigger.replace("'a'", "'b'")]],
+    ['no index that is not unique', first, [...first, 'CREATE INDEX `cars_slow` ON `cars` (`id`, `color`);']],
+  ])('is made, and the version before can use its result: %s', (_, fresh, before = first) => {
+    const { steps: [one] } = makeSteps(steps, {}, before)
+
+    const made = makeSteps([one], { '0000_grid': one.hash }, fresh, 'next')
+
+    expect(made).toMatchObject({ lacks: [], ends: {}, steps: [one, { name: '0001_next', compatible: true }] })
+    expect(makeSteps(made.steps, { '0000_grid': one.hash }, fresh)).toEqual(made)
+  })
+
+  test.each([
+    ['the view red is gone', [cars, wheels, index, trigger]],
+    ['the table wheels is gone', [cars, view, index]],
+    ['the trigger painted is gone', [cars, wheels, view, index]],
+    ['the index cars_color is gone', [cars, wheels, view, trigger]],
+    ['the column red.id is gone', [cars, wheels, 'CREATE VIEW red AS SELECT color FROM cars;', index, trigger]],
+    ['the unique index cars_both is new', [...first, 'CREATE UNIQUE INDEX `cars_both` ON `cars` (`id`, `color`);']],
+    ['the trigger full refuses rows', [
+      ...first,
+      "CREATE TRIGGER full BEFORE INSERT ON cars BEGIN SELECT RAISE(ABORT, 'full'); END;",
+    ]],
+    ['the table doors keeps rows of cars from being deleted', [...first, keyed('no action')]],
+  ])('is made, and the version before cannot use its result: %s', (reason, fresh) => {
+    const { lacks, ends, steps: [, { compatible }] } = makeSteps(steps, shipped, fresh, 'next')
+
+    expect([lacks, ends['0001_next'], compatible]).toEqual([[], expect.arrayContaining([reason]), false])
+  })
+
+  test.each([
+    ['the column cars.color changed', cars.replace('`color` text', '`color` integer')],
+    ['the column cars.color is gone', cars.replace(',\n\t`color` text NOT NULL', '')],
+    ['the column cars.speed has no default and is not nullable', withColumn('`speed` integer NOT NULL')],
+  ])('is written by hand where a table changes in another way: %s', (reason, table) => {
+    const fresh = [table, wheels]
+    const others = [...first.slice(2).reverse()].map((sql) =>
+      sql.replace(/^CREATE (?:UNIQUE )?(\w+) `?(\w+).*/, 'DROP $1 $2;')
+    )
+    const statements = [...others, 'DROP TABLE cars;', table]
+
+    const made = makeSteps([...steps, { name: '0001_next', hash: '', statements }], shipped, fresh)
+
+    expect(made).toMatchObject({ lacks: [], ends: { '0001_next': expect.arrayContaining([reason]) } })
+    expect(makeSteps(steps, shipped, fresh).lacks).toContain('cars')
+  })
+
+  test('never changes a step that was released', () => {
+    const changed = [{ ...steps[0], statements: [cars] }]
+    expect(() => makeSteps(changed, shipped, first)).toThrow('The step 0000_grid was released with other statements.')
+    expect(makeSteps(steps, shipped, [cars]).lacks).toEqual(['wheels', 'red', 'cars_color', 'painted'])
+  })
 })
 
 let folder: string
@@ -42,7 +118,7 @@ describe.each([
   afterEach(() => client.close())
 
   test('an empty database gets every table of the schema', async () => {
-    const applied = await migrate(client)
+    const { applied } = await migrate(client)
 
     expect(applied).toEqual(migrations.map(({ name }) => name))
     const expected = [...tables.map((table) => getTableName(table)), 'agent_search', 'message_search']
@@ -65,7 +141,9 @@ describe.each([
 
     await expect(migrate(client, broken)).rejects.toThrow('nowhere')
     expect(await migratedTables(client)).not.toContain('later')
-    expect(await migrate(client, [...migrations, step('CREATE TABLE later (id text)')])).toEqual(['later'])
+    expect(await migrate(client, [...migrations, step('CREATE TABLE later (id text)')])).toMatchObject({
+      applied: ['later'],
+    })
   })
 
   test('a step that breaks a constraint fails, and is not taken for another process', async () => {
@@ -84,7 +162,7 @@ test('processes that start together on one server apply each step once', async (
 
   const applied = await Promise.all(clients.map((client) => migrate(client)))
 
-  expect(applied.flat().sort()).toEqual(migrations.map(({ name }) => name))
+  expect(applied.flatMap(({ applied }) => applied).sort()).toEqual(migrations.map(({ name }) => name))
   expect((await clients[0].execute('SELECT id FROM __drizzle_migrations ORDER BY id')).rows.map(({ id }) => Number(id)))
     .toEqual(migrations.map((_, i) => i + 1))
   for (const client of clients) client.close()

@@ -16,7 +16,7 @@ let grid: TestGrid
 onEachDatabase((open) => {
   beforeEach(async () => void (grid = await open()))
 
-  test('the number of unread messages is that of the rows, whatever becomes of them', async () => {
+  test('the number of unread messages is that of the rows, whatever happens to them', async () => {
     const { store } = grid.acme
     const { inbox, leases, parked } = store.change
     await createChannel(store, { name: 'general', members: ['alice', 'bob'] })

@@ -1,5 +1,5 @@
 /**
- * Runners that are killed at planned steps of their work, and what becomes of the messages. The runner is a process that
+ * Runners that are killed at planned steps of their work, and what happens to the messages. The runner is a process that
  * reaches the grid through a proxy; the proxy and the child of the runner tell when a step is reached.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -40,7 +40,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   const streams = () => grid.store.waiting.pages.count
   const send = (text: string) => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
 
-  test('shows a new message and what becomes of it, says so, and leaves the focus where it is', async () => {
+  test('shows a new message and what happens to it, says so, and leaves the focus where it is', async () => {
     const { page, faults } = visitor
     await page.goto(thread)
     await waitFor('the stream', () => streams() === 1)

@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     return visitor.page
   }
 
-  test('of an agent shows what it says and hears, what becomes of it, its queue, and that it waits', async () => {
+  test('of an agent shows what it says and hears, what happens to it, its queue, and that it waits', async () => {
     await say(grid, storeOf(grid, grid.bob), 'alice', 'an older message')
     const page = await open('agents/bob')
     await page.locator('.menu.user summary').focus()

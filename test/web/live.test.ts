@@ -43,7 +43,7 @@ test('a message is told by its account, thread and number, without a word of it'
   await live.close()
 })
 
-test('what becomes of a message of a watched thread is told', async () => {
+test('what happens to a message of a watched thread is told', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   const thread = await waitFor('the thread', async () => (await listThreads(grid.acme.store, {})).threads[0])
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), `${grid.acme.id}:${thread.id}`)
@@ -159,7 +159,7 @@ test('the fifth stream of a person ends the oldest', async () => {
   await waitFor('the end of all streams', () => grid.store.waiting.pages.count === 0)
 })
 
-test('nothing is told of another account, nor of a thread that the reader may not read', async () => {
+test('a page learns nothing about another account, nor about a thread that the reader may not read', async () => {
   const [viewer, stranger] = [await member('viewer'), await signedInMember(grid, grid.evil, 'owner')]
   const member2 = await member('member')
   const streams = [

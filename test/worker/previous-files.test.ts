@@ -1,22 +1,23 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { hour } from '../../src/lib/time.ts'
+import { migrations } from '../../db/migrations.ts'
+import { day } from '../../src/lib/time.ts'
 import { removePreviousFiles } from '../../src/worker/clock.ts'
 import { emptyGrid } from '../support/grid.ts'
 import { addStep } from '../support/later-step.ts'
 import { temporaryDatabase } from '../support/process.ts'
 
-test('the copy from before a migration is kept until a server has run for an hour', async () => {
+test('the copy from before a migration is kept until a server has run for a day', async () => {
   const database = temporaryDatabase()
   const path = join(database.folder, 'grid.db')
   await (await emptyGrid({ url: database.url })).close()
+  const copy = `${path}.schema-${migrations.length}`
   addStep('CREATE TABLE later (id text)')
   const grid = await emptyGrid({ url: database.url })
-  const copy = `${path}.schema-1`
   const startedAt = grid.clock.now
 
-  grid.clock.now += hour - 1
+  grid.clock.now += day - 1
   removePreviousFiles(grid.store, startedAt)
   expect(existsSync(copy)).toBe(true)
 

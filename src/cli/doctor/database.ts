@@ -24,7 +24,7 @@ interface InsideFacts {
 /** `agent-grid doctor` asks it of a running server. */
 export const lookInside = storeCommand({
   name: 'doctor',
-  summary: 'Tell what only the process that has the database can tell.',
+  summary: 'Report what only the process with the database can see.',
   options: {},
   async run(store): Promise<{ [Fact in keyof InsideFacts]: InsideFacts[Fact] }> {
     const { config } = store.deps
@@ -72,7 +72,7 @@ export async function checkDatabase(config: Config, path: string | undefined, is
     return await inspectDatabase(config, Date.now, async ({ plan, health }): Promise<LookedAt> => {
       const { version, newest, missing } = await plan()
       if (missing.length === 0) return judge(await health(isFull))
-      // The queries are those of the newest schema.
+      // The queries are for the newest schema.
       return {
         findings: [warning(
           'database',

@@ -1,8 +1,5 @@
 /** Who lives in the example grid, and what they say. */
 
-/** The password of all people. Only for grids on the own machine. */
-export const password = 'correct horse battery staple'
-
 export const people = {
   olga: { name: 'Olga Marin', role: 'owner', description: 'Leads the company. Decides on money.' },
   tomas: { name: 'Tomás Rey', role: 'admin', description: 'Runs the platform.' },

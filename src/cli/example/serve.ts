@@ -5,16 +5,17 @@ import process from 'node:process'
 import { print } from '../output.ts'
 import { aborted, exitOnUncaughtError, shutdownSignal } from '../process.ts'
 import { readServerConfig, serverDeps, startServer, stopServer } from '../server.ts'
-import { emailOf, password } from './cast.ts'
+import { mintRecoveryCode } from '../../lib/secrets.ts'
+import { emailOf } from './cast.ts'
 import { talkOn } from './live.ts'
 import { seedWorld, unreadPerInbox } from './world.ts'
 
-/** The keys of the agents and of the administrator, by name. */
+/** The keys of the agents and of the administrator, by name, and the password of the people. */
 type Keys = Record<string, string>
 
 /**
- * Makes the example grid if this folder has none, and serves it until SIGTERM or SIGINT. Its keys are beside the database,
- * in `keys.json`.
+ * Makes the example grid if this folder has none, and serves it until SIGTERM or SIGINT. Its keys and the
+ * password of its people, which no other grid has, are beside the database, in `keys.json`.
  */
 export async function serveExample(folder: string, json: boolean): Promise<void> {
   const config = await readServerConfig({
@@ -26,10 +27,11 @@ export async function serveExample(folder: string, json: boolean): Promise<void>
   if (!existsSync(keysFile)) {
     if (!json) print('Making the example grid takes about ten seconds.')
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const { keys, adminKey: admin } = await seedWorld(config).catch((error) => {
+    const password = mintRecoveryCode()
+    const { keys, adminKey: admin } = await seedWorld(config, password).catch((error) => {
       throw new Error(`The example grid could not be made. To begin anew, delete ${folder}.`, { cause: error })
     })
-    writeFileSync(keysFile, JSON.stringify({ ...keys, admin }, null, 2), { mode: 0o600 })
+    writeFileSync(keysFile, JSON.stringify({ ...keys, admin, password }, null, 2), { mode: 0o600 })
   }
   const keys: Keys = JSON.parse(readFileSync(keysFile, 'utf8'))
 
@@ -39,13 +41,15 @@ export async function serveExample(folder: string, json: boolean): Promise<void>
   const server = await startServer(deps)
   const signInUrl = `${config.appUrl}/sign-in`
   print(
-    json ? JSON.stringify({ url: config.baseUrl, sign_in_url: signInUrl, email: emailOf('olga'), password }) : `
+    json
+      ? JSON.stringify({ url: config.baseUrl, sign_in_url: signInUrl, email: emailOf('olga'), password: keys.password })
+      : `
 An example grid is running at ${config.baseUrl}
 Its 15 agents go on working while you watch.
 
   Open       ${signInUrl}
   Email      ${emailOf('olga')} (or tomas, an admin; mika, a member; vera, a viewer)
-  Password   ${password}
+  Password   ${keys.password}
   Keys       ${keysFile}
   Stop       Ctrl-C
 `,

@@ -52,7 +52,6 @@ import {
   emailOf,
   exchanges,
   openTasks,
-  password,
   people,
   type PersonName,
   remotes,
@@ -74,8 +73,8 @@ const ordinaryMessages = 1_500
 const loopTurns = 200
 const endedTasks = 30
 
-/** Fills the empty database of a configuration. It takes some seconds. */
-export async function seedWorld(config: Config): Promise<World> {
+/** Fills the empty database of a configuration. It takes some seconds. All people get the password. */
+export async function seedWorld(config: Config, password: string): Promise<World> {
   const end = Date.now()
   const clock = { now: end - daysOfTalk * day }
   const own = { ...config, durability: 'relaxed' as const, logLevel: 'error' as const, unreadPerInbox }
@@ -86,7 +85,7 @@ export async function seedWorld(config: Config): Promise<World> {
   const store = await openStore({ ...process, now, safeStream, safeFetch }, { hooks: coreHooks })
   const outboxes = new Outboxes(store)
   try {
-    const seed = await found(store, outboxes, clock)
+    const seed = await found(store, outboxes, clock, password)
     await seed.build()
     seed.plan()
     await seed.talk()
@@ -99,7 +98,12 @@ export async function seedWorld(config: Config): Promise<World> {
 }
 
 /** Makes the account with its people and agents. */
-async function found(store: Store, outboxes: Outboxes, clock: { now: number }): Promise<Seed> {
+async function found(
+  store: Store,
+  outboxes: Outboxes,
+  clock: { now: number },
+  password: string,
+): Promise<Seed> {
   const link = await createSetUpLink(store)
   if (link === undefined) throw new Error('The database has users already.')
   const { name } = people.olga

@@ -1,4 +1,4 @@
-/** What a client tells a hook, by its command line and as JSON on standard input, and how it reads the answer. */
+/** What a client gives a hook, on its command line and as JSON on standard input, and how it reads the answer. */
 import process from 'node:process'
 import { connectAgain, type Wake } from '../connections.ts'
 import type { GridCallError } from '../grid-call.ts'
@@ -145,7 +145,7 @@ export function unreadWords(messages: readonly MessageSummary[]): string {
   return `${count} from ${joined(list)}`
 }
 
-/** `isPlugin`: the tools are those of a plugin of the client. */
+/** `isPlugin`: the tools come from a plugin of the client. */
 export function wakeWords(
   { client, isPlugin = false }: Pick<HookWords, 'client' | 'isPlugin'>,
   alias: string,
@@ -159,8 +159,8 @@ export function wakeWords(
 
 export function refusalWords(client: ClientName, { url, alias }: GridAgent, { message }: GridCallError): string {
   const command = connectAgain({ client, url, alias })
-  return `The grid at ${url} does not accept the key of ${alias} on this machine (${message}), so nothing is told of ` +
-    `new messages. To mend it, the user runs: ${command}`
+  return `The grid at ${url} does not accept the key of ${alias} on this machine (${message}), so new ` +
+    `messages are not announced. To fix it, the user runs: ${command}`
 }
 
 /** An alias is letters, digits and hyphens. Whatever else stands there, another grid sent it. */

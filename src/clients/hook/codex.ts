@@ -18,7 +18,7 @@ const programName = /^codex(?:-[\w-]+)?(?:\.exe)?$/
 const otherCommands =
   /^(?:exec|e|review|login|logout|mcp|mcp-server|app-server|queue|apply|a|cloud|completion|debug|sandbox|features|plugin|update|doctor)$/
 
-/** What a detached waiter is told in this variable of its environment. */
+/** What a detached waiter finds in this variable of its environment. */
 const waiterVariable = 'AGENT_GRID_CODEX_SESSION'
 
 interface WaiterSession {
@@ -33,7 +33,7 @@ interface WaiterSession {
  */
 export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: HookInput): ProcessMark | undefined {
   if (originatorOf(transcript) !== 'codex-tui') return undefined
-  // Other systems do not tell the folder of a process quickly.
+  // Other systems do not give the folder of a process quickly.
   const isHere = (pid: number) => process.platform !== 'linux' || folderOf(pid) === cwd
   const terminals = terminalProcesses().filter(({ pid, words }) => showsSession(words) && isHere(pid))
   // A terminal with a configuration of its own runs its hooks itself.
@@ -107,10 +107,10 @@ export function codexWaiterSession(): WaiterSession | undefined {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** While its model works, a queued message would wait for a turn of its own: the hooks tell it before. */
+/** While its model works, a queued message would wait for a turn of its own: the hooks announce it before. */
 const busyMs = 10 * 60_000
 
-/** Whether the session of a terminal can be told. */
+/** Whether the session of a terminal takes a notice. */
 export function isCodexIdle(agent: GridAgent, terminal: ProcessMark): boolean {
   const session = findSession(agent, { ...terminal, client: 'codex' })
   // A turn that was interrupted has no end.

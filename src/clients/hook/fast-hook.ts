@@ -49,7 +49,7 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
   return event === 'stop' ? stopAnswer(text) : contextAnswer(client, event, input, text)
 }
 
-/** Who the session is, and what is unread. It says so at every start, also to a session of which others were told. */
+/** Who the session is, and what is unread. It says so at every start, also to a session that others know. */
 async function startAnswer(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, input, connection: agent, grid } = call
   try {
@@ -63,7 +63,7 @@ async function startAnswer(call: HookCall): Promise<HookAnswer> {
   }
 }
 
-/** What a session is told when it begins: who it is and what is unread, or that the key does not work. */
+/** What a session learns when it begins: who it is and what is unread, or that the key does not work. */
 export async function startLines(
   hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,
@@ -85,10 +85,10 @@ export async function startLines(
   }
 }
 
-/** It is told as a message is: once in each session. */
+/** It is announced once in each session, like a message. */
 const refusal = { message_id: 'refused key', user: '' }
 
-/** What a session that goes on is told: what is new, or that the key does not work any more. */
+/** What a session that goes on learns: what is new, or that the key does not work any more. */
 export async function newsFor(
   hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,

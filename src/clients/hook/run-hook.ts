@@ -43,7 +43,7 @@ export async function runHook(words: readonly string[]): Promise<number> {
 }
 
 /**
- * Nothing reads what is told to a child of `agent-grid run`, to `claude -p`, and to the editors that run the hooks of
+ * Nothing reads what is said to a child of `agent-grid run`, to `claude -p`, and to the editors that run the hooks of
  * Claude Code too.
  */
 function isSilenced({ client }: HookWords): boolean {
@@ -114,10 +114,10 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => stream.write(text, () => resolve()))
 }
 
-/** A session is told at its start, by a hook that runs at the same time, what is unread. It takes no longer. */
+/** A hook that runs at the same time says at the start of a session what is unread. It takes no longer. */
 const startMs = 2 * second
 
-/** Wait for messages that a session has to be told of. Silent if its client ends, or has another waiter. */
+/** Wait for messages that a session has to learn of. Silent if its client ends, or has another waiter. */
 async function waitHook(call: HookCall & { client: ProcessMark }): Promise<HookAnswer> {
   const { connection: agent, hook, client: terminal, grid, input } = call
   const ending = new AbortController()

@@ -15,11 +15,11 @@ import { WakeSignals } from '../wake-signals.ts'
 
 /** A client that was killed is noticed so soon, and so is a newer session. */
 const checkEveryMs = second
-/** Messages that come in this time are told of together, but the first of them at once. */
+/** Messages that come in this time are announced together, but the first of them at once. */
 const batchMs = 300
-/** A session that cannot be told now is looked at again so soon. */
+/** How soon to look again at a session that takes no notice now. */
 const readyMs = 50
-/** A message that was told of and stays unread is told of once more. */
+/** A message that was announced and stays unread is announced once more. */
 const againAfterMs = 15 * minute
 
 export interface WaiterOptions {
@@ -31,7 +31,7 @@ export interface WaiterOptions {
   process: ProcessMark
   /** The id of the session that the client shows now; by default that of its hooks. */
   session?(): string
-  /** Whether the session can be told now. While it cannot, messages are left for later; by default it always can. */
+  /** Whether the session takes a notice now. While it does not, messages are left for later; by default it always does. */
   isReady?(): boolean
   /** What has to happen before the first look. */
   begin?(): Promise<void>
@@ -44,7 +44,7 @@ interface Waiter extends WaiterOptions {
 }
 
 /**
- * Messages that the session has to be told of now, again and again, until `signal` aborts or the client has ended. Ends
+ * Messages that the session has to learn of now, again and again, until `signal` aborts or the client has ended. Ends
  * at once, without a call to the grid, if the client process has a waiter already.
  */
 export async function* newMessages(options: WaiterOptions): AsyncGenerator<MessageSummary[]> {
@@ -119,7 +119,7 @@ async function* listen(waiter: Waiter, signals: WakeSignals): AsyncGenerator<Mes
   }
 }
 
-/** The unread messages that the session has to be told of. They count as told. */
+/** The unread messages that the session has to learn of. They count as announced. */
 async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummary[]> {
   const { agent, grid, client, process } = waiter
   try {

@@ -1,4 +1,4 @@
-/** What a child is told on its standard input, and what its output says to whom. */
+/** What a child gets on its standard input, and who gets its output. */
 import { Buffer } from 'node:buffer'
 import { maxTextBytes } from '../../lib/text.ts'
 import type { InboxMessage } from '../grid-client.ts'
@@ -38,9 +38,9 @@ export function promptOf(messages: readonly InboxMessage[], { agent, isForgotten
       ? `Do what is asked, as far as it is yours to do. What you write last is sent to ${
         replyTo(threads[0])
       } as the answer: do not send it yourself. ` +
-        `If no answer is awaited, write only ${noReply}.`
+        `If no answer is expected, write only ${noReply}.`
       : 'Do what is asked, as far as it is yours to do. Write last one line for each answer, and nothing else: ' +
-        `{"reply_to_message_id": "ID of the message", "message": "your answer"}. If no answer is awaited at all, write only ${noReply}.`,
+        `{"reply_to_message_id": "ID of the message", "message": "your answer"}. If no answer is expected at all, write only ${noReply}.`,
   ].join('\n')
 }
 
@@ -74,7 +74,7 @@ export class UnclearOutput extends Error {
   override readonly name = 'UnclearOutput'
 }
 
-/** A child that is a model says so if no answer is awaited. An empty output means the same. */
+/** A child that is a model says so if no answer is expected. An empty output means the same. */
 const noReply = 'NO_REPLY'
 
 /**

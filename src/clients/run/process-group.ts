@@ -8,7 +8,7 @@ interface GroupOptions {
   folder: string
   env: Record<string, string | undefined>
   timeoutMs: number
-  /** Between telling the group to end and killing it. */
+  /** Between asking the group to end and killing it. */
   graceMs?: number
   signal: AbortSignal
 }

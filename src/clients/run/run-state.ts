@@ -79,7 +79,7 @@ export class RunState {
 
 export interface TurnBudget {
   perHour: number
-  /** In USD; for clients that tell what a turn cost. */
+  /** In USD; for clients that report what a turn cost. */
   perDayUsd?: number
 }
 

@@ -198,7 +198,7 @@ class Runner {
       this.#retries.set(thread, { ...turn, failures, at: now() + waitMs })
       return
     }
-    log(`Turn ${failures} about ${thread} failed, and its sender is told: ${result.failure}`)
+    log(`Turn ${failures} about ${thread} failed, and its sender is notified: ${result.failure}`)
     await this.#send(lease, notes(lease, agent))
     lease.drop()
   }
@@ -285,7 +285,7 @@ function refusedNote({ code }: GridCallError): string {
   return `My answer was not delivered: the grid refused it (${code}).`
 }
 
-/** What the senders are told of messages whose turns all failed. */
+/** What senders learn when all turns for their messages failed. */
 function notes({ messages }: HeldLease, agent: string): Answer[] {
   const last = new Map(messages.filter(({ type }) => type !== 'system').map((message) => [message.user, message]))
   return [...last.values()].map(({ user, message_id }) => ({

@@ -19,7 +19,7 @@ export interface TurnOptions {
   per: Per
   folder: string
   timeoutMs: number
-  /** Between telling a child to end and killing it; 10 s by default. */
+  /** Between asking a child to end and killing it; 10 s by default. */
   graceMs?: number
   maxUsdPerTurn?: number
 }
@@ -33,7 +33,7 @@ export interface Work {
 export type TurnResult = { answers: Answer[] } | { failure: string }
 
 /**
- * Run the program once. A client whose session is gone gets a new one, and is told so once. `stopping` ends the child, and
+ * Run the program once. A client whose session is gone gets a new one, and learns that once. `stopping` ends the child, and
  * so does the end of the lease.
  */
 export async function runTurn(
@@ -99,7 +99,7 @@ function answersOf(text: string, messages: InboxMessage[]): TurnResult {
   }
 }
 
-/** The last words of a child, for the log of the runner: the sender is not told them. */
+/** The last words of a child, for the log of the runner: the sender does not get them. */
 function hint({ failure }: TurnOutput, stderr: string): string {
   const last = failure || stderr.trim().split('\n').at(-1)
   return last ? ` It said: ${last.slice(0, 300)}` : ''
@@ -182,7 +182,7 @@ export class HeldLeases {
     try {
       await this.#grid.extend(id, this.#seconds)
     } catch (error) {
-      // Without an answer the lease may still live; the next call tells.
+      // Without an answer the lease may still live; the next call shows it.
       if (isStale(error)) lost.abort()
     }
   }

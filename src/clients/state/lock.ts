@@ -179,7 +179,7 @@ export function clientProcess(env: Record<string, string | undefined>): ProcessM
   return pid > 1 ? markOf(pid) : undefined
 }
 
-/** The processes with a terminal, the newest last. Windows does not tell them. */
+/** The processes with a terminal, the newest last. Windows does not list them. */
 export function terminalProcesses(): ProcessInfo[] {
   const all = process.platform === 'linux'
     ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => linuxInfo(Number(name)) ?? [])

@@ -26,7 +26,7 @@ export function configFolder(): string {
 }
 
 /**
- * The folder with what is true of one agent on this machine only: sessions, locks, what was told, the log. It is
+ * The folder with what is true of one agent on this machine only: sessions, locks, what was announced, the log. It is
  * `$XDG_STATE_HOME/agent-grid/GRID+ALIAS`, by default below `~/.local/state`; on Windows below `%LOCALAPPDATA%`. It is
  * made if there is none.
  */

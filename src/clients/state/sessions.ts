@@ -18,7 +18,7 @@ export interface Session extends ProcessMark {
   since: number
   /** It has a waiter, so that new messages can wake it. */
   wakes: boolean
-  /** Its model is at work, as far as the hooks tell. */
+  /** Its model is at work, as far as the hooks show. */
   busy: boolean
   /** When a hook kept it last, in ms since 1970. */
   at: number
@@ -110,7 +110,7 @@ interface NotifyOptions {
   againAfterMs?: number
 }
 
-/** An inbox of more tells of old messages again. */
+/** A larger inbox announces old messages again. */
 const keptIds = 200
 
 /**

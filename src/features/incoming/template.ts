@@ -3,6 +3,8 @@ import { printable } from '../../lib/redact.ts'
 import type { HookFormat } from './store.ts'
 
 export const maxTextLength = 10_000
+/** What is looked at to make a text. */
+const maxSource = 4 * maxTextLength
 const maxSummaryLines = 10
 const maxSummaryValue = 200
 
@@ -41,8 +43,9 @@ export function textOfPayload(
 
 function filled(template: string, payload: unknown): string {
   const value = (_: string, path: string) => valueAt(payload, path.split('.')).slice(0, maxTextLength)
-  return template.replace(/\{\{\s*([\w$.-]{1,200})\s*\}\}/g, value).replace(/[ \t]+$/gm, '').replace(/\n{2,}/g, '\n')
-    .trim()
+  const text = template.replace(/\{\{\s*([\w$.-]{1,200})\s*\}\}/g, value).slice(0, maxSource)
+  // An expression that looks for white space at ends takes the square of its length.
+  return text.split('\n').map((line) => line.trimEnd()).filter((line) => line !== '').join('\n').trim()
 }
 
 /** Of own members only; empty for a missing one, and for an object or a list. */
@@ -63,9 +66,9 @@ function summaryOf(payload: unknown): string {
 
 /** Removes mentions and links other than `https:`, and cuts the text to its limit. The data part keeps the whole payload. */
 function harmless(text: string): string {
-  return Array.from(printable(text.slice(0, 4 * maxTextLength))).slice(0, maxTextLength).join('')
+  return Array.from(printable(text.slice(0, maxSource))).slice(0, maxTextLength).join('')
     .replace(/[a-z\d+.-]{0,40}:\/\//gi, (scheme) => /https:\/\/$/i.test(scheme) ? scheme : '')
     .replace(/\]\((?!\s*<?https:\/\/)/gi, '] (')
     // Last, because what was cut out may have stood between the sign and a name.
-    .replace(/(?<![\p{L}\p{N}_.+-])@+(?=[a-z0-9])/giu, '')
+    .replace(/(?<![\p{L}\p{N}_.+-])@(?=[a-z0-9@])/giu, '')
 }

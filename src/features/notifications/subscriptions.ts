@@ -99,7 +99,7 @@ export async function testNotifications(
   return { sent: results.filter(({ outcome }) => outcome === 'sent').length, browsers: browsers.length }
 }
 
-/** Keep what became of a notification: a browser that is gone, or fails again and again, is not notified any more. */
+/** Keep what happened to a notification: a browser that is gone, or fails again and again, is not notified any more. */
 export async function recordResult(account: AccountStore, browser: string, { outcome }: PushResult): Promise<void> {
   const { change: notifications } = account.feature(notificationTables)
   if (outcome === 'gone') await account.write([notifications.removeGone(browser)])

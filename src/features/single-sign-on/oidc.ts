@@ -130,7 +130,7 @@ async function userInfoOf(
   }
 }
 
-/** `email_verified` speaks of the address beside it, which may be another one than that of the ID token. */
+/** `email_verified` speaks of the address beside it, which may differ from the one in the ID token. */
 function withoutForeignProof(more: Claims, id: Claims): Claims {
   if (id.email === undefined || id.email === more.email) return more
   const { email_verified: _, ...others } = more
@@ -149,7 +149,7 @@ export function claimAt(claims: Claims, path: string): unknown {
   return undefined
 }
 
-/** The metadata are those of another issuer: `said`. */
+/** The metadata belong to another issuer: `said`. */
 export class OtherIssuer extends GridError {
   readonly said: string
 

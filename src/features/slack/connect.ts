@@ -85,7 +85,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
       }),
       ...requireAgentLimit(account),
       // A reply follows what it replies to, whoever wrote it.
-      change.remoteAgents.setOneOrder(agentId),
+      change.remoteAgents.setTransport(agentId, 'slack'),
       change.channels.addMembers(channel.id, [agentId], at),
       change.channels.requireAtMost(channel.id, maxMembers),
       ...account.feature(slackTables).change.connect(

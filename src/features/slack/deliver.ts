@@ -15,19 +15,22 @@ import { type SlackChannel, type SlackMessage, slackTables } from './store.ts'
 const pictures = ['owl', 'fox_face', 'whale', 'bee', 'octopus', 'turtle', 'penguin', 'koala', 'tiger', 'unicorn_face']
 
 /**
- * Post a message in Slack. Resolves as `deliverNext` does; to undefined for an agent that mirrors no channel. A message that
- * was written in Slack is there already.
+ * Post a message in Slack. Resolves as `deliverNext` does. A message that was written in Slack is there already.
  */
-export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Promise<boolean | undefined> {
+export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Promise<boolean> {
   const { account, outbox, signal } = attempt
   const mirror = account.feature(slackTables)
   const slack = await mirror.read.ofAgent(account.actor.agentId)
-  if (!slack) return undefined
   const { actor: { agentId }, read, write, change, deps } = account
   const done = () => [
     ...change.inbox.markRead(agentId, [message.id], deps.now()),
     ...change.remoteAgents.accepted(outbox, deps.now()),
   ]
+  // The mirror has ended.
+  if (!slack) {
+    await write(done())
+    return true
+  }
   if (message.recipient !== `#${slack.name}`) {
     await notifyOfFailure(attempt, message, `It mirrors #${slack.name} with Slack, and reads nothing else.`)
     await write(done())

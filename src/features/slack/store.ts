@@ -13,7 +13,7 @@ import {
   statement,
 } from '../../store/sql.ts'
 
-/** `alias` is that of the agent of the integration, `name` that of the channel of the grid. */
+/** `alias` belongs to the agent of the integration, `name` that of the channel of the grid. */
 export type SlackChannel = Omit<typeof slackChannels.$inferSelect, 'accountId' | 'createdAt'> & {
   alias: string
   name: string

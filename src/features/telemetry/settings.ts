@@ -15,7 +15,7 @@ export const telemetrySettings = {
     'Port at which /metrics is answered without a token, on the address HOST. Do not make it public.',
     value('a number from 1 to 65535', z.coerce.number().int().min(1).max(65_535).optional()),
   ),
-  /** Its name, and the other settings of the exporter, are those of OpenTelemetry. */
+  /** OpenTelemetry gives it its name, and the other settings of the exporter. */
   otlpEndpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     'Collector that traces are sent to, by OTLP over HTTP. It may be in a private network.',

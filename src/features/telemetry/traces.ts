@@ -48,7 +48,7 @@ export class Traces implements core.Traces {
   readonly #now: () => number
   readonly #warn: (error: unknown) => void
 
-  /** `endpoint` is that of the collector, to which `/v1/traces` is added. */
+  /** `endpoint` belongs to the collector, to which `/v1/traces` is added. */
   constructor(endpoint: string, { log, now }: { log: Log; now: () => number }) {
     this.#now = now
     const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`

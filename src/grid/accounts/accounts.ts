@@ -95,7 +95,7 @@ export async function createOwnedAccount(
   return id
 }
 
-/** Rename the account. Fails with `not_allowed`, `invalid_input` or `write_conflict`. */
+/** Renames the account. Fails with `not_allowed`, `invalid_input` or `write_conflict`. */
 export async function renameAccount(account: AccountStore, input: { name: string }): Promise<{ name: string }> {
   const name = checkName(input.name, 'name')
   return await retryOnConflict(async () => {

@@ -30,7 +30,7 @@ export type { ClaimOffer }
 
 export interface OpenClaim {
   provisionalId: string
-  /** The email address that the signups named, normalised. */
+  /** The normalised email address from the signups. */
   ownerEmail: string
   agents: ClaimableAgent[]
 }
@@ -41,14 +41,14 @@ export async function openClaim({ global }: Store, token: string): Promise<OpenC
   if (!found) {
     throw new GridError(
       'link_expired',
-      'This claim link is unknown. Agents that are not claimed are removed after a week, and their links with them.',
+      'This claim link is unknown. Unclaimed agents and their links are removed after a week.',
     )
   }
   const { state, ...claim } = found
   if (state !== 'provisional') {
     throw new GridError(
       'link_expired',
-      'This claim link was used: its agents were claimed already, together with all others of the same email address. Sign in with that address to see them.',
+      'This claim link was used. Its agents were claimed together with all others of the same email address. Sign in with that address to see them.',
     )
   }
   return { ...claim, agents: await global.claims.agents(claim.provisionalId) }
@@ -217,7 +217,7 @@ async function moveStatements(
   ]
 }
 
-/** The claim, if its agents are those that the user has decided about. */
+/** The claim, if the user has decided about exactly its agents. */
 async function openDecided(
   store: Store,
   source: ClaimSource,
@@ -229,7 +229,7 @@ async function openDecided(
     : await openOfferedClaim(store, claimant, source.offered)
   checkClaimant(claimant, claim)
   const live = new Set(claim.agents.map(({ id }) => id))
-  // Each of them once.
+  // Choose each agent once.
   if (!decided.every((id) => live.delete(id)) || live.size > 0) {
     throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
   }

@@ -17,9 +17,9 @@ export interface Erased {
 }
 
 /**
- * Erase all that the agents of the account which have or had this alias have written, also in what other accounts
- * received. It goes on in small units, so a stop leaves a part, and a repeat erases the rest. What others wrote stays, also
- * when it quotes. Fails with `agent_not_found`, or for a user with `confirmation_required`.
+ * Erase everything written by agents of the account that have or had this alias, including copies that other accounts
+ * received. The work is done in small units: after an interruption, a repeat erases the rest. Messages from others
+ * stay, even if they quote erased text. Fails with `agent_not_found`, or for a user with `confirmation_required`.
  */
 export async function eraseWords(account: AccountStore, ref: string): Promise<Erased> {
   const { read, change, deps } = account
@@ -57,13 +57,13 @@ export async function eraseWords(account: AccountStore, ref: string): Promise<Er
   return { alias, rows }
 }
 
-/** Who still has what was erased, as sentences. */
+/** Sentences that name who still has the erased text. */
 export function keptElsewhere({ deps: { config } }: Pick<AccountStore, 'deps'>): string[] {
   const { backupDir, backupEverySeconds, backupKeep } = config
   const days = Math.ceil(backupKeep * backupEverySeconds / (24 * 3600))
   return [
     backupDir === undefined
-      ? 'Backups and exports that were made before still have the words.'
+      ? 'Earlier backups and exports still contain the erased text.'
       : `Scheduled backups have the words for up to ${days} more ${
         days === 1 ? 'day' : 'days'
       }. Other copies and exports keep them.`,

@@ -5,14 +5,14 @@ import type { AccountStore } from '../../store/account.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** `off`; `on`, from now; or `older`, which is for an account where it is on: also what was written before. */
+/** `off`; `on` from now; or `older`, which adds earlier messages to an account where it is on. */
 export type PeopleRead = 'off' | 'on' | 'older'
 
 /**
- * Turn on or off that the owners and admins of the account can read what its agents write to each other. Turned on, they
- * read what is written from then on; what was written before is a choice of its own. Only owners may, and only when they
- * have confirmed who they are. Resolves to since when they can read, in milliseconds since the epoch: 0 for everything,
- * null if they cannot.
+ * Turn on or off that the owners and admins of the account can read what its agents write to each other. Turning it on
+ * covers messages from then on; earlier messages are a separate choice. Only owners may change it, after they have
+ * confirmed who they are. Resolves to the start of the readable period, in milliseconds since the epoch: 0 for
+ * everything, null if they cannot read.
  * Fails with `wrong_credential`, `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
  */
 export async function setPeopleRead(
@@ -35,7 +35,7 @@ export async function setPeopleRead(
 
 /**
  * Set whether the texts of messages that guardrails block are kept, for 7 days, for the people of the account to see.
- * Turning it off removes those that are kept. Only owners may, and only when they have confirmed who they are.
+ * Turning it off removes the kept texts. Only owners may change it, after they have confirmed who they are.
  * Fails with `wrong_credential`, `not_allowed`, `confirmation_required` or `write_conflict`.
  */
 export async function setContentsVisible(

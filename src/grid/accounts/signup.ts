@@ -18,9 +18,9 @@ import { sendClaimEmail } from './claim.ts'
 
 const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
 const maxSignupSkills = 20
-/** The grid takes as many signups in total as this many client addresses. */
+/** Signups of the whole grid are limited to those of this many client addresses. */
 const busyAddresses = 100
-/** Most agents of an unclaimed account. Later signups open another one. */
+/** Maximum agents of an unclaimed account. Later signups open another account. */
 const maxProvisionalAgents = 20
 /** Concurrent signups for one email address need two attempts per account they fill: one to open it, one to join it. */
 const maxAttempts = 10
@@ -41,7 +41,7 @@ interface SignupResult {
   alias: string
   trial: { max_messages: number; expires_in: string; claim_url: string }
   mcp_config: McpConfig
-  /** The description had invisible characters, and is stored without them. */
+  /** Invisible characters were removed from the description. */
   sanitized?: true
 }
 
@@ -75,7 +75,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const account = store.account(provisionalId, { type: 'system', job: 'signup' } satisfies Actor)
     account.requireSpace()
     const fits = refuseTooManySkills(account, skills)
-    // It is no unhandled rejection if the alias is taken too.
+    // Avoids an unhandled rejection if the alias is also taken.
     fits.catch(() => {})
     await refuseTakenAlias(account, alias)
     await fits
@@ -142,7 +142,7 @@ function signupResult(config: Config, alias: string, apiKey: string, claimToken:
   }
 }
 
-/** What a signup counts towards: its client address, and the whole grid. */
+/** The limits of a signup: per client address, and for the whole grid. */
 function countsOf({ signupPerHour }: Config, address: string): Count[] {
   return [
     ...ofNetworks('signup_from', address, [[signupPerHour, hour]]),

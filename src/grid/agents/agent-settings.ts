@@ -71,7 +71,7 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
       ...(isOtherServer ? [agentSettings.requireNoToken(agent.id)] : []),
       ...agentSettings.update(agent.id, { ...agent, messageReplies, callersWait }),
       ...(accessList === undefined ? [] : [
-        // A list that becomes another kind of list is a new one.
+        // A list that changes its kind starts empty.
         agentSettings.keepAccess(agent.id, agent.accessPolicy === before.accessPolicy ? accessList : []),
         agents.addAccess(agent.id, accessList),
       ]),
@@ -92,7 +92,9 @@ interface AccessInput {
   partner: string
 }
 
-/** Let in the agent that has taken a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`. */
+/**
+ * Admit the agent that has taken a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`.
+ */
 export async function confirmAccess(account: AccountStore, input: AccessInput): Promise<void> {
   requireAdmin(account.actor)
   const { id, alias } = await findProgram(account, input.agent)
@@ -132,7 +134,7 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
     await account.write([
       agents.requireLive([agent.id]),
       keys.add({ ...keyRow(agent.id, key, account.actor), id: keyId }, at),
-      // All but this one, so that a repeated unit after a lost response does not revoke its own key.
+      // Spares its own key, because the unit may be repeated after a lost response.
       keys.revokeOthersOfAgent(agent.id, keyId, at),
     ])
     return { agent, apiKey: key.key }
@@ -162,7 +164,7 @@ export async function addKey(
 }
 
 /**
- * The same for an agent that is made first if the account has none of this alias. Fails with `alias_taken` if the alias
+ * As `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
  * belongs to another account or to a deleted agent.
  */
 export async function addKeyOrAgent(
@@ -180,7 +182,7 @@ export async function addKeyOrAgent(
     return { agent, apiKey, isNew: true }
   } catch (error) {
     if (!hasCode(error, 'alias_taken')) throw error
-    // Another call may have been faster.
+    // A concurrent call may have created it.
     return await add().catch(() => {
       throw error
     })
@@ -196,13 +198,13 @@ export async function revokeKey(account: AccountStore, input: { agent: string; k
   return await retryOnConflict(async () => endKey(account, (await findProgram(account, input.agent)).id, input.key))
 }
 
-/** Revoke the very key that the calling agent uses. */
+/** Revoke the key that the calling agent uses. */
 export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
   const { agentId, credentialId } = callerWithKey(account)
   return await retryOnConflict(() => endKey(account, agentId, credentialId))
 }
 
-/** Who the calling agent is, and with which key it calls. Fails with `wrong_credential`, also with an OAuth token. */
+/** The calling agent and its key. Fails with `wrong_credential`, including for an OAuth token. */
 export async function describeCaller(account: AccountStore): Promise<{
   alias: string
   account: string

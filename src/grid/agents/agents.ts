@@ -1,4 +1,4 @@
-/** Agents: create and delete them, and check what is stored of them. */
+/** Agents: create, delete and validate them. */
 import { limitsOf } from '../limits.ts'
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
@@ -46,7 +46,7 @@ export interface NewAgent {
   type?: ProgramType
   visibility?: Visibility
   accessPolicy?: AccessPolicy
-  /** Aliases of other accounts' agents that an `allow_list` lets in, or a `block_list` keeps out. */
+  /** Aliases of other accounts' agents that an `allow_list` admits or a `block_list` rejects. */
   accessList?: string[]
   description?: string
   remoteUrl?: string
@@ -60,7 +60,7 @@ export interface NewAgent {
   keyName?: string
 }
 
-/** Of the token of a remote agent that is public. */
+/** Limits the use of a public remote agent's token. */
 export const externalShare = `Together they may send at most ${externalPerHour} messages an hour.`
 
 /** Create an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
@@ -113,7 +113,7 @@ export async function createAgent(
   })
 }
 
-/** Soft-delete an agent (id or alias), as `endAgent` says. Its alias stays reserved. */
+/** Soft-delete an agent (id or alias), see `endAgent`. Its alias stays reserved. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -163,7 +163,9 @@ export async function refuseTooManyAgents(account: AccountStore, added = 1): Pro
   )
 }
 
-/** Fails the unit if the account has too many agents when it runs: others may be created at the same time. */
+/**
+ * Fails the unit if the account has too many agents at its commit, because other agents may be created concurrently.
+ */
 export function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
   return [change.agents.requireAtMost(deps.config.agentsPerAccount)]
 }
@@ -189,7 +191,7 @@ export function checkAccessList(policy: AccessPolicy, aliases: string[]): string
   return list
 }
 
-/** The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. */
+/** The URL of a remote agent as stored, which must be an allowed target; null for other agents. */
 export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
@@ -216,7 +218,7 @@ export async function sealRemoteToken(
   return await account.seal('agents', agent.id, token)
 }
 
-/** Without its token, an admin could send the stored one to a server of their own. `field` is that of the token. */
+/** Otherwise an admin could send the stored token to a server of their own. `field` names the token's field. */
 export function tokenOfOtherServer(field: string): GridError {
   return invalidInput('The server address has changed: enter the token for the new server.', field)
 }

@@ -1,4 +1,4 @@
-/** Finding agents: one of the account, and those that an agent can send to. */
+/** Finds an agent of the account, and the agents that an agent can send to. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseAlias } from '../../aliases.ts'
@@ -25,12 +25,12 @@ export async function findAgent(account: AccountStore, ref: string, field?: stri
   return agent
 }
 
-/** Whether it is neither the alias of a person nor the sender of an incoming hook. */
+/** Whether a program acts as it: false for persons and incoming hooks. */
 export function isProgram<Of extends { type: AgentType }>(agent: Of): agent is Of & { type: ProgramType } {
   return agent.type !== 'human' && agent.type !== 'hook'
 }
 
-/** As `findAgent`, and fails with `not_allowed` for a person, who alone decides about their alias, and for a hook. */
+/** As `findAgent`, but fails with `not_allowed` for a hook and for a person, whose alias is theirs alone. */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
   const agent = await findAgent(account, ref)
   if (isProgram(agent)) return agent
@@ -43,7 +43,7 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
   )
 }
 
-/** Who is at an agent of the account: its clients, or the state of its server if it is a remote agent. */
+/** Who attends an agent of the account: its clients, or the state of a remote agent's server. */
 export function presenceOf(
   { waiting: { presence } }: Pick<AccountStore, 'waiting'>,
   { id, remote }: Pick<Agent, 'id' | 'remote'>,
@@ -56,16 +56,16 @@ export interface ListedAgent {
   description: string
   type: AgentType
   visibility: Visibility
-  /** At most 10, with shortened descriptions; those first whose names match the search. */
+  /** At most 10, with shortened descriptions; names that match the search come first. */
   skills: { name: string; description: string }[]
   skills_left_out?: number
-  /** Who is at the agent, if it belongs to the account of the caller: `attended (claude)`, `nobody since 25 min`. */
+  /** Who attends the agent, if it belongs to the caller's account: `attended (claude)`, `nobody since 25 min`. */
   presence?: string
   /** ISO 8601, or null if the agent has never made a call. */
   last_seen: string | null
 }
 
-/** A page of the agents that the caller can send to, by alias. One of a search may be empty although more follow. */
+/** A page of the agents that the caller can send to, by alias. A page of a search may be empty even if more follow. */
 export async function listAgents(
   account: AccountStore,
   input: { search?: string; public?: boolean; cursor?: string },
@@ -89,13 +89,13 @@ export async function listAgents(
   return { agents: entries, cursor }
 }
 
-/** Where a search goes on: after an alias that the caller may know, and after `skip` hidden agents that follow. */
+/** The position of a search: an alias that the caller may know, and the number `skip` of hidden agents after it. */
 interface Place {
   after: string
   skip: number
 }
 
-/** A cursor is an alias, or an alias and a number. So it names no agent that is hidden from the caller. */
+/** A cursor is an alias, or an alias and a number, so it never names a hidden agent. */
 function placeOf(cursor: string): Place {
   const [, after, skip] = cursor.match(/^(\S*) (\d{1,9})$/) ?? []
   return after === undefined ? { after: cursor, skip: 0 } : { after, skip: Number(skip) }

@@ -1,4 +1,4 @@
-/** Skills: what an agent claims to be able to do. Agents of an account share them by name. */
+/** Skills that agents say they have. Agents of an account share them by name. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -16,7 +16,7 @@ import { findAgent } from './find-agent.ts'
 export const maxSkills = 200
 const maxNameLength = 64
 const maxDescriptionLength = 500
-/** Most skills of one account, because any of its agents can list them all. */
+/** Maximum skills of an account, because any of its agents can list them all. */
 const maxAccountSkills = 1_000
 
 export interface SkillInput {
@@ -146,7 +146,7 @@ export function attachSkills(account: AccountStore, agentId: string, skills: Req
   ]
 }
 
-/** Resolves to how many of these skills the account does not have. */
+/** Resolves to the number of these skills that the account lacks. */
 export async function refuseTooManySkills(
   account: AccountStore,
   skills: Pick<SkillInput, 'name'>[],
@@ -181,7 +181,7 @@ export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
   return [...byName.values()]
 }
 
-/** In a result: a text of the input had invisible characters, and is stored without them. */
+/** In a result: invisible characters were removed from the input. */
 export const sanitized = { sanitized: true } as const
 
 export function areCleaned(skills: SkillInput[]): boolean {

@@ -14,13 +14,13 @@ const maxReasonLength = 1_000
 
 interface Choice {
   id: string
-  /** Of `HeldMessage`: what the person saw. */
+  /** The hash of the `HeldMessage` that the person saw. */
   hash: string
 }
 
 export type Decision = Delivered | { state: 'refused'; reason: string }
 
-/** Why an approved message is refused at the moment of its delivery: trying later would not help. */
+/** Permanent errors that refuse an approved message at its delivery. */
 const lasting: readonly GridError['code'][] = [
   'recipient_not_found',
   'channel_not_found',
@@ -32,8 +32,8 @@ const lasting: readonly GridError['code'][] = [
 ]
 
 /**
- * Deliver a held message, with `text` in place of its own if there is one. Guardrails look at it again. If it can be
- * delivered no more, it is refused, and the reason is returned. `held`: it waits for the people of its recipient now.
+ * Deliver a held message, with `text` as its new text if given. Guardrails check it again. If it can no longer be
+ * delivered, it is refused, and the reason is returned. `held`: it now waits for the recipient's people.
  *
  * Fails with `wrong_credential`, `message_not_found`, `already_decided`, `confirmation_required`, `invalid_input`,
  * `message_too_long`, and, while it stays held, with `guardrail_blocked`, `guardrail_unavailable` or `quota_exceeded`.
@@ -46,7 +46,7 @@ export async function approve(
     const found = await decidable(account, choice)
     const by = await decider(account)
     const at = account.deps.now()
-    // The beginning of a long text is an edit: the rest of it is not wanted.
+    // Sending only the beginning of a long text is an edit that drops the rest.
     const edited = text !== undefined && text !== givenOf(found.content).text
     try {
       const decided = { ...by, state: 'approved' as const, reason: null, edited, at }
@@ -60,7 +60,7 @@ export async function approve(
   })
 }
 
-/** Refuse a held message. Its sender is told the reason. Fails as `approve` does. */
+/** Refuse a held message. Its sender reads the reason. Fails as `approve` does. */
 export async function refuse(
   account: AccountStore,
   { reason: given, ...choice }: Choice & { reason: string },

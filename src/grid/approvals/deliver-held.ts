@@ -1,4 +1,4 @@
-/** Delivering a held message that a person has approved, under the conditions of that moment. */
+/** Delivers a held message that a person has approved, under the conditions at delivery. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Decided } from '../../store/account/held-changes.ts'
@@ -22,14 +22,14 @@ import type { FoundHeld } from './held.ts'
 import type { HeldContent } from './held-content.ts'
 import { holdOf, notifyClient, waitsUntil } from '../send/hold.ts'
 
-/** `held`: the people of the account of the recipient have to decide, too. */
+/** `held`: the people of the recipient's account must also decide. */
 export interface Delivered {
   state: 'approved' | 'held'
 }
 
 /**
- * Deliver it in the unit that records the decision. `text` replaces its text. Fails as a send does whose recipient does not
- * take the message, and with `write_conflict` if another decision was first.
+ * Deliver it in the unit that records the decision. `text` replaces its text. Fails as a send that the recipient does
+ * not accept, and with `write_conflict` if another decision was first.
  */
 export async function deliverHeld(
   account: AccountStore,
@@ -67,7 +67,7 @@ async function programOf(
   return found.find((program) => program !== undefined)
 }
 
-/** The text and the details as they were given to the send. */
+/** The text and the details as the sender gave them. */
 export function givenOf({ body, a2a, parts }: HeldContent): ReturnType<typeof asGiven> {
   return asGiven(body, a2a === null ? undefined : wholeDetails(a2a, parts))
 }
@@ -87,7 +87,7 @@ function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, tex
     ...{ replyToMessageId, conversationId, hops, flagged },
     ...{ sanitized, sharedWith, via, key: null, keysSince: 0, replyFrom: null, at },
     ...{ contextId: later.contextId, expiresAt: later.expiresAt },
-    // What is stored stays.
+    // The stored message is unchanged.
     traceparent: null,
     a2a: isEdited ? split ? JSON.stringify(split.inline) : null : a2a,
     largeParts: partsAsJson(isEdited ? split?.apart ?? [] : parts),
@@ -95,7 +95,7 @@ function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, tex
   return { text: cleaned, details, requestHash: '', message }
 }
 
-/** The parts of a message over A2A are all of its content, so its text is among them. */
+/** The parts of an A2A message are its whole content, including the text. */
 function withText(details: A2aDetails, a2a: string | null, text: string): A2aDetails {
   if (!details.parts || !isFromA2a(a2a)) return details
   const others = details.parts.filter((part) => !isBareText(part as Parameters<typeof isBareText>[0]))
@@ -106,7 +106,7 @@ function partsAsJson(parts: readonly unknown[]): string | null {
   return parts.length === 0 ? null : JSON.stringify(parts)
 }
 
-/** What the message does to the task that it belongs to. Fails with `unsupported_operation` if that has ended. */
+/** The effect of the message on its task. Fails with `unsupported_operation` if the task has ended. */
 async function stepOf(
   from: AccountStore,
   sender: Sender,
@@ -149,7 +149,7 @@ async function commit(
     ...account.change.held.decide(held.id, decided),
     recipient.requireOpen(message, quotasOf(from, recipient.inbox)),
     ...open ? [open] : [],
-    // It has the same parts unless the text was edited or a guardrail masked something.
+    // The parts are the same unless the text was edited or a guardrail masked something.
     ...largeParts === partsAsJson(parts) ? [] : [change.held.removeParts(id), change.parts.add(message)],
     ...message.held
       ? [
@@ -158,7 +158,7 @@ async function commit(
       ]
       : change.held.number(id, text, at),
     ...told,
-    // What they found in the same text was recorded when it was held.
+    // Their findings in the same text were recorded when it was held.
     ...message.guarded && (edited || !await hasVerdicts(from, id)) ? message.guarded.statements : [],
   ]
   if (!message.held) {

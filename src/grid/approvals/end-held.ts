@@ -1,4 +1,4 @@
-/** Held messages that are not delivered: a person refuses them, or their time is over. */
+/** Ends held messages that are not delivered: refused by a person, or expired. */
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
@@ -6,12 +6,14 @@ import type { Decided } from '../../store/account/held-changes.ts'
 
 const expired = 'No one decided in time.'
 
-/** Record the decision, and tell the sender: with a message of the system, and in the task that it began or continued. */
+/**
+ * Record the decision and notify the sender by a system message, and in the task that the message began or continued.
+ */
 export async function endHeld(account: AccountStore, held: HeldToDecide, decided: Decided): Promise<void> {
   const { home, messageId, recipient, fromAgentId, later } = held
   const { at, reason, state } = decided
   const from = account.ofSender(held)
-  // Who decides in another account is not told.
+  // People of another account are not named.
   const who = home === account.owner ? decided.decider ?? 'The grid' : 'A person of the account of the recipient'
   const what = state === 'expired' ? reason : `${who} refused it: ${reason}`
   const text = `Your message to ${recipient} was not delivered. ${what}`
@@ -21,7 +23,7 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
   await account.write([
     ...account.change.held.decide(held.id, decided),
     ...change ? tasks.change({ end: 'grid' }, change) : [],
-    // It takes the id of the row, so that it is sent once.
+    // The row's id is its idempotency key.
     ...from.change.held.notify(held.id, messageId, text, at),
     // Its sender may wait for an answer.
     ...from.change.leases.takeAnswer({ id: held.id, at, replyToMessageId: messageId }, { agentId: fromAgentId }),

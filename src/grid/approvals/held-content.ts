@@ -1,4 +1,7 @@
-/** What of a held message is delivered: the page, the hash and the delivery have it from here. See docs/protocol/messages.md, "Held messages". */
+/**
+ * The deliverable content of a held message, for the page, the hash and the delivery. See docs/protocol/messages.md,
+ * "Held messages".
+ */
 import { digestOf } from '../../lib/digest.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
 import type { HeldDelivery } from '../../store/account/new-held.ts'
@@ -34,25 +37,25 @@ export function heldContent(held: HeldToDecide, parts: StoredPart[]): HeldConten
   return { ...own, later: held.later, parts }
 }
 
-/** A decision carries it, so that it is about this content alone. */
+/** A decision carries the hash, which binds it to this content. */
 export function hashOfContent(content: HeldContent): string {
   return digestOf(JSON.stringify(content))
 }
 
 export interface ShownContent {
-  /** As its recipient would see them. A file, and what is too large, has `part_id`. */
+  /** As the recipient would see them. Files and large parts have a `part_id`. */
   parts: Record<string, unknown>[]
-  /** All that is delivered besides the text and the parts, by its name; what is empty or not so is left out. */
+  /** Everything else that is delivered, by name, without empty and false values. */
   fields: [name: string, value: unknown][]
 }
 
-/** A file that is inline, as one that is stored apart. */
+/** An inline file in the form of a separately stored one. */
 function asFile({ raw, ...part }: Record<string, unknown>, partId: string): Record<string, unknown> {
   const isFile = raw !== undefined || part.filename !== undefined
   return isFile && part.part_id === undefined ? { ...part, part_id: partId } : part
 }
 
-/** All of a content that its text and its ends do not say. */
+/** The content without its text, sender and recipient. */
 export function shownContent(content: HeldContent): ShownContent {
   const { messageId, fromAlias: _from, type: _type, recipient: _recipient, body, a2a, later, parts, ...fields } =
     content
@@ -68,7 +71,7 @@ export function shownContent(content: HeldContent): ShownContent {
       ...more,
       ...parts.filter(({ id }) => !a2a?.includes(id)).map(({ id }) => ({ part_id: id })),
     ],
-    // The same name may stand for two values.
+    // A name may occur twice.
     fields: [fields, delivery, step, { choices }, named].flatMap((some) => Object.entries(some))
       .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== 0)
       .filter(([name, value], n, all) => all.findIndex((one) => one[0] === name && one[1] === value) === n),

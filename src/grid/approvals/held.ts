@@ -1,4 +1,4 @@
-/** Held messages and decisions, as the people see them who decide. See docs/protocol/messages.md, "Held messages". */
+/** Held messages and decisions, as shown to the people who decide. See docs/protocol/messages.md, "Held messages". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
@@ -9,7 +9,7 @@ import { contentOf, type PartContent, partIn } from '../message/read-part.ts'
 import { hashOfContent, type HeldContent, heldContent, type ShownContent, shownContent } from './held-content.ts'
 
 export type HeldMessage = HeldRow & ShownContent & {
-  /** SHA-256 of all that is delivered, which is what is shown. */
+  /** SHA-256 of everything that is shown and delivered. */
   hash: string
   /** The calling user may decide on it, if it is still held. */
   mayDecide: boolean
@@ -17,13 +17,13 @@ export type HeldMessage = HeldRow & ShownContent & {
 
 const maxListed = 200
 
-/** What waits for the calling user, the first to expire first, at most 200. Empty for other callers. */
+/** Messages that wait for the calling user, by expiry, at most 200. Empty for other callers. */
 export async function heldMessages(account: AccountStore): Promise<HeldRow[]> {
   const { actor, deps: { now }, read } = account
   return actor.type === 'user' ? await read.held.ofUser(actor.userId, now(), maxListed) : []
 }
 
-/** How many messages wait for the calling user, when the first of them expires, and whether that is within the hour. */
+/** The number of messages that wait for the calling user, the first expiry, and whether it is within the hour. */
 export async function countHeld(
   account: AccountStore,
 ): Promise<{ count: number; firstEndsAt: number | null; isUrgent: boolean }> {
@@ -56,7 +56,7 @@ export async function heldPartOf(account: AccountStore, id: string, partId: stri
   return contentOf({ a2a: held.a2a, part }, part, rowOfUpload)
 }
 
-/** Decisions, the newest first. Owners and admins see all of them, others theirs. Fails with `wrong_credential`. */
+/** Decisions, newest first. Owners and admins see all, others their own. Fails with `wrong_credential`. */
 export async function decisions(account: AccountStore, filter: DecisionFilter) {
   const { userId, role } = callingUser(account.actor)
   return await account.read.held.decided(userId, role === 'owner' || role === 'admin', filter)
@@ -68,7 +68,7 @@ export interface FoundHeld {
   hash: string
 }
 
-/** Fails with `message_not_found`, also for one on which the calling user may not decide. */
+/** Fails with `message_not_found`, including for messages on which the calling user may not decide. */
 export async function findHeld(account: AccountStore, id: string): Promise<FoundHeld> {
   const { userId } = callingUser(account.actor)
   const { read } = account
@@ -80,7 +80,7 @@ export async function findHeld(account: AccountStore, id: string): Promise<Found
   return { held, content, hash: hashOfContent(content) }
 }
 
-/** Without what only its delivery needs. */
+/** Omits what only the delivery needs. */
 function rowOf(held: Omit<HeldToDecide, 'mayDecide'>): HeldRow {
   const { home: _home, fromAgentId: _from, fromAliasNow: _now, toId: _to, later: _later, a2a: _a2a, ...row } = held
   return row

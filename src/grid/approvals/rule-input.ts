@@ -1,4 +1,4 @@
-/** What callers say of an approval rule, checked. */
+/** Validates the input of approval rules. */
 import { GridError, invalidInput } from '../../errors.ts'
 import { normaliseChannelName } from '../../aliases.ts'
 import { isPlainName } from '../../lib/names.ts'
@@ -23,13 +23,13 @@ export interface RuleInput {
   /** The same, or `#channel`. */
   to: string
   condition: typeof conditions[number]
-  /** For findings: its id or name; null for any. */
+  /** For findings: the guardrail's id or name; null for any. */
   guardrail: string | null
-  /** For parts: how the media type begins; null for any. */
+  /** For parts: a prefix of the media type; null for any. */
   mediaType: string | null
-  /** For parts: how large they are at least; null for any size. */
+  /** For parts: the minimum size; null for any. */
   minBytes: number | null
-  /** Members by id or email address. If there are none, the owners decide. */
+  /** Members by id or email address. If empty, the owners decide. */
   deciders: string[]
   /** 1 to 168. */
   expiresInHours: number
@@ -37,7 +37,7 @@ export interface RuleInput {
   isRisky: boolean
 }
 
-/** The rule with the given changes. `rules` are those of the account. */
+/** The rule with the given changes. `rules`: all rules of the account. */
 export async function changedRule(
   account: AccountStore,
   before: ApprovalRule,
@@ -81,7 +81,7 @@ function nameOf(text: string, id: string, rules: readonly ApprovalRule[]): strin
   return name
 }
 
-/** The kind that a caller names. `strangers` is what `external` was called. */
+/** The kind that a caller names. `strangers` is an alias of `external`. */
 function kindOf(end: string): typeof senderKinds[number] | undefined {
   return senderKinds.find((kind) => kind === (end === 'strangers' ? 'external' : end))
 }
@@ -122,7 +122,7 @@ function mediaTypeOf(text: string | null | undefined, before: string | null): st
   const mediaType = (text ?? '').trim().toLowerCase()
   if (mediaType === '') return null
   if (mediaType.length > maxMediaTypeLength || !/^[\x21-\x7e]+$/.test(mediaType)) {
-    throw invalidInput('mediaType is how a media type begins, such as image/ or application/pdf.', 'mediaType')
+    throw invalidInput('mediaType is the beginning of a media type, such as image/ or application/pdf.', 'mediaType')
   }
   return mediaType
 }

@@ -1,4 +1,7 @@
-/** Approval rules: which messages of an account wait for a person. See docs/protocol/guardrails.md, "Approval rules". */
+/**
+ * Approval rules decide which messages of an account wait for a person. See docs/protocol/guardrails.md, "Approval
+ * rules".
+ */
 import { requireAdmin, requireConfirmed, requirePermission } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -17,7 +20,7 @@ export const maxRules = 50
 export interface ShownRule extends Omit<RuleInput, 'deciders'> {
   id: string
   guardrail: string | null
-  /** Those who are members; empty if the owners decide. */
+  /** The current members among them; empty if the owners decide. */
   deciders: { id: string; name: string }[]
   createdAt: string
   updatedAt: string
@@ -58,7 +61,7 @@ export async function createApprovalRule(
 }
 
 /**
- * Change what is given. Only an owner or admin in the browser who has proved lately who they are can do that
+ * Change the given fields. Only an owner or admin with a recent confirmation in the browser can do that
  * (`not_allowed`, `confirmation_required`). Also fails with `not_found`, and as `createApprovalRule` does.
  */
 export async function updateApprovalRule(
@@ -82,7 +85,7 @@ export async function updateApprovalRule(
   })
 }
 
-/** Fails with `not_found`, and for the callers that may not change a rule. Messages that it holds stay held. */
+/** Fails with `not_found`, and for callers that may not change a rule. Its held messages stay held. */
 export async function deleteApprovalRule(account: AccountStore, id: string): Promise<{ id: string; name: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -97,7 +100,7 @@ export async function deleteApprovalRule(account: AccountStore, id: string): Pro
   })
 }
 
-/** Agents can hold keys of the account. So no key changes what people decide about the messages of agents. */
+/** Agents may have admin keys, so no key can weaken the rules about agents' messages. */
 async function byPerson(account: AccountStore): Promise<Statement[]> {
   const { actor, deps } = account
   if (actor.type !== 'user' && actor.type !== 'system') {

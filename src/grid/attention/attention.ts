@@ -1,4 +1,4 @@
-/** What needs a person, as one user sees it, without what they have snoozed. See docs/web.md, "Attention". */
+/** What needs a person, as one user sees it, without snoozed entries. See docs/web.md, "Attention". */
 import { limitsOf } from '../limits.ts'
 import { allows, callingUser } from '../../auth/actor.ts'
 import { invalidInput } from '../../errors.ts'
@@ -21,18 +21,19 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 export const snoozeTimes = ['hour', 'tomorrow', 'week'] as const
 type SnoozeTime = (typeof snoozeTimes)[number]
 
-/** When it is shown again on the next day, in the time zone of the user. */
+/** When it reappears on the next day, in the time zone of the user. */
 const morningMs = 8 * hour
 
-/** The most urgent first; `until` is in milliseconds since the epoch. */
+/** Most urgent first; `until` is in milliseconds since the epoch. */
 export interface Attention {
   open: Condition[]
   snoozed: { condition: Condition; until: number }[]
 }
 
 /**
- * What needs the calling user. Only owners and admins see keys and what goes wrong between others, and only readers who
- * wrote an unread message. Why a task failed is a text: it is left out without `isReading`, and the caller records the reading if `readsOthers`.
+ * What needs the calling user. Only owners and admins see keys and problems between others; only readers see who wrote
+ * an unread message. A task's failure reason is text: it is omitted without `isReading`, and the caller records the
+ * reading if `readsOthers`.
  */
 export async function attentionOf(
   account: AccountStore,
@@ -101,13 +102,13 @@ function placeOfTask(reader: Reader, { clientAgentId, recipientAgentId }: SeenTa
   return placeOf(reader, { channelId: null, agents: [clientAgentId, recipientAgentId] })
 }
 
-/** How many of these there are, with those that are more than `maxOfKind` of a kind. */
+/** The total, including entries beyond `maxOfKind` per kind. */
 export function countConditions(conditions: readonly Condition[]): number {
   const kinds = new Map(conditions.map(({ kind, total }) => [kind, total]))
   return [...kinds.values()].reduce((sum, total) => sum + Math.max(0, total - maxOfKind), conditions.length)
 }
 
-/** Asks for the snoozes while the others are found. */
+/** Snoozes are read while the entries are found. */
 export async function withoutSnoozed(
   account: AccountStore,
   found: Awaitable<readonly Condition[]>,
@@ -120,7 +121,7 @@ export async function withoutSnoozed(
   const [conditions, offer, kept, reader] = await Promise.all([found, offered, asked, asReader])
   const seen = (reader ? ofReader(reader, conditions) : conditions).filter((condition) => {
     if (['key', 'webhook', 'follower', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
-    // What waits for the users themselves is listed by conversation: see `questionsOf`.
+    // Questions to the users themselves are listed by conversation: see `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
   })
   const all = offer ? [...seen, conditionOfOffer(offer)] : seen
@@ -139,7 +140,7 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
   return `${kind} ${subject}`
 }
 
-/** Hide something from the calling user, unless it gets worse. Resolves to whether it still needed attention. */
+/** Hide an entry from the calling user until it gets worse. Resolves to whether it still needed attention. */
 export async function snooze(
   account: AccountStore,
   offer: ClaimOffer | undefined,
@@ -147,7 +148,7 @@ export async function snooze(
 ): Promise<boolean> {
   const { userId } = callingUser(account.actor)
   const time = snoozeTimes.find((time) => time === input.time)
-  if (!time) throw invalidInput('Choose for how long.', 'time')
+  if (!time) throw invalidInput('Choose a duration.', 'time')
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'view')
     const { open, snoozed } = await attentionOf(account, offer)
@@ -161,7 +162,7 @@ export async function snooze(
   })
 }
 
-/** Show again what the calling user has snoozed. */
+/** Show a snoozed entry to the calling user again. */
 export async function endSnooze(
   account: AccountStore,
   { kind, subject }: { kind: string; subject: string },
@@ -186,23 +187,25 @@ function endOf(time: SnoozeTime, at: number, timeZone: string): number {
 
 export { maxCounted, maxOfKind }
 
-/** An agent is waited for when its oldest unread message is older than this, a person when an answer is. */
+/**
+ * An agent counts as late when its oldest unread message is older than this, a person when an answer is due as long.
+ */
 const unreadForLongMs = hour
 /** A server that failed so many times in a row needs a person. The pages show it at once, webhooks get it after an hour. */
 export const manyFailures = 3
 const notifiedAfterMs = hour
-/** For how long parked messages, refused calls and failures of guardrails are told. */
+/** How long parked messages, refused calls and failures of guardrails are shown. */
 const parkedForMs = 7 * day
 const failedForMs = day
-/** Tasks that failed, wait for input or are quiet are shown for this time. */
+/** How long failed, waiting and quiet tasks are shown. */
 const tasksForMs = 7 * day
 const needyStates = [...taskFilters.failed, ...taskFilters.input, ...taskFilters.auth]
-/** From how many refused calls of one caller on. One may be a slip. */
+/** The minimum number of refused calls of one caller. One may be a slip. */
 const manyRefused = 3
-/** From how many blocked messages of one guardrail on. */
+/** The minimum number of blocked messages of one guardrail. */
 const manyBlocked = 10
 const maxLong = 10
-/** A key that was not used for this time, or made and not used for the second one, or made so long ago. */
+/** Age limits of keys: since the last use, since creation if never used, and since creation. */
 const keyUnusedMs = 90 * day
 const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
@@ -230,13 +233,13 @@ interface UsedQuota {
 }
 
 interface Common {
-  /** What it is about, unique among those of its kind. */
+  /** Its subject, unique within its kind. */
   subject: string
   since: number | null
   level: number
-  /** How many of its kind there are; at most `maxOfKind` are found. */
+  /** The number of entries of its kind; at most `maxOfKind` are listed. */
   total: number
-  /** The calling user may not open the task that it is about. */
+  /** The calling user may not open its task. */
   isHidden?: boolean
 }
 
@@ -272,12 +275,12 @@ export function isNotified({ kind, of, since }: Condition, now: number): boolean
   return !isFailing || now - (since ?? now) >= notifiedAfterMs
 }
 
-/** Whether something is so much worse than it was that it is told again: twice as much, or paused once more. */
+/** Whether an entry got so much worse that people are notified again: twice as bad, or paused once more. */
 export function isWorse({ kind, level }: Condition, before: number): boolean {
   return kind === 'paused' ? level > before : level >= 2 * before
 }
 
-/** Everything that is wrong in an account now, the most urgent kinds first, and at most `maxOfKind` of each. */
+/** All current problems of an account, most urgent kinds first, at most `maxOfKind` of each. */
 export async function findConditions(account: AccountStore): Promise<Condition[]> {
   const { attention, questions, turns } = account.read
   const at = account.deps.now()
@@ -348,7 +351,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: `${of.follower}, left out`, since: of.since, level: of.leftOut }
     }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
-    // Full is twice as bad as nearly full.
+    // A full inbox weighs twice a nearly full one.
     ...all('inbox', inboxes, (of) => {
       return { subject: of.agentId, since: null, level: Math.max(of.unread >= of.max ? 2 : 1, of.refused) }
     }),
@@ -361,10 +364,10 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: credentialId ?? userId ?? actorType, since, level: calls }
     }),
     ...all('turns', long, (of) => ({ subject: of.key, since: of.since, level: of.turns })),
-    // Used up is twice as bad as nearly used.
+    // A used quota weighs twice a nearly used one.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
     ...ofFeature('domain'),
-    // When the alias was taken is nothing that other accounts may know.
+    // Other accounts may not learn when the alias was taken.
     ...all('access', access, ({ alias, partner }) => ({ subject: `@${alias} @${partner}`, since: null, level: 1 })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]

@@ -14,7 +14,7 @@ import { authorize } from '../authorize.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** Most members of a channel. One write stores a message for all of them. */
+/** Maximum members of a channel. One write stores a message for all of them. */
 export const maxMembers = 500
 
 interface ListedChannel {
@@ -139,7 +139,7 @@ export async function setChannelMembers(
   })
 }
 
-/** Tell the calling user of all posts of a channel that their alias is in, or of those that name them alone. */
+/** Notify the calling user of all posts of a channel that their alias is in, or only of posts that name them. */
 export async function followChannel(account: AccountStore, channel: string, follows: boolean): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
@@ -153,8 +153,9 @@ export async function followChannel(account: AccountStore, channel: string, foll
 export const wakes = ['all', 'mentions', 'none'] as const satisfies readonly Wake[]
 
 /**
- * Choose which posts of a channel wake a member: its admin for any agent, an agent for itself. Null is the default: all in a
- * channel of at most five members, in others those that name the agent or reply to it. Fails with `channel_not_found` or
+ * Choose which posts of a channel wake a member. Admins choose for any agent, agents for themselves. Null is the
+ * default: all posts in a channel of at most five members; in larger channels, posts that name or answer the agent.
+ * Fails with `channel_not_found` or
  * `not_channel_member`.
  */
 export async function setWake(
@@ -167,7 +168,7 @@ export async function setWake(
   const id = actor.type === 'agent' ? actor.agentId : (await findMembers(account, [agent ?? '']))[0].id
   const [rows] = await account.write([account.change.channels.setWake(found.id, id, wake)])
   if (rows.length > 0) return
-  // An agent does not learn of channels that it is not in.
+  // Channels without the agent look missing to it.
   if (actor.type === 'agent') throw new GridError('channel_not_found', `Channel '${channel}' not found`)
   throw new GridError('not_channel_member', `The agent is not a member of #${found.name}.`)
 }

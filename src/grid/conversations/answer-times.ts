@@ -1,9 +1,9 @@
-/** How long an agent takes to answer, by what the page Network counts. */
+/** How long an agent takes to answer, from the counts of the page Network. */
 import { day, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 
 export interface AnswerTimes {
-  /** Whom it answered, `@alias` or `#name`; undefined for all. */
+  /** The other side, `@alias` or `#name`; undefined for all. */
   name?: string
   answers: number
   /** The average of each of the last 7 days in UTC, oldest first, and of all of them; 0 without answers. */
@@ -14,7 +14,7 @@ export interface AnswerTimes {
 const days = 7
 const maxPeers = 3
 
-/** The times of all its answers, and those to the ends that it answered most. Empty without answers. */
+/** Its answer times in total, and per recipient for the most answered ones. Empty without answers. */
 export async function answerTimesOf(account: AccountStore, agentId: string): Promise<AnswerTimes[]> {
   const first = startOfDay(account.deps.now()) - (days - 1) * day
   const rows = await account.read.traffic.answers(agentId, first)

@@ -1,4 +1,4 @@
-/** What agents offer people to answer, and what became of it. See docs/conversations.md, "Choices". */
+/** Choices that agents offer people, and their results. See docs/conversations.md, "Choices". */
 import type { AccountStore } from '../../store/account.ts'
 import { choicesOf, chosenIn } from '../message/choices.ts'
 import type { ThreadMessage } from './messages.ts'
@@ -7,11 +7,11 @@ export interface Choices {
   offered: string[]
   /** The person may still answer. */
   isOpen: boolean
-  /** Which one the person chose first; absent if they did not answer, or answered in words. */
+  /** The person's first choice; absent without an answer, or if they answered in words. */
   chosen?: number
 }
 
-/** The choices of those messages that have some, by `seq`. */
+/** The choices of messages, by `seq`; messages without choices are absent. */
 export async function choicesIn(account: AccountStore, messages: ThreadMessage[]): Promise<Map<number, Choices>> {
   const offers = messages.flatMap(({ seq, a2a }) => {
     const offered = choicesOf(a2a)

@@ -10,7 +10,8 @@ import { messageIn, replyToMessage } from './write.ts'
 
 /**
  * Answer a message of a conversation with one of its choices, as the calling user. Only the first answer counts: choosing
- * the same again changes nothing. The message is read then. Fails with `conversation_not_found`, `message_not_found` or `already_answered`.
+ * the same again changes nothing. The message then counts as read. Fails with `conversation_not_found`,
+ * `message_not_found` or `already_answered`.
  */
 export async function choose(
   account: AccountStore,
@@ -45,5 +46,5 @@ export async function choose(
 }
 
 function closed(): GridError {
-  return new GridError('already_answered', 'This question is no longer open: it was answered, or its time is over.')
+  return new GridError('already_answered', 'This question is closed: it was answered, or has expired.')
 }

@@ -15,8 +15,8 @@ import { type OpenMessage, readable } from './open.ts'
 import { listThreads, type Thread } from './threads.ts'
 
 /**
- * Which conversations a list has: those of the reader, all, channels, or those whose newest message is unread. Members
- * of the account see none of others, of which they could only read numbers.
+ * The conversations of a list: the reader's own, all, channels, or those with an unread newest message. Members see no
+ * conversations between others, where they could only read numbers.
  */
 export type Show = (typeof shows)[number]
 
@@ -26,7 +26,7 @@ export interface ConversationList {
   reader: Reader
   /** The newest first, at most 20. Without a preview if the reader may not read the newest message. */
   threads: Thread[]
-  /** Where the next page begins: pass it as `before`. Undefined on the last one. */
+  /** The start of the next page, for `before`. Undefined on the last page. */
   next?: number
   unread: number
 }
@@ -44,7 +44,10 @@ export async function listConversations(account: AccountStore, options: ListOpti
   return await (await beginList(account, options)).list
 }
 
-/** The same as soon as the first one is known, while the rest is looked up. A member may not see the first one in the list. */
+/**
+ * As `listConversations`, but resolves when the first is known and looks up the rest meanwhile. For a member the list
+ * may lack the first.
+ */
 export async function beginList(
   account: AccountStore,
   { show: chosen, search, before, requestId }: ListOptions,
@@ -95,7 +98,7 @@ async function listOf(
   return { reader, threads, unread, next }
 }
 
-/** The place of the newest message of each thread. With a conversation id, the message itself tells. */
+/** The place of the newest message of each thread. With a conversation id, the message itself decides. */
 export async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
   const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.personAlias)
@@ -123,7 +126,7 @@ export interface AgentTalk {
   talks: Thread[]
 }
 
-/** The newest messages from or to the agent with an alias, and with whom it talks. It does not count as a look at them. */
+/** The newest messages from or to an agent (by alias), and its conversation partners. Does not mark them as seen. */
 export async function talkOfAgent(
   account: AccountStore,
   alias: string,
@@ -131,7 +134,7 @@ export async function talkOfAgent(
 ): Promise<AgentTalk> {
   const { userId } = callingUser(account.actor)
   const [reader, { threads }] = await Promise.all([readerOf(account), listThreads(account, { alias, userId })])
-  // The newest messages are in the newest threads.
+  // Only the newest threads can contain them.
   const newest = new Map(threads.slice(0, maxMessages).map((thread) => [thread.id, thread]))
   const found = await newestOf(account, [...newest.keys()], maxMessages)
   const opened = Promise.all([...newest.values()].map(async (thread) => {

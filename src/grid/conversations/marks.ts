@@ -1,4 +1,4 @@
-/** What a person has read in a conversation. See docs/people.md, "People who write". */
+/** Read marks of a person in a conversation. See docs/people.md, "People who write". */
 import { callingUser, requirePermission } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -29,7 +29,7 @@ export async function markConversationRead(
   return { read }
 }
 
-/** Mark at most 50 messages to the calling user as unread again, from a `seq` on. */
+/** Mark up to 50 messages to the calling user as unread again, starting at a `seq`. */
 export async function markConversationUnread(
   account: AccountStore,
   threadId: number,
@@ -72,7 +72,7 @@ function callingReader(account: AccountStore): string {
   return userId
 }
 
-/** Most messages of one page, and of one call of `markRead`. */
+/** Maximum messages of a page, and of a call of `markRead`. */
 const maxInboxPage = 50
 /** Mark messages to the calling user as read; their senders see it. Resolves to those that were unread. */
 export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {

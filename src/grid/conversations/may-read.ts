@@ -1,5 +1,5 @@
 /**
- * Which messages a member of the account may read. Every page, stream and count asks here, and nowhere else is it decided.
+ * Which messages a member of the account may read. This file alone decides it, for every page, stream and count.
  *
  * | messages | owner, admin | member | viewer |
  * | --- | --- | --- | --- |
@@ -20,7 +20,7 @@ import { activityRow } from '../activity.ts'
 import type { Receipts, ThreadMessage } from './messages.ts'
 import type { Thread } from './threads.ts'
 
-/** A member of the account, with what decides about what they may read. */
+/** A member of the account, with the facts that decide what they may read. */
 export interface Reader {
   userId: string
   role: Role
@@ -35,14 +35,14 @@ export interface Reader {
 /** Where messages are: to or from the reader, in a channel, or between others. */
 export type Place = { kind: 'mine' } | { kind: 'channel'; channelId: string } | { kind: 'others' }
 
-/** The calling user as a reader, by the role and the switch of this moment. */
+/** The calling user as a reader, by the current role and switch. */
 export async function readerOf(account: AccountStore): Promise<Reader> {
   const reader = await readerFor(account, callingUser(account.actor).userId)
   if (!reader) throw new GridError('not_allowed', 'You are no longer a member of this account.')
   return reader
 }
 
-/** A user as a reader; undefined if they are no member. */
+/** A user as a reader; undefined if they are not a member. */
 export async function readerFor(account: AccountStore, userId: string): Promise<Reader | undefined> {
   const row = await account.read.personAliases.reader(userId)
   if (!row) return undefined
@@ -64,7 +64,7 @@ export function placeOf(reader: Reader, of: { channelId: string | null; agents: 
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
 }
 
-/** The time from which on the reader may read texts of a place; undefined: only numbers are shown. */
+/** The start of what the reader may read in a place; undefined if only numbers are shown. */
 export function readableFrom(reader: Reader, place: Place): number | undefined {
   if (place.kind === 'mine') return reader.personAlias && 0
   const bySwitch = allows(reader.role, 'manage') ? reader.peopleReadSince ?? undefined : undefined
@@ -73,7 +73,7 @@ export function readableFrom(reader: Reader, place: Place): number | undefined {
   return Math.min(joined, bySwitch)
 }
 
-/** The times of `readableFrom` for every place, for statements that leave out what the reader may not read. */
+/** The times of `readableFrom` for every place, for statements that filter by them. */
 export function readableTimes(reader: Reader): ReadableTimes {
   const from = (place: Place) => readableFrom(reader, place) ?? null
   return {
@@ -90,14 +90,14 @@ export function mayRead(reader: Reader, place: Place, at: number): boolean {
   return from !== undefined && at >= from
 }
 
-/** Whether the reader can see the message only because the account lets its owners and admins. */
+/** Whether the reader can see the message only because the account permits owners and admins to read. */
 export function isReadBySwitch(reader: Reader, place: Place, at: number): boolean {
   if (place.kind !== 'channel') return place.kind === 'others'
   const joined = reader.channels.get(place.channelId)
   return joined === undefined || at < joined
 }
 
-/** The place of what is said in a thread. In a conversation with an id, single messages may be the reader's own. */
+/** The place of the messages of a thread. In a conversation with an id, single messages may be the reader's own. */
 export function placeOfThread(
   reader: Reader,
   { kind, channel, agents }: Pick<Thread, 'kind' | 'channel' | 'agents'>,
@@ -119,7 +119,7 @@ export function placeOfMessage(
   })
 }
 
-/** What is read: a thread, a list by its name, or the newest messages of an agent. Never a text. */
+/** The object of a reading: a thread, a list by its name, or an agent's newest messages. Never a text. */
 type Reading =
   | { thread: string; agents: readonly string[] }
   | { thread: string; channel: string }
@@ -129,8 +129,8 @@ type Reading =
 const maxNamed = 8
 
 /**
- * Record the reading before it is shown, once for each session, thread and hour. If it fails, show nothing. Whether it was
- * recorded is looked up while it is found out whether it is one, `isReading`.
+ * Record the reading before it is shown, once per session, thread and hour. If that fails, show nothing. Looks up an
+ * earlier record while `isReading` is pending.
  */
 export async function recordReading(
   account: AccountStore,
@@ -150,7 +150,7 @@ export async function recordReading(
       [account.change.activity.requireNoReading(row)],
     )
   } catch (error) {
-    // Another request of the session was faster.
+    // Another request of the session recorded it.
     const isThere = error instanceof GridError && error.code === 'write_conflict' &&
       await account.read.activity.hasReading(row)
     if (!isThere) throw error

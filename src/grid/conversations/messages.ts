@@ -1,11 +1,11 @@
-/** Pages of a thread, what became of each message, and chains of replies. Nothing here decides who may read. */
+/** Pages of a thread, message states, and chains of replies. Nothing here decides who may read. */
 import { Buffer } from 'node:buffer'
 import { readingUser } from '../../auth/actor.ts'
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
-/** A message in a thread. A message of another account, and one to the alias of the reader, is shown as it was delivered. */
+/** A message in a thread. Messages from other accounts and to the reader's alias are shown as delivered. */
 export interface ThreadMessage
   extends Omit<PlacedMessage, 'isForeign' | 'isReceived' | 'flagged' | 'sanitized' | 'edited'> {
   isForeign: boolean
@@ -17,8 +17,8 @@ export interface ThreadMessage
 }
 
 /**
- * Where a page begins. `at` is a time; the others are the `seq` of a message. `before` and `after` leave it out. `most`:
- * so many messages instead of a page.
+ * The anchor of a page. `at` is a time; the others are the `seq` of a message, which `before` and `after` exclude.
+ * `most` limits the number of messages.
  */
 export type ThreadPosition =
   | { newest: true; most?: number }
@@ -38,7 +38,7 @@ export interface Receipts {
   /** The recipient of a direct message; null for a post. */
   recipient: Receipt | null
   recipients: number
-  /** Leased or read, by whom a reader was given it. */
+  /** Leased or read, and by which reader. */
   read: number
   unread: number
   parked: number
@@ -51,14 +51,14 @@ export interface ChainMessage extends ThreadMessage {
 }
 
 const pageSize = 50
-/** A page shows so much of each text, in UTF-16 units, and all that it shows is about this many bytes of HTML. */
+/** Limits of a page: UTF-16 units of each text, and about this many bytes of HTML in total. */
 export const maxShown = 1_200
 const maxPageBytes = 60_000
-/** What a message takes without its text: its times, links and names. */
+/** Bytes of a message without its text: times, links and names. */
 const messageBytes = 550
 const maxChain = 1_000
 
-/** A page of a thread. `since`: no messages from before this time. A thread that the account does not have is empty. */
+/** A page of a thread. `since` excludes earlier messages. An unknown thread is empty. */
 export async function readThread(
   account: AccountStore,
   id: number,
@@ -75,8 +75,8 @@ export async function firstSince(account: AccountStore, id: number, since: numbe
 }
 
 /**
- * A page of a thread, from a message on, and the messages of the thread that the page answers. The page is looked up while
- * `first` is; null is an empty one.
+ * A page of a thread from a message on, with the messages that it answers. Runs while `first` is looked up; null gives
+ * an empty page.
  */
 export async function readPage(
   account: AccountStore,
@@ -90,7 +90,7 @@ export async function readPage(
   const { anchor, older, newer } = place
   const isAhead = newer > 0 && from > anchor
   const found = isAhead ? await messagesAround(account, id, place, from) : place.found
-  // One more in each direction says whether there is more. What is further away is answered.
+  // One extra row in each direction shows whether there is more. Rows further away are answered messages.
   const near = found.filter(({ seq }) => seq >= from)
   const [before, after] = [
     near.filter(({ seq }) => seq < anchor).slice(-older - 1),
@@ -123,12 +123,12 @@ async function messagesAround(
   return await account.read.threadMessages.around(id, { anchor, from, older: older + 1, newer: newer + 1, user })
 }
 
-/** The messages of a page around its anchor, as many as its bytes allow, and at least one. */
+/** The messages around the anchor that fit the page's bytes, at least one. */
 function withinBytes(messages: PlacedMessage[], anchor: number): PlacedMessage[] {
   const first = messages.findIndex(({ seq }) => seq >= anchor)
   let [from, to] = first < 0 ? [messages.length, messages.length] : [first, first]
   for (let left = maxPageBytes; from > 0 || to < messages.length;) {
-    // By turns, so that a message is shown with what is before it and after it.
+    // Alternates, so that a message is shown between its neighbours.
     const isNext = to < messages.length && (from === 0 || to - first <= first - from)
     left -= messageBytes + Buffer.byteLength(messages[isNext ? to : from - 1].body.slice(0, maxShown))
     if (left < 0 && to > from) break
@@ -171,7 +171,7 @@ function bySeqs(account: AccountStore, seqs: number[]): Promise<PlacedMessage[]>
   return account.read.threadMessages.bySeqs(seqs, readingUser(account.actor))
 }
 
-/** What became of messages in threads of this account, by their `seq`. None for those that it does not have. */
+/** The states of messages in threads of this account, by their `seq`; unknown messages are absent. */
 export async function receiptsOf(account: AccountStore, seqs: number[]): Promise<Map<number, Receipts>> {
   const { threadMessages } = account.read
   const [direct, posts] = await Promise.all([threadMessages.direct(seqs), threadMessages.posts(seqs)])
@@ -195,7 +195,10 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
   return found
 }
 
-/** The chain of a message as a tree, from its root on; at most 1,001. Replies to removed messages are replies to the root. */
+/**
+ * The chain of a message as a tree from its root, at most 1,001 messages. Replies to removed messages hang from the
+ * root.
+ */
 export async function readChain(account: AccountStore, seq: number, since = 0): Promise<ChainMessage | undefined> {
   const found = await account.read.threadMessages.chain(seq, maxChain, readingUser(account.actor))
   const messages = found.filter(({ createdAt }) => createdAt >= since)

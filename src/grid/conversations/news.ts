@@ -1,4 +1,4 @@
-/** What the page Home shows: conversations with news, and figures. It reads no texts between others. */
+/** The content of the page Home: conversations with news, and figures. It reads no texts between others. */
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import { allows, callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -12,19 +12,19 @@ export { maxNew }
 export interface News {
   /** Without a preview. */
   thread: Thread
-  /** How many messages are new, up to `maxNew`, and how many of these have failed. */
+  /** The number of new messages, up to `maxNew`, and of failed ones among them. */
   messages: number
   failed: number
 }
 
 /**
- * The conversations in which something was said since the calling user looked, the newest first, without those that they
- * may not read. Conversations that they never opened count for a day, but not what was said before they came to the
- * account. It is no look at them. `isCut`: there may be older ones.
+ * The readable conversations with messages since the calling user's last look, newest first. Conversations that they
+ * never opened count for a day, but only messages since they joined the account. Does not mark anything as seen.
+ * `isCut`: there may be older conversations.
  */
 export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
   const { userId, role } = callingUser(account.actor)
-  // Who is neither owner nor admin reads only what they take part in.
+  // Members and viewers read only what they take part in.
   const asked = listThreads(account, { userId, isOfUser: !allows(role, 'manage') })
   const [reader, { threads, next }] = await Promise.all([readerOf(account), asked])
   const since = Math.max(reader.memberSince, account.deps.now() - day)

@@ -26,8 +26,8 @@ const receiptsPage = 50
 const maxVerdicts = 100
 
 /**
- * One message, named by its `seq` or its id, with what guardrails and remote agents did to it. `after`: where the page of
- * recipients of a post begins.
+ * One message by `seq` or id, with the actions of guardrails and remote agents. `after`: the start of the page of a
+ * post's recipients.
  */
 export async function openMessage(
   account: AccountStore,
@@ -56,7 +56,7 @@ async function openFound(
 }
 
 /**
- * A message by its id, if the calling user may read it. Whoever shows its text records the reading. Fails with
+ * A message by its id, if the calling user may read it. A caller that shows its text records the reading. Fails with
  * `message_not_found` or `not_allowed`.
  */
 export async function readableMessage(account: AccountStore, id: string): Promise<OpenMessage> {
@@ -109,7 +109,7 @@ export async function retractOwnMessage(account: AccountStore, ref: string): Pro
   await retractMessage(account, await callingPersonAlias(account), message.id)
 }
 
-/** Whether a message is the reader's own, and has no reader yet. */
+/** Whether the message is the reader's own and still unread. */
 export function canRetract(
   { personAlias }: Pick<Reader, 'personAlias'>,
   { fromAgentId, receipts }: Pick<OpenMessage, 'fromAgentId' | 'receipts'>,
@@ -128,13 +128,13 @@ function seqIn(ref: string): number | undefined {
 }
 
 function unknownMessage(): GridError {
-  return new GridError('message_not_found', 'This message does not exist, or it is gone.')
+  return new GridError('message_not_found', 'This message does not exist, or was removed.')
 }
 
 export interface OpenChainMessage extends ThreadMessage {
-  /** How many answers led to it within the chain. */
+  /** Its depth in the chain. */
   depth: number
-  /** False: the reader sees only that it is there; `body` and `a2a` are empty. */
+  /** False: the reader sees only that it exists; `body` and `a2a` are empty. */
   isReadable: boolean
 }
 
@@ -147,7 +147,7 @@ interface OpenedChain {
 
 export const chainPageSize = 100
 
-/** All messages that began with the same one, each before its answers. `offset`: how many are before the page. */
+/** All messages with the same root, each before its answers. `offset`: the number before the page. */
 export async function openChain(
   account: AccountStore,
   ref: string,
@@ -160,7 +160,7 @@ export async function openChain(
     seq === undefined ? undefined : readChain(account, seq),
   ])
   if (!found) throw unknownMessage()
-  // Shown only if the message itself may be read.
+  // Shown only if the message itself is readable.
   const [{ first, total, page, threads, receipts }, opened] = await Promise.all([
     pageOfChain(account, root ?? await readChain(account, found.seq), offset),
     readFound(account, reader, found),
@@ -214,7 +214,7 @@ interface ListedPart {
   bytes: number
 }
 
-/** What belongs to a message besides its text. Nothing if its details are damaged. */
+/** The details of a message besides its text; empty if they are damaged. */
 export function listParts({ id, a2a, body }: { id: string; a2a: string | null; body: string }): ListedPart[] {
   if (a2a === null) return []
   try {
@@ -235,7 +235,7 @@ export function fileNames(parts: readonly ListedPart[]): string {
   return parts.flatMap(({ filename }) => filename ?? []).join(', ')
 }
 
-/** The handle of a part that is inline or apart. */
+/** The handle of an inline or separately stored part. */
 function handleAt(messageId: string, part: Record<string, unknown>, n: number): PartHandle {
   if (part.part_id !== undefined) return part as unknown as PartHandle
   return storedPart(`${messageId}.${n}`, part).handle
@@ -251,11 +251,11 @@ export async function findListedPart(
   const { parts } = account.read
   const found = isSent ? await parts.sent(agentId, id, partId) : await parts.received(agentId, id, partId)
   const part = found && (partIn(found, id, partId) ?? inlinePart(found, partId, key))
-  if (!part) throw new GridError('part_not_found', 'This part does not exist, or it is gone.')
+  if (!part) throw new GridError('part_not_found', 'This part does not exist, or was removed.')
   return contentOf(found, part, (upload, n) => account.read.uploads.rowOfMessage(agentId, id, upload, n))
 }
 
-/** A part that is inline, by its place. */
+/** An inline part, by its index. */
 export function inlinePart({ a2a }: Pick<PartOfMessage, 'a2a'>, partId: string, key: string): StoredPart | undefined {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: unknown[] }

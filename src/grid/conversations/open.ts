@@ -1,4 +1,4 @@
-/** Conversations without what the caller may not read. See docs/people.md, "People who read". */
+/** Conversations, limited to what the caller may read. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { Awaitable } from '../../lib/awaitable.ts'
@@ -32,35 +32,35 @@ import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation 
 
 export interface OpenMessage extends ThreadMessage {
   receipts: Receipts | undefined
-  /** It is to or from the reader, or was posted to a channel since they joined it. */
+  /** A message to or from the reader, or in a channel since they joined it. */
   isMine: boolean
   isUnread: boolean
   /** A guardrail let it pass without a check; `only` if none objected to it. */
   unchecked?: { only: boolean }
-  /** The task that it belongs to; `isFirst` if it began it. */
+  /** Its task; `isFirst` if the message began the task. */
   task?: { state: TaskState; isFirst: boolean; steps: TaskStep[] }
-  /** What its sender offers a person to answer. */
+  /** Choices that the sender offers a person. */
   choices?: Choices
 }
 
 export interface OpenConversation {
   reader: Reader
   thread: Thread
-  /** Since when the reader may read it, in milliseconds since the epoch: 0 for all of it. Undefined: numbers only. */
+  /** The start of the readable part, in milliseconds since the epoch: 0 for all. Undefined: numbers only. */
   since: number | undefined
   messages: OpenMessage[]
-  /** Sends within the time of the page that no guardrail let pass, oldest first. */
+  /** Sends blocked by guardrails within the time of the page, oldest first. */
   refused: RefusedSend[]
-  /** By its `id`, what a message answers: if it is in the same conversation, not directly before it, and readable. */
+  /** Answered messages by `id`, if they are readable, in the same conversation and not directly before the answer. */
   quoted: Map<string, OpenMessage>
-  /** Where the pages before and after this one begin; undefined if it is the first, or the last. */
+  /** Anchors of the previous and next page; undefined on the first and the last page. */
   older?: number
   newer?: number
-  /** Messages of this page that are left out: they are between others. */
+  /** Messages between others that this page leaves out. */
   hidden: number
-  /** Up to which message the user has seen it now. */
+  /** The last message that the user has now seen. */
   seen: number
-  /** The first message that the reader has not read, or has not seen if none is to them; null if there is none. */
+  /** The first unread message to the reader, or else the first unseen one; null if there is none. */
   firstNew: number | null
 }
 
@@ -81,13 +81,13 @@ export async function placeOfConversation(account: AccountStore, id: number): Pr
 interface Opening {
   requestId: string | null
   isGlance?: boolean
-  /** If it is being looked up already. */
+  /** A lookup that has already begun. */
   place?: Awaitable<Place>
 }
 
 /**
- * A page of a conversation. With the newest messages in it, the user has seen it, unless it `isGlance`. The
- * messages and the permission to read them are looked up together; without permission nothing is returned.
+ * A page of a conversation. A page with the newest messages marks it as seen, unless it `isGlance`. Messages and
+ * permission are read together; nothing is returned without permission.
  */
 export async function openConversation(
   account: AccountStore,
@@ -135,8 +135,8 @@ function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page
 }
 
 /**
- * A conversation as it is now, oldest first, page by page: each is read, and the reading recorded, when it is asked for.
- * Fails with `conversation_not_found`, and `not_allowed` if the user sees numbers only.
+ * A conversation page by page, oldest first. Each page is read, and the reading recorded, on demand. Fails with
+ * `conversation_not_found`, and `not_allowed` if the user sees numbers only.
  */
 export async function* wholeConversation(
   account: AccountStore,
@@ -155,7 +155,7 @@ export async function* wholeConversation(
 
 const maxRefused = 50
 
-/** Sends that a guardrail of the account refused, as far as the reader may read what was sent at that time. */
+/** Sends that a guardrail of the account blocked, if the reader may read messages of that time. */
 async function refusedSends(
   account: AccountStore,
   reader: Reader,
@@ -178,7 +178,7 @@ async function refusedSends(
   })
 }
 
-/** Since when the reader may read a thread, as `OpenConversation` has it, and the first message since then. */
+/** The start of the readable part of a thread, see `OpenConversation`, and the first message since then. */
 async function accessTo(
   account: AccountStore,
   id: number,
@@ -198,7 +198,7 @@ async function readableSince(account: AccountStore, place: Awaitable<Place>) {
   return { reader, thread, since, first: since === undefined ? null : await firstSince(account, thread.id, since) }
 }
 
-/** Leaves out the messages that the reader may not read, and adds the receipts of the others. */
+/** Removes messages that the reader may not read, and adds the receipts of the others. */
 export async function readable(
   account: AccountStore,
   reader: Reader,
@@ -240,7 +240,7 @@ export async function readable(
   })
 }
 
-/** Record the reading of these messages, if some of them can be read only because the account lets people. */
+/** Record the reading of these messages, if the account's permission is the only reason that some are readable. */
 export async function recordIfOthers(
   account: AccountStore,
   thread: Thread,
@@ -263,7 +263,7 @@ export async function recordReadingOf(
   await recordReading(account, { thread, ...named }, requestId, isReading)
 }
 
-/** Only forwards: looking at older messages does not make newer ones unseen. */
+/** Moves only forward: looking at older messages does not make newer ones unseen. */
 async function markSeen(account: AccountStore, { userId }: Reader, thread: Thread, page: ThreadPage): Promise<number> {
   const last = page.messages.at(-1)?.seq ?? 0
   if (page.hasNewer || last <= thread.seenSeq) return thread.seenSeq
@@ -271,7 +271,7 @@ async function markSeen(account: AccountStore, { userId }: Reader, thread: Threa
   return last
 }
 
-/** A message of another conversation has its own readers, and is not quoted. */
+/** Messages of other conversations have their own readers, so they are not quoted. */
 function quotedBy(messages: OpenMessage[], answered: OpenMessage[]): Map<string, OpenMessage> {
   const wanted = new Set(messages.flatMap(({ replyToMessageId: id }, n) => {
     return id !== null && messages[n - 1]?.id !== id ? [id] : []
@@ -296,7 +296,7 @@ export function whoMayRead(
     }`
   }
   return manages
-    ? 'You can read what agents write to each other since the day that an owner chose. This is older.'
+    ? 'An owner chose the day from which you can read messages between agents. This is older.'
     : `Owners and admins can read what agents write to each other. ${
       others ?? 'You can read messages to your alias and from it.'
     }`

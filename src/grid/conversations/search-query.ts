@@ -1,6 +1,6 @@
-/** What people type to search messages: words, and filters such as `from:@alice`. */
+/** Parses message searches: words, and filters such as `from:@alice`. */
 
-/** Texts as they were typed; empty where nothing is asked for. */
+/** Texts as typed; empty for unused filters. */
 export interface SearchQuery {
   /** Without the filters. */
   words: string
@@ -18,7 +18,7 @@ export interface SearchQuery {
 
 const filter = /(^|\s)(from|to|in|after|before|has|is):(\S+)/gi
 
-/** Read the query; filters in the text come before the ones in fields of their own. */
+/** Parse the query; filters in the text override separate fields. */
 export function parseSearch(query: URLSearchParams): SearchQuery {
   const given = (name: string) => (query.get(name) ?? '').trim().slice(0, 200).toWellFormed().replaceAll('\0', '')
   const fields = new Map(['from', 'to', 'in', 'after', 'before', 'has', 'is'].map((name) => [name, given(name)]))

@@ -1,4 +1,4 @@
-/** Messages that the calling user may read, by their words. See docs/people.md, "People who read". */
+/** Full-text search of the messages that the calling user may read. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import { excerptOf, type ExcerptPiece, queryWords } from '../../lib/search-words.ts'
 import { oneLine } from '../../lib/text.ts'
@@ -10,7 +10,7 @@ import { fileNames, listParts } from './open-message.ts'
 import { maxClockSkewMs, rangeOf } from '../messaging/log-range.ts'
 import type { SearchQuery } from './search-query.ts'
 
-/** A message that was found, with a piece of its text. */
+/** A found message with a snippet. */
 export interface Hit extends ThreadMessage {
   excerpt: ExcerptPiece[]
 }
@@ -18,12 +18,12 @@ export interface Hit extends ThreadMessage {
 export interface SearchResult {
   /** Newest first, at most 20. */
   hits: Hit[]
-  /** How many the reader may read from here on, at most 500; `hasMore`: there are more. */
+  /** The number of readable matches from here on, at most 500; `hasMore`: there are more. */
   total: number
   hasMore: boolean
   /** Where the next page begins: pass it as `position`. */
   next?: number
-  /** The index is being filled from the first message on, so newer ones are not found yet. */
+  /** The index is being rebuilt from the first message, so newer messages are not found yet. */
   isFilling: boolean
   /** The query names a word or a filter. */
   isAsked: boolean
@@ -33,7 +33,7 @@ export interface SearchResult {
 
 const pageSize = 20
 const maxCounted = 500
-/** More messages than these come between two updates of the index only while it is filled again. */
+/** A larger gap between two updates of the index means that it is being rebuilt. */
 const maxMissing = 1_000
 
 /** Search messages. `days` are the times of `after` and `before` of the query. */
@@ -86,7 +86,7 @@ export async function searchConversations(
   }
 }
 
-/** A piece of the text, or the names of the files and the text if that has no word of the query. */
+/** A snippet of the text; if it has no word of the query, file names and the text. */
 function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPiece[] {
   const text = oneLine(message.body)
   const excerpt = excerptOf(text, words)
@@ -96,8 +96,7 @@ function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPie
 }
 
 /**
- * The newest places that a reader may read: what is to or from their alias, and the rest since they can read it, which is
- * after the message `first`.
+ * The newest readable places: messages to or from the reader's alias, and others after the message `first`.
  */
 async function findPlaces(
   account: AccountStore,
@@ -117,7 +116,7 @@ async function findPlaces(
     personAlias === null ? [] : places(mine, times, range),
     others === null && Object.keys(channels).length === 0
       ? []
-      // Older messages are not looked at: there may be many that the reader cannot read.
+      // Older messages are skipped, because the reader may be unable to read many of them.
       : places(rest, times, { ...range, after: Math.max(range.after, first) }),
   ])
   return [...new Map(found.flat().map((place) => [place.seq, place])).values()].sort((a, b) => b.seq - a.seq)

@@ -22,7 +22,10 @@ export interface ListedTask extends SeenTask {
   isReadable: boolean
 }
 
-/** Tasks to or from agents of the account, the last changed first; for members and viewers those to or from them. `hasMore`: there are others after this page. */
+/**
+ * Tasks to or from agents of the account, last changed first; for members and viewers only their own. `hasMore`:
+ * another page follows.
+ */
 export async function listSeenTasks(
   account: AccountStore,
   { filter, page, requestId }: { filter: TaskFilterName | undefined; page: number; requestId: string | null },
@@ -30,7 +33,7 @@ export async function listSeenTasks(
   const pageSize = 50
   const states = filter ? taskFilters[filter] : null
   const reader = await readerOf(account)
-  // Who is neither owner nor admin sees tasks of their own. No agent has the empty id.
+  // Members and viewers see their own tasks. No agent has the empty id.
   const agent = allows(reader.role, 'manage') ? null : reader.personAlias?.agentId ?? ''
   const found = await account.read.seenTasks.list(states, agent, pageSize + 1, (page - 1) * pageSize)
   let isOfOthers = false

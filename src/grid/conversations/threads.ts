@@ -1,4 +1,4 @@
-/** The conversations of an account: threads and who takes part in them. Nothing here decides who may read. */
+/** The conversations of an account: threads and their participants. Nothing here decides who may read. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredThread } from '../../store/account/threads.ts'
@@ -6,16 +6,16 @@ import type { StoredThread } from '../../store/account/threads.ts'
 export type ThreadKind = 'channel' | 'conversation' | 'pair'
 
 interface ThreadFilter {
-  /** Threads of this agent: those it wrote or was written to in, and the channels it is a member of. */
+  /** Threads of this agent: those with messages from or to it, and its channels. */
   agentId?: string
   /** The same for the live agent with this alias. */
   alias?: string
   /** The same for the person alias of the user. */
   isOfUser?: boolean
   channels?: boolean
-  /** Only threads in which the newest message to one of the agents is unread; with `agentId`, to that agent. */
+  /** Only threads whose newest message to an agent (with `agentId`, that agent) is unread. */
   waiting?: boolean
-  /** Only threads where each of the first two is in the alias of an agent of the account or the name of the channel. */
+  /** Only threads where an agent's alias or the channel's name contains each of the first two. */
   names?: readonly string[]
 }
 
@@ -23,11 +23,13 @@ export interface ThreadAgent {
   id: string
   alias: string
   isForeign: boolean
-  /** It belongs to this account and is deleted: its alias may belong to someone else by now. */
+  /** A deleted agent of this account, whose alias may now belong to someone else. */
   isDeleted: boolean
+  /** An incoming hook, which only sends. */
+  isHook: boolean
 }
 
-/** The beginning of a message. Null for the newest message of a thread that was removed a moment ago. */
+/** The beginning of a message. Null if the newest message of the thread was just removed. */
 type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
 
 export interface Thread {
@@ -35,15 +37,15 @@ export interface Thread {
   kind: ThreadKind
   channel: { id: string; name: string; isDeleted: boolean } | null
   conversationId: string | null
-  /** Its first agents, at most three; none for a channel. Three if an id of a conversation has more than two. */
+  /** Its first agents, at most three (three means more than two); none for a channel. */
   agents: ThreadAgent[]
   lastSeq: number
   lastAt: number
   messages: number
   preview: ThreadPreview
-  /** The user has looked at it up to this message; 0 for never. */
+  /** The last message that the user has seen; 0 for none. */
   seenSeq: number
-  /** Unread messages of the person alias of the user in it, up to 100; 0 without a person alias. */
+  /** Its unread messages to the user's person alias, up to 100; 0 without an alias. */
   unread: number
   /** The first of these; null if there is none. */
   firstUnread: number | null
@@ -84,7 +86,7 @@ export async function findThread(account: AccountStore, id: number, userId?: str
   return found && shown(found, unread)
 }
 
-/** The thread with a key as stored; undefined if nothing was said in it. */
+/** The thread with a stored key; undefined if it has no messages. */
 export async function threadOf(
   account: AccountStore,
   of: Pick<StoredThread, 'kind' | 'key'>,
@@ -101,7 +103,7 @@ export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/** Record that the user has looked at a thread up to a message. A smaller `seq` makes it unseen from there on. */
+/** Record the last message of a thread that the user has seen. A smaller `seq` makes later ones unseen. */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }
@@ -141,15 +143,18 @@ function shown(thread: StoredThread, unread: UnreadThreads): Thread {
   }
 }
 
-/** The agent of another account is named by the newest message: every message of its thread is from it or to it. */
+/** The newest message names the agent of the other account, because each message of its thread is from or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
-  const own = (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number }[])
-    .map(({ id, alias, isDeleted, isMoved }): ThreadAgent => ({
-      ...{ id, alias, isForeign: isMoved === 1, isDeleted: isDeleted === 1 && isMoved === 0 },
-    }))
+  const own =
+    (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number; isHook: number }[])
+      .map(({ id, alias, isDeleted, isMoved, isHook }): ThreadAgent => ({
+        ...{ id, alias, isForeign: isMoved === 1, isDeleted: isDeleted === 1 && isMoved === 0, isHook: isHook === 1 },
+      }))
   const named = kind === 'pair' ? key.split(' ') : [key.slice(0, key.indexOf('/'))]
   const external = named.find((id) => id !== '' && !own.some((agent) => agent.id === id))
   if (external === undefined || preview === null) return own
   const alias = preview.fromAgentId === external ? preview.fromAlias : preview.recipient.replace(/^@/, '')
-  return [own[0], { id: external, alias, isForeign: true, isDeleted: false }].filter((agent) => agent !== undefined)
+  return [own[0], { id: external, alias, isForeign: true, isDeleted: false, isHook: false }].filter((agent) =>
+    agent !== undefined
+  )
 }

@@ -20,7 +20,7 @@ interface NewPersonMessage {
   conversationId?: string
   parts?: GivenPart[]
   expiresInSeconds?: number
-  /** Made with the form: sending it again stores the message once. */
+  /** Created with the form, so that a repeated submission stores the message once. */
   idempotencyKey?: string
 }
 
@@ -41,7 +41,7 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
   return await sendAs(account, personAlias, input)
 }
 
-/** Answer a message, as the calling user: where it came from, or once more where they sent it. */
+/** Answer a message as the calling user: its sender, or its recipient if they sent it themselves. */
 export async function replyToMessage(
   account: AccountStore,
   { messageId, ...input }: PersonReply,
@@ -51,7 +51,7 @@ export async function replyToMessage(
   return await sendAs(account, personAlias, { ...input, to, replyToMessageId: messageId })
 }
 
-/** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
+/** The recipient of an answer. Agents of the account are named by id, because aliases may have changed. */
 async function addressOfAnswer(account: AccountStore, { agentId }: PersonAlias, messageId: string): Promise<string> {
   const { personAliases } = account.read
   const [writer, recipient] = isId(messageId)
@@ -69,13 +69,13 @@ async function sendAs(account: AccountStore, { agentId, alias }: PersonAlias, in
   return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
 }
 
-/** To whom a message goes that is written in a conversation and answers none of its messages. */
+/** The recipient of a message in a conversation that answers no message. */
 interface Addressee {
   to: string
   conversationId?: string
 }
 
-/** The channel of a conversation, or its other end. Undefined if the reader takes no part, or there is no one end. */
+/** The channel of a conversation, or the other side. Undefined if the reader takes no part, or several others do. */
 export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
   const { personAlias, channels } = reader
   const { channel, conversationId } = thread
@@ -83,7 +83,7 @@ export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefin
     return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
   }
   const other = otherEndOf(reader, thread)
-  if (!other || other.isDeleted) return undefined
+  if (!other || other.isDeleted || other.isHook) return undefined
   return { to: `@${other.alias}`, ...(conversationId !== null && { conversationId }) }
 }
 
@@ -92,14 +92,16 @@ export function otherEndOf({ personAlias }: Reader, { agents }: Pick<Thread, 'ag
   return agents.length === 2 && others.length === 1 ? others[0] : undefined
 }
 
-/** Whether the reader can answer a message that they can read and that `isMine`, as `OpenMessage` says. */
+/** Whether the reader can answer a readable message; see `isMine` of `OpenMessage`. */
 export function canAnswer(
   reader: Reader,
   thread: Pick<Thread, 'channel' | 'agents'>,
   { fromAgentId, isMine }: Pick<OpenMessage, 'fromAgentId' | 'isMine'>,
 ): boolean {
   if (!reader.personAlias || !isMine || fromAgentId === reader.personAlias.agentId) return false
-  return !(thread.channel ?? otherEndOf(reader, thread))?.isDeleted
+  if (thread.channel) return !thread.channel.isDeleted
+  const other = otherEndOf(reader, thread)
+  return !other?.isDeleted && !other?.isHook
 }
 
 export interface AnsweredMessage {
@@ -109,7 +111,7 @@ export interface AnsweredMessage {
 
 const cannotAnswer: ErrorCode[] = ['alias_required', 'message_not_found', 'recipient_not_found']
 
-/** The message of a conversation that the calling user can answer; undefined if it is neither to nor from them. */
+/** The message of a conversation that the calling user can answer; undefined if it is between others. */
 export async function findAnswered(
   account: AccountStore,
   threadId: number,
@@ -137,7 +139,7 @@ export async function messageIn(
 interface NewAnswer {
   text: string
   parts?: GivenPart[]
-  /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
+  /** The `seq` of the answered message. Without it the text goes to the addressee of the conversation. */
   answers?: number
   expiresInSeconds?: number
   idempotencyKey?: string
@@ -172,7 +174,7 @@ export async function writeInConversation(
 const placingMs = 2_000
 const stepMs = 20
 
-/** Where a message is that the caller has just sent; undefined if it is not placed within two seconds. */
+/** The place of a message that the caller has just sent; undefined if it has none within two seconds. */
 export async function placeOfSent(account: AccountStore, id: string): Promise<ThreadMessage | undefined> {
   for (let waited = 0; waited < placingMs; waited += stepMs) {
     const found = await findMessage(account, { id })

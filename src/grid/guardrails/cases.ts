@@ -1,4 +1,4 @@
-/** What a guardrail did, for the people of its account, and the texts that they allow nevertheless. */
+/** The cases of a guardrail, for the people of its account, and the texts that they allow as exceptions. */
 import { requireAdmin, requirePermission } from '../../auth/actor.ts'
 import { invalidInput } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
@@ -18,7 +18,7 @@ const hashPattern = /^[0-9a-f]{64}$/
 export interface GuardrailCase {
   id: string
   direction: CheckedDirection
-  /** If the guardrail could not answer: `unchecked` if it was delivered, `failed` if not. */
+  /** Without an answer of the guardrail: `unchecked` if the message was delivered, otherwise `failed`. */
   action: VerdictAction
   kinds: string[]
   sender: string
@@ -63,7 +63,7 @@ export interface HourlyCount {
   n: number
 }
 
-/** How often a guardrail did what in each hour of at most 92 days, without empty hours. */
+/** Counts of a guardrail's actions per hour, for at most 92 days, without empty hours. */
 export async function countCases(
   account: AccountStore,
   guardrailId: string,
@@ -74,7 +74,7 @@ export async function countCases(
   return await account.read.verdicts.counts(guardrailId, Math.max(from, until - maxHours * hour), until)
 }
 
-/** Let exactly one text pass a guardrail from now on. `textHash` is that of a case. */
+/** Let exactly one text pass a guardrail from now on. `textHash` belongs to a case. */
 export async function allowText(
   account: AccountStore,
   guardrailId: string,
@@ -102,7 +102,7 @@ export async function allowText(
   })
 }
 
-/** Let a guardrail check a text again that was an exception. Does nothing if it was none. */
+/** Remove an exception, so that the guardrail checks the text again. Does nothing if there is none. */
 export async function disallowText(
   account: AccountStore,
   guardrailId: string,

@@ -1,5 +1,6 @@
 /**
- * What people allow for the messages of their alias: that guardrails send them to a service, and that others decide on them. See docs/people.md,
+ * Consents of people for the messages of their alias: guardrails may send them to a service, others may decide on them.
+ * See docs/people.md,
  * "People who write".
  */
 import { callingUser } from '../../auth/actor.ts'
@@ -15,7 +16,7 @@ import { guardrailNotFound } from './list-guardrails.ts'
 
 export { approvalConsent, eventsProvider }
 
-/** The services that get, or could get, what a person writes and receives; `allowedAt` is null without consent. */
+/** The services that get, or could get, a person's messages; `allowedAt` is null without consent. */
 export async function servicesFor(
   account: AccountStore,
   agentId: string,
@@ -51,7 +52,7 @@ export async function allowService(account: AccountStore, { provider, host }: Te
   })
 }
 
-/** End that consent: guardrails of the provider with this host no longer act on the alias. Fails with `alias_required`. */
+/** End a consent: guardrails of the provider with this host no longer act on the alias. Fails with `alias_required`. */
 export async function disallowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
   const { agentId } = await callingPersonAlias(account)
   await account.write([account.change.guardrails.endConsent(agentId, { provider, host })])

@@ -4,6 +4,7 @@ import { GridError, invalidInput } from '../../errors.ts'
 import { type Provider, RefusedConfig, serviceOf } from '../../guardrails/provider.ts'
 import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
+import { check } from '../../lib/input.ts'
 import { isPlainName } from '../../lib/names.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { NoTurn } from '../../lib/shared-thread.ts'
@@ -72,7 +73,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   })
 }
 
-/** Changes to a guardrail. What is undefined stays as it is. Its provider cannot be changed. */
+/** Changes to a guardrail. Undefined fields stay unchanged. Its provider cannot be changed. */
 export interface GuardrailUpdate {
   name?: string
   config?: unknown
@@ -174,7 +175,7 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
 
 /** The configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
 export async function checkConfig(account: AccountStore, provider: Provider, config: unknown): Promise<unknown> {
-  const checked = provider.config.safeParse(config, {
+  const checked = check(provider.config, config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
   })
   if (!checked.success) {
@@ -190,7 +191,7 @@ export async function checkConfig(account: AccountStore, provider: Provider, con
   return checked.data
 }
 
-/** The error of a call that a local guardrail had no time for. */
+/** The error of a call when local guardrails are too busy. */
 export function noTurn(): GridError {
   return new GridError('unavailable', 'Too many guardrails are being checked. Repeat the call.', {
     retryAfterSeconds: 5,
@@ -209,15 +210,15 @@ function guardrailTaken(name: string): GridError {
   })
 }
 
-/** The agents (ids or aliases) that a guardrail is attached to, or all, also those that are made later. */
+/** The agents (ids or aliases) to attach a guardrail to, or all, including future ones. */
 export interface GuardrailTargets {
   direction: GuardrailDirection
   agents: 'all' | string[]
 }
 
 /**
- * Attach a guardrail (by id or name) to agents besides those that have it. To `all` leaves out people who have not allowed
- * its service. Fails with `agent_not_found`, and with `consent_required` for a person who was named.
+ * Attach a guardrail (by id or name) to more agents. `all` leaves out people who have not allowed its service. Fails
+ * with `agent_not_found`, and with `consent_required` for a person who was named.
  */
 export async function attachGuardrail(account: AccountStore, ref: string, to: GuardrailTargets): Promise<Guardrail> {
   requireAdmin(account.actor)

@@ -26,7 +26,7 @@ export async function listGuardrails(
   const { guardrails } = account.read
   const source = {
     read: guardrails.page,
-    // Pages go on from the name as it is stored.
+    // Pages continue after the stored name.
     keyOf: ({ name }: Guardrail) => name,
     entryOf: (row: Guardrail & { agentCount: number }) => shown(row, row.agentCount),
   }

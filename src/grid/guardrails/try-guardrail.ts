@@ -21,12 +21,12 @@ export interface GuardrailTrial {
   provider: string
   milliseconds: number
   verdict?: Omit<Verdict, 'raw'>
-  /** Why there is no verdict. Tenants learn less than the operator of where it was not reached. */
+  /** Why there is no verdict. Tenants read fewer details about the unreachable address than the operator. */
   failure?: { reason: string; message: string }
   raw?: unknown
 }
 
-/** Run a guardrail on a text, also one that is off. A provider that fails is a result. Nothing is stored. */
+/** Run a guardrail on a text, even if it is off. A failing provider is a result. Nothing is stored. */
 export async function tryGuardrail(
   account: AccountStore,
   tried: TriedGuardrail,
@@ -79,7 +79,7 @@ async function stored(account: AccountStore, ref: string) {
     ? await account.open('guardrails', guardrail.id, sealed as SealedToken)
     : undefined
   checkToken(provider, token, true)
-  // Checked again: a newer version may have more settings, with defaults.
+  // Validated again, because a newer version may have more settings, with defaults.
   return { provider, config: await checkConfig(account, provider, guardrail.config), token }
 }
 
@@ -90,7 +90,7 @@ async function notStored(account: AccountStore, tried: { provider: string; confi
   return { provider, config: await checkConfig(account, provider, tried.config ?? {}), token }
 }
 
-/** What a message with this text would be delivered as, if a guardrail that objects to it redacts. */
+/** The text as delivered if an objecting guardrail redacts. */
 export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
   const content = { body: text }
   const { body } = replacement === undefined

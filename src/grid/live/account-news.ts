@@ -1,16 +1,16 @@
-/** What changes in one account, as far as the pages of one user may show it. See docs/web.md, "Open pages". */
+/** Changes in one account, limited to what the pages of one user may show. See docs/web.md, "Open pages". */
 import { GridError } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore, LiveNews, LivePlace } from '../../store/account.ts'
 import { mayRead, placeOf, type Reader, readerOf } from '../conversations/may-read.ts'
 
-/** More missed messages than this are not told one by one: the page reads everything again. */
+/** After more missed messages than this, the page reloads instead of getting single events. */
 export const maxMissed = 200
-/** More news than this do not wait for a slow reader. */
+/** Maximum queued news for a slow reader. */
 const maxPending = 1_000
-/** How old the rights may be by which news are chosen. */
+/** Maximum age of the cached permissions that select news. */
 const readerAgeMs = second
-/** How often is counted what is unread and what needs the user, without any news of it. */
+/** How often unread messages and attention are counted without news. */
 export const countMs = 5 * second
 
 export interface NeedsNow {
@@ -20,12 +20,12 @@ export interface NeedsNow {
   mark: string
 }
 
-/** An account whose pages are open, and the threads of which the states of messages are told. */
+/** An account with open pages, and the threads whose message states are sent. */
 export interface WatchedAccount {
   id: string
   account: AccountStore
   threads: readonly number[]
-  /** What needs the calling user in the account; undefined if that cannot be found out. It may be some seconds old. */
+  /** The attention count of the calling user, possibly some seconds old; undefined if the lookup failed. */
   needs(): Promise<NeedsNow | undefined>
 }
 
@@ -73,7 +73,7 @@ export class AccountNews {
     this.#readAt = -Infinity
   }
 
-  /** What there is to tell. Fails with `not_allowed` if the user is no member any more. */
+  /** The pending events. Fails with `not_allowed` if the user is no longer a member. */
   async take(): Promise<LiveEvent[]> {
     const pending = this.#pending
     this.#pending = []
@@ -105,7 +105,7 @@ export class AccountNews {
     return this.#reader
   }
 
-  /** How many messages to the user are unread, and how much needs them, if it is not what it was before. */
+  /** The counts of unread messages and attention, if they changed. */
   async #countEvents(): Promise<LiveEvent[]> {
     const passed = performance.now() - this.#countedAt
     if (passed < (this.#mayCount ? 0 : countMs)) return []
@@ -139,7 +139,7 @@ class AccountLost extends Error {
   readonly account: string
 
   constructor(account: string) {
-    super('The user is no member of the account any more')
+    super('The user is no longer a member of the account')
     this.account = account
   }
 }
@@ -161,7 +161,7 @@ export type LiveEnd =
   | { why: 'session' | 'replaced' | 'full' | 'stopping' | 'unavailable' }
   | { why: 'account'; a: string }
 
-/** An event. `a` is the id of an account, `t` of a thread. `id`: everything up to this message was told. */
+/** An event. `a` is the id of an account, `t` of a thread. `id`: everything up to this message was sent. */
 export interface LiveEvent {
   name: 'hello' | 'thread' | 'state' | 'presence' | 'count' | 'resync' | 'beat' | 'bye'
   data: Record<string, unknown>

@@ -1,4 +1,4 @@
-/** Streams that tell the open pages of a person what changes. They carry no text; pages fetch what they show. */
+/** Streams of changes for the open pages of a person. They carry no text; pages fetch what they show. */
 import { callingUser } from '../../auth/actor.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { hasPassed, minute } from '../../lib/time.ts'
@@ -19,18 +19,18 @@ import {
 const maxAgeMs = 30 * minute
 
 interface LiveWatch {
-  /** Tell what was said after this message; undefined for nothing before now. */
+  /** Starts after this message; undefined for now. */
   after?: number
   /** How long the stream may be silent, in milliseconds. The session is checked as often. */
   heartbeatMs: number
-  /** Why the stream has to end; undefined if the session and the accounts are as they were. */
+  /** Why the stream has to end; undefined if the session and the accounts are unchanged. */
   check(): Promise<LiveEnd | undefined>
   caller: { readonly signal: AbortSignal }
 }
 
 /**
- * Tell the calling user, for up to 30 minutes, what changes in accounts, as far as they may read it. Ends with `bye`,
- * unless the browser leaves. A person has four streams: a fifth ends the oldest.
+ * Streams readable changes in accounts to the calling user, for up to 30 minutes. Ends with `bye`, unless the browser
+ * leaves. A person has at most four streams: a fifth ends the oldest.
  */
 export function watchLive(watched: readonly WatchedAccount[], watch: LiveWatch): AsyncGenerator<LiveEvent[]> {
   const { userId } = callingUser(watched[0].account.actor)

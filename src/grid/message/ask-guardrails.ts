@@ -27,7 +27,7 @@ export interface Finding {
   kinds: string[]
   spans: readonly Span[]
   replacement?: string
-  /** Why the guardrail gave no answer, as tenants may know it. */
+  /** Why the guardrail gave no answer, in words for tenants. */
   failure?: string
 }
 
@@ -36,14 +36,14 @@ type Answer = Omit<Finding, 'guardrail' | 'action' | 'failure'>
 /** Why it gave no answer. `no turn`: others kept the checks busy, so it was not asked. */
 type PossibleAnswer = Promise<Answer | { failure: string } | 'no turn'>
 
-/** What asking takes. `deadline` is the time of remote guardrails, which begins with the first call. */
+/** The context of a check. `deadline` limits remote guardrails and starts with the first call. */
 export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks' | 'metrics'>
   guarding: Guarding
   deadline: () => AbortSignal
 }
 
-/** Ask guardrails, each once. Resolves to what they object to, for each agent apart. */
+/** Ask each guardrail once. Resolves to their objections, separately per agent. */
 export async function askGuardrails(
   guardrails: readonly ActiveGuardrail[],
   content: GuardedContent,
@@ -99,13 +99,13 @@ function findingOf(
   }
   const objects = answer.kinds.length > 0
   if (isReadable) return objects ? { guardrail, action: actions[guardrail.action], ...answer } : undefined
-  // What cannot be checked will be the same the next time, so this blocks and is not a failure.
+  // Uncheckable content stays uncheckable, so this blocks instead of failing.
   const kinds = [...answer.kinds, 'content that cannot be checked']
   if (isClosed) return { guardrail, action: 'blocked', kinds, spans: [] }
   return { guardrail, action: objects ? actions[guardrail.action] : 'flagged', ...answer, kinds }
 }
 
-/** A guardrail that fails has no answer, whatever the reason: its log has it, without anything of the text. */
+/** A failing guardrail has no answer. The log has the reason without any of the text. */
 async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): PossibleAnswer {
   const { deps: { guardrailChecks, safeFetch, now, metrics }, guarding, deadline } = asking
   const since = performance.now()
@@ -126,7 +126,9 @@ async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking
     logFailure(guardrail, error, asking)
     if (error instanceof NoTurn) return 'no turn'
     return {
-      failure: error instanceof ProviderFailure ? failureForTenants(error).message : 'It gave no usable answer.',
+      failure: error instanceof ProviderFailure
+        ? failureForTenants(error).message
+        : 'The guardrail gave no usable answer.',
     }
   }
 }
@@ -136,24 +138,24 @@ function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps }:
   deps.log.warn('A guardrail could not check a message', { guardrail: id, provider, fault })
 }
 
-/** Senders and agents read the kinds, so each is a short line of plain text. Throws for an answer of another shape. */
+/** Senders and agents read the kinds, so each is a short line of plain text. Throws for an invalid answer. */
 function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   if (!Array.isArray(kinds) || !Array.isArray(spans)) throw new TypeError('The answer has another shape')
   if (kinds.length === 0) return nothing
   const lines = kinds.map((kind) => printableLine(String(kind), maxKindLength))
   const named = [...new Set(lines.filter((line) => line !== ''))].slice(0, maxKinds)
   return {
-    // An objection without a usable name is still one.
+    // An objection without a usable name still counts.
     kinds: named.length === 0 ? ['other'] : named,
     spans: spans.filter(({ start, end }) => Number.isFinite(start) && Number.isFinite(end)),
     ...(typeof replacement === 'string' && { replacement }),
   }
 }
 
-/** When to try a send again whose guardrail could not answer. */
+/** When to retry a send after a guardrail could not answer. */
 const retryAfterSeconds = 5
 
-/** `The guardrail 'secrets'`, or of another account only that there is one. */
+/** `The guardrail 'secrets'`, without the name for another account. */
 function named(found: Finding[], isOwn: boolean, recipient: string): string {
   if (!isOwn) return `A guardrail of ${recipient}`
   const names = [...new Set(found.map(({ guardrail }) => `'${guardrail.name}'`))]
@@ -161,7 +163,7 @@ function named(found: Finding[], isOwn: boolean, recipient: string): string {
   return `The guardrail${names.length > 1 ? 's' : ''} ${names.join(' and ')}${of}`
 }
 
-/** What the sender of a blocked message is told; it is stored with the idempotency key of the send. */
+/** The error for the sender of a blocked message; it is stored with the send's idempotency key. */
 export function blocked(found: Finding[], isOwn: boolean, recipient: string): BlockedError {
   const kinds = kindsOf(found).join(', ')
   const guardrail = [...new Set(found.map(({ guardrail }) => guardrail.name))].join(', ')
@@ -171,7 +173,7 @@ export function blocked(found: Finding[], isOwn: boolean, recipient: string): Bl
   }
 }
 
-/** The error of a message that guardrails could not check and may not let pass. */
+/** The error for a message that could not be checked and fails closed. */
 export function unavailable(found: Finding[], isOwn: boolean, recipient: string): GridError {
   return new GridError(
     'guardrail_unavailable',

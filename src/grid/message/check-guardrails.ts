@@ -86,7 +86,7 @@ async function checkRecipients(
   return withVerdicts(outgoing, sent.review, [sent.outbound, inbound], deliveries)
 }
 
-/** What guardrails of one side find. Those that people have told to let exactly this text pass find nothing. */
+/** The findings of one side's guardrails, without those that have this exact text as an exception. */
 async function ask(
   { sender, recipient }: Pick<OutgoingMessage, 'sender' | 'recipient'>,
   pages: AsyncIterable<ActiveGuardrail[]>,
@@ -100,11 +100,11 @@ async function ask(
   const sharedWith: string[] = []
   for await (const guardrails of pages) {
     const objections = await askGuardrails(guardrails, content, addressed, asking)
-    // What is only in the text that the message continues was decided with that.
+    // Findings only in the continued text were decided earlier.
     found.push(...objections.filter(({ spans }) => spans.length === 0 || spans.some(({ end }) => end > content.start)))
     if (content.fits) sharedWith.push(...guardrails.flatMap(({ sharedWith }) => sharedWith ?? []))
   }
-  // Most messages are harmless, so what only others need is read here.
+  // Most messages have no findings, so this data is read only here.
   if (found.length === 0) return { guarding, content, found, sharedWith, hash: '', keepsContents: false }
   const hash = hashOf(content)
   const { keepsContents, allowedBy } = await guarding.read.aboutText(hash)
@@ -142,7 +142,7 @@ function applied(
   }
 }
 
-/** A message names so many of the hosts that got its text. */
+/** Maximum hosts that a message names as receivers of its text. */
 const maxHosts = 3
 
 function withVerdicts(
@@ -161,7 +161,7 @@ function withVerdicts(
   const statements = (sides: Findings[]) =>
     sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap((side) => newVerdicts(side)))
   const leftOut = deliveries.reduce((sum, { agentIds, copy }) => copy ? sum : sum + agentIds.length, 0)
-  // What is masked for one member is seen by that member alone.
+  // A copy masked for one member goes to that member alone.
   const everybody = outgoing.recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
   const redacted = kindsOf(everybody.flatMap((side) => side.found).filter(({ action }) => action === 'redacted'))
   const guarded: GuardedSend = {
@@ -173,7 +173,7 @@ function withVerdicts(
   return { ...review, ...shared, guarded }
 }
 
-/** What blocks a post for some members alone leaves them out. */
+/** A block for some members leaves out only those members. */
 function findingsOf({ guarding: { isOwn }, found }: Findings): GuardFinding[] {
   return found.filter(({ action }) => action !== 'blocked' && action !== 'failed').map((
     { guardrail, action, kinds },
@@ -188,7 +188,7 @@ function judgedOf({ sender, recipient, draft: { message } }: OutgoingMessage, is
   return { id, recipient: recipient.label, at, senderAlias: sender.alias, conversationHash, isStored }
 }
 
-/** Fail if one side refuses. A block is stored with the idempotency key; after a failure, a repeat asks again. */
+/** Fails if one side refuses. A block is stored with the idempotency key; after a failure, a repeat asks again. */
 async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
   const { guarding, found } = side
   if (!isRefused(found)) return
@@ -203,12 +203,12 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   }
   const error = blocked(decisive, isOwn, recipient.label)
   const key = message.key === null ? [] : [account.change.verdicts.addBlockedSend(message, requestHash, error)]
-  // It cost its recipient as much as one that arrives.
+  // A blocked message cost its recipient as much as a delivered one.
   await guarding.write([...cases, ...countMessage(account, recipient, message, 0), ...key])
   throw new GridError('guardrail_blocked', error.message, { info: error.info })
 }
 
-/** One row for each guardrail and action, however many agents have it. */
+/** One row per guardrail and action, for all its agents. */
 function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   const verdicts = new Map<string, NewVerdict & { agentIds: string[] }>()
   for (const { guardrail, action, kinds, failure = null } of found) {
@@ -233,7 +233,7 @@ function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   return [...verdicts.values()]
 }
 
-/** The text of a blocked message for people, if they may see it: without what others of its guardrails redact. */
+/** The text of a blocked message for people, if they may see it, with other guardrails' redactions applied. */
 function keptText({ content: { text }, found, keepsContents }: Findings): string | null {
   if (!keepsContents) return null
   const redactions = found.filter(({ action }) => action === 'redacted')

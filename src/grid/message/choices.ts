@@ -31,13 +31,13 @@ function refused(message: string) {
   return invalidInput(message, 'choices')
 }
 
-/** The choices of a stored message by its details; none if these are damaged. */
+/** The choices of a stored message from its details; none if these are damaged. */
 export function choicesOf(details: string | null): string[] {
   const choices = details === null ? undefined : memberOf(details, 'choices')
   return Array.isArray(choices) && choices.every((choice) => typeof choice === 'string') ? choices : []
 }
 
-/** Which choice an answer is, by its details; undefined for an answer in words. */
+/** The choice of an answer from its details; undefined for an answer in words. */
 export function chosenIn(details: string | null): { choice: string; index: number } | undefined {
   const parts = details === null ? undefined : memberOf(details, 'parts')
   const { choice, index } = (Array.isArray(parts) ? parts[0]?.data : undefined) ?? {}

@@ -1,4 +1,4 @@
-/** The parts that an agent gives with a message or an update of a task. See docs/protocol/messages.md, "Parts". */
+/** The parts that an agent adds to a message or task update. See docs/protocol/messages.md, "Parts". */
 import { Buffer } from 'node:buffer'
 import { GridError, invalidInput } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
@@ -7,7 +7,7 @@ import type { GivenPart, Part } from './part.ts'
 import { noUpload } from './open-upload.ts'
 import { asPart } from './part.ts'
 
-/** Of all parts of a call together, decoded. */
+/** Total of all parts of a call, decoded. */
 const maxPartsBytes = 256 * 1024
 const maxUrlLength = 2_048
 
@@ -38,7 +38,7 @@ function givenPart(given: Record<string, unknown>, field: string): GivenPart {
   if (typeof upload_id !== 'string' || !isId(upload_id)) throw noUpload()
   const other = ['text', 'raw', 'url', 'data'].find((name) => name in others)
   if (other) throw invalidInput(`A part has an upload or \`${other}\`. Give the other as a part of its own.`, 'parts')
-  // As one of its members has to be a content.
+  // One of its members must be the content.
   const { mediaType, filename, metadata } = checked(asPart({ text: '', ...others }))
   return {
     upload: upload_id.toLowerCase(),
@@ -60,7 +60,7 @@ function isHttps(url: string): boolean {
   return url.length <= maxUrlLength && URL.canParse(url) && new URL(url).protocol === 'https:'
 }
 
-/** The length of what a part in 1.0 form stands for. */
+/** The content length of a part in 1.0 form. */
 export function bytesOf({ text, raw, url, data }: Record<string, unknown>): number {
   if (typeof raw === 'string') return Buffer.from(raw, 'base64').length
   return Buffer.byteLength(typeof text === 'string' ? text : typeof url === 'string' ? url : JSON.stringify(data) ?? '')

@@ -1,6 +1,6 @@
 /**
- * What guardrails see of a message: one text, made of its text and of every text in its A2A details; and the message
- * with stretches of it masked. See docs/protocol/guardrails.md, "How a message is checked".
+ * Builds the one text that guardrails see, from a message's text and all texts in its A2A details, and masks spans of
+ * it in the message. See docs/protocol/guardrails.md, "How a message is checked".
  */
 import { Buffer } from 'node:buffer'
 import { joined } from '../../guardrails/local/view.ts'
@@ -12,24 +12,24 @@ import { once } from '../../lib/lazy.ts'
 import { wellFormed } from '../../lib/text.ts'
 
 const mask = '[redacted]'
-/** The longest text that guardrails are asked about, in UTF-16 units: 1 MiB of files, and room for the other texts. */
+/** Maximum text for guardrails, in UTF-16 units: 1 MiB of files, and room for the other texts. */
 export const maxGuardedLength = 1_200_000
-/** Base64 that could not fit into the longest text is not decoded. */
+/** Base64 that would exceed the maximum text is not decoded. */
 const maxDecoded = 2 * maxGuardedLength
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export interface MessageContent {
   body: string
   details?: Record<string, unknown>
-  /** The id of its conversation, which some sender chose, if it is not in the details. */
+  /** The id of its conversation, which a sender chose, unless the details have it. */
   conversationId?: string
-  /** The ends of texts that come before, the last one right before the body. They are checked, and not changed. */
+  /** The ends of preceding texts, the last one directly before the body. They are checked but not changed. */
   continues?: readonly string[]
 }
 
 export interface GuardedContent {
   text: string
-  /** Where the message begins in the text: behind what it continues. */
+  /** The offset of the message in the text, after the continued texts. */
   start: number
   /** See `GuardedText`. */
   pieces?: Span[]
@@ -42,8 +42,8 @@ export function hashOf({ text, unreadable }: GuardedContent): string {
 }
 
 /**
- * The one text of a message: its text, right behind what it continues, then those of its details and its conversation,
- * joined by line feeds. Data is as JSON, but its texts are not escaped.
+ * The one text of a message: continued texts directly followed by its own text, then the texts of its details and
+ * conversation, joined by line feeds. Data is JSON with unescaped strings.
  */
 export function guardedContent(content: MessageContent): GuardedContent {
   const before = textBefore(content)
@@ -75,7 +75,7 @@ function textBefore({ continues = [] }: MessageContent): string {
   return continues.join('\n')
 }
 
-/** Without text parts that begin where its text does, a message is its text and then its text parts. */
+/** If the text parts do not repeat the message's text, they follow it. */
 function piecesOf({ continues = [], body }: MessageContent, from: number, parts: Span[]): Span[] | undefined {
   if (continues.length + parts.length === 0) return undefined
   const own = parts[0]?.start === from ? parts : [{ start: from, end: from + body.length }, ...parts]
@@ -90,7 +90,7 @@ function piecesOf({ continues = [], body }: MessageContent, from: number, parts:
   return all.length > 1 ? all : undefined
 }
 
-/** The message with these stretches of its one text masked; without any, or with very many, all of it. */
+/** The message with these spans of its one text masked; with no spans, or very many, everything is masked. */
 export function withMasked(content: MessageContent, text: string, spans: readonly Span[]): MessageContent {
   const merged = mergedSpans(text, spans)
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
@@ -109,12 +109,12 @@ export function withMasked(content: MessageContent, text: string, spans: readonl
   })
 }
 
-/** What a character needed that is masked, such as a joiner, is invisible text now. */
+/** Joiners of a masked character are now invisible text. */
 function cleanedIfMasked(text: string, masked: string): string {
   return masked === text ? text : withoutInvisible(masked)
 }
 
-/** The message with the text that a guardrail wrote. If it changes other texts than the body, all is masked. */
+/** The message with a guardrail's rewritten text. If the rewrite changes more than the body, everything is masked. */
 export function withReplacement(
   content: MessageContent,
   text: string,
@@ -138,17 +138,17 @@ export function withReplacement(
 }
 
 interface TextVisitor {
-  /** `after` is what follows it in the one text. Default: a line feed. */
+  /** `after` follows it in the one text. Default: a line feed. */
   text(text: string, after?: string): string
   file(text: string): string
-  /** Called before `text` for a text part that is not in the text of the message. */
+  /** Called before `text` for a text part outside the message's text. */
   textPart?(text: string): void
-  /** A text part that is in the text of the message already, from `start` on. */
+  /** A text part that the message's text already contains, at `start`. */
   partOfBody(text: string, start: number): string
   unreadable(raw: string): void
 }
 
-/** The message with every text replaced by what the visitor makes of it, in one order. */
+/** The message with each text replaced by the visitor's result, in a fixed order. */
 function mapTexts(content: MessageContent, visitor: TextVisitor): MessageContent {
   const { body, details, conversationId } = content
   return {
@@ -188,7 +188,7 @@ function mapDetails(body: string, details: Record<string, unknown>, visitor: Tex
   )
 }
 
-/** What is masked of an upload replaces it. Without its content as `raw`, nothing of it is seen. */
+/** A masked upload is replaced by its masked content. Without `raw` its content is unchecked. */
 function uploadOf({ upload, bytes, ...part }: Record<string, unknown>, visitor: TextVisitor): unknown {
   const raw = part.raw === undefined ? undefined : fileOf(String(part.raw), visitor)
   if (raw === undefined) visitor.unreadable(String(upload))
@@ -202,7 +202,7 @@ function dataOf(data: unknown, visitor: TextVisitor): unknown {
   return shown
 }
 
-/** The text parts, if the text of the message is exactly these. Otherwise each is a text of its own. */
+/** The text parts, if they make up exactly the message's text. Otherwise each is a separate text. */
 function bodyParts({ body, details }: MessageContent): string[] {
   if (!Array.isArray(details?.parts)) return []
   const texts = details.parts.flatMap((part) => isText(part?.text) ? [part.text] : [])
@@ -218,8 +218,8 @@ function isSeen(text: string): boolean {
 }
 
 /**
- * Texts, names of members and numbers, however deep. A UUID says nothing, and its digits look like many things. `mark`
- * puts the marks of JSON between them.
+ * Strings, member names and numbers at any depth, except UUIDs, whose digits cause false positives. `mark` adds the
+ * JSON punctuation.
  */
 function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => void): unknown {
   const after = mark && ''
@@ -256,7 +256,7 @@ function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => voi
     const shown = quoted(name, name !== '')
     mark?.(':')
     let unused = shown
-    // Several names may be masked, and no member may take the place of another.
+    // Masked names must stay distinct, so that no member overwrites another.
     while (members.has(unused)) {
       const n = (repeats.get(shown) ?? 1) + 1
       repeats.set(shown, n)
@@ -278,13 +278,13 @@ function fileOf(raw: string, visitor: TextVisitor): string {
   return shown === text ? raw : Buffer.from(shown).toString('base64')
 }
 
-/** Undefined also for what is no base64: decoders disagree on where it ends, and a model may read it as it is. */
+/** Also undefined for invalid base64: decoders disagree on where it ends, and a model may read it as text. */
 function textOfFile(raw: string): string | undefined {
   if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
   return textOfBytes(Buffer.from(raw, 'base64'))
 }
 
-/** Sorted, without overlaps, and without cutting a character off from its marks. */
+/** Sorted, without overlaps, and extended to whole grapheme clusters. */
 function mergedSpans(text: string, spans: readonly Span[]): Span[] {
   return joined(
     spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
@@ -300,12 +300,12 @@ function boundary(text: string, at: number, step: -1 | 1): number {
 }
 
 const segmenter = once(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }))
-/** How much of a text is looked at on both sides of a position, because finding a cluster takes as long as its text. */
+/** Length of text around a position that is searched for a cluster, because the time grows with the length. */
 const mostOfCluster = 32
 
-/** Where the grapheme cluster ends of which a part is before the position. @see UAX #29 */
+/** The end of the grapheme cluster that contains the position. @see UAX #29 */
 function clusterEnd(text: string, at: number): number {
-  // Nearly all characters begin a cluster.
+  // Fast path: nearly all characters begin a cluster.
   if (!(text.charCodeAt(at) >= 0x300)) return at
   const from = boundary(text, Math.max(0, at - mostOfCluster), 1)
   const near = text.slice(from, boundary(text, Math.min(text.length, at + mostOfCluster), 1))
@@ -313,7 +313,7 @@ function clusterEnd(text: string, at: number): number {
   return from + index === at ? at : from + index + segment.length
 }
 
-/** A part of the one text that begins at `start`, with what the spans cover of it masked. */
+/** A part of the one text at `start`, with the spans masked. */
 function maskedIn(part: string, start: number, spans: readonly Span[]): string {
   let shown = ''
   let at = 0

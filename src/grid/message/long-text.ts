@@ -1,4 +1,7 @@
-/** A text that is longer than a message: the message has its beginning, and a part the whole. See docs/protocol/messages.md, "Long texts". */
+/**
+ * A text longer than a message: the message has its beginning, and a part has the whole. See docs/protocol/messages.md,
+ * "Long texts".
+ */
 import { hasAtMost } from '../../lib/text.ts'
 import type { Part } from './part.ts'
 import { textOf } from './part.ts'
@@ -10,23 +13,23 @@ export function shortened(text: string): string {
   return hasAtMost(text, maxMessageLength) ? text : `${Array.from(text).slice(0, maxMessageLength - 1).join('')}…`
 }
 
-/** Whether a stored text is the beginning of a longer one, as far as it tells. */
+/** Whether a stored text looks like the beginning of a longer one. */
 export function isShortened(body: string): boolean {
   return body.endsWith('…') && body.length >= maxMessageLength && !hasAtMost(body, maxMessageLength - 1)
 }
 
-/** A text and its details as they are stored. */
+/** A text and its details as stored. */
 export function asStored(text: string, details: A2aDetails | undefined): { body: string; details?: A2aDetails } {
   if (hasAtMost(text, maxMessageLength)) return { body: text, details }
   const body = shortened(text)
   const isA2a = details !== undefined && hasMoreThanParts(details)
-  // The parts of a message over A2A have all of its text, unless it is one bare text.
+  // The parts of an A2A message have its whole text, unless it is one bare text.
   if (isA2a && details.parts) return { body, details }
   const parts = [{ text }, ...details?.parts ?? []]
   return { body, details: { ...details, parts, ...(!isA2a && { hasLongText: true as const }) } }
 }
 
-/** A stored text and its details, whole, as they were given to their send. */
+/** The complete text and details of a stored message, as its sender gave them. */
 export function asGiven(body: string, details: A2aDetails | undefined): { text: string; details?: A2aDetails } {
   if (!details?.parts) return { text: body, details }
   const { hasLongText, parts: [first, ...parts], ...others } = details

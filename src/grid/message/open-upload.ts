@@ -4,7 +4,7 @@ import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Upload, Uploader } from '../../store/account/uploads.ts'
 
-/** How long after its beginning an upload can be named by a message. */
+/** How long after its start a message can name an upload. */
 export const uploadLifetimeMs = hour
 
 export function uploaderOf({ deps: { now } }: AccountStore, agent: string): Uploader {
@@ -17,7 +17,7 @@ export async function openUpload(account: AccountStore, agentId: string, id: str
   return upload
 }
 
-/** What an unknown, expired, named or foreign upload looks like. */
+/** The error for unknown, expired, used and foreign uploads alike. */
 export function noUpload(): GridError {
   return new GridError('part_not_found', 'You have no upload with this id that waits for a message.')
 }

@@ -1,14 +1,16 @@
-/** What does not fit inline is a handle, and fetched. See docs/protocol/messages.md, "Large parts". */
+/**
+ * Large parts are stored separately; messages have handles to fetch them. See docs/protocol/messages.md, "Large parts".
+ */
 import { Buffer } from 'node:buffer'
 import { isBase64 } from '../../lib/encoding.ts'
 import type { NewMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { A2aDetails } from './outgoing-message.ts'
 
-/** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
+/** Maximum bytes of a message's A2A details in a read, as JSON in UTF-8. */
 export const maxInlineBytes = 8 * 1024
 /** Details other than parts stay inline up to this size each, so that parts have room. */
 const maxFieldBytes = 1536
-/** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
+/** A longer handle leaves its name and metadata to the stored part. */
 const maxHandleBytes = 512
 const restBytes = 256
 const mediaTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w-]+=[\w.+-]+)*$/
@@ -17,7 +19,7 @@ const maxMediaTypeLength = 100
 export interface PartHandle {
   /**
    * What the part holds: `text`, `raw` (bytes), `url` or `data`; `part`, a whole part; `parts`, all parts from this
-   * place on; or the name of a member of the A2A details, or `details`. Whatever is whole is JSON.
+   * place on; or the name of a member of the A2A details, or `details`. Whole parts and members are JSON.
    */
   kind: string
   filename?: string
@@ -41,7 +43,7 @@ export function hasUploads({ parts }: { parts?: unknown }): boolean {
   return Array.isArray(parts) && parts.some(isUploadPart)
 }
 
-/** Whether details have more than what a message that is not over A2A can have. See `A2aDetails`. */
+/** Whether details have members that only A2A messages can have. See `A2aDetails`. */
 export function hasMoreThanParts(details: object): boolean {
   return Object.keys(details).some((name) => !['parts', 'choices', 'hasLongText'].includes(name))
 }
@@ -79,7 +81,7 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
     const isUpload = isUploadPart(part)
     const stored = isUpload || size > room ? storedPart(`${messageId}.${n}`, part) : undefined
     const handleSize = stored ? sizeOf(stored.handle) + 1 : size
-    // A handle for each of many small parts would cost the reader more than they do.
+    // Handles for many small parts would cost the reader more than the parts.
     if (handleSize > room || (stored && !isUpload && size <= maxHandleBytes)) {
       const rest = parts.slice(n).map((one, more) => {
         if (!isUploadPart(one)) return one
@@ -97,7 +99,7 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   return { inline, apart }
 }
 
-/** A member of the details of a message about to be stored, also if it is set apart. */
+/** A member of the details of a new message, inline or separate. */
 export function detailOf({ id, a2a, largeParts }: NewMessage, name: keyof A2aDetails): unknown {
   const apart: StoredPart[] = largeParts === null ? [] : JSON.parse(largeParts)
   const part = apart.find((part) => part.id === `${id}.${name}`)
@@ -149,12 +151,12 @@ function contentPart(id: string, part: unknown): { kind: string; part: StoredPar
     }
   }
   if (typeof text === 'string') return textPart('text', id, type('text/plain'), text)
-  // The media type of such a part is that of the document at the address.
+  // The media type of a `url` part describes the document at the address.
   if (typeof url === 'string') return textPart('url', id, 'text/uri-list', url)
   return data === undefined ? undefined : textPart('data', id, type('application/json'), JSON.stringify(data))
 }
 
-/** U+0000 is left to JSON, which escapes it, because databases truncate text there. */
+/** Text with U+0000 is stored as JSON, which escapes it, because databases truncate text there. */
 function textPart(kind: string, id: string, mediaType: string, text: string) {
   if (text.includes('\0')) return undefined
   const content = text.toWellFormed()

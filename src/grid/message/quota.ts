@@ -1,4 +1,4 @@
-/** What an account may send on a day, and how full an inbox may be. See docs/operating/accounts.md, "Quotas". */
+/** Quotas: what an account may send per day, and how full an inbox may be. See docs/operating/accounts.md, "Quotas". */
 import { limitsOf } from '../limits.ts'
 import { Buffer } from 'node:buffer'
 import { GridError, limitReached } from '../../errors.ts'
@@ -10,12 +10,12 @@ import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Recipient } from './outgoing-message.ts'
 
-/** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
+/** Approximate bytes of a message or delivery row besides its text, including index entries. */
 const rowBytes = 500
 export const megabyte = 1_000_000
-/** Attention shows a quota from this share on. */
+/** The used share of a quota from which Attention shows it. */
 export const nearlyUsed = 0.8
-/** When to try a full inbox again. Only its agent can change it. */
+/** Retry time for a full inbox. Only its agent can empty it. */
 const fullInboxRetrySeconds = minute / second
 
 type Target = Pick<Recipient, 'label' | 'inbox'>
@@ -58,7 +58,7 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
   await refuseFullInbox(account, { inbox, label })
 }
 
-/** Fails with `quota_exceeded`, and counts that for the people of the recipient. */
+/** Fails with `quota_exceeded`, and counts the refusal for the recipient's people. */
 export async function refuseFullInbox(account: AccountStore, { inbox, label }: Target): Promise<void> {
   const { maxUnread, day } = quotasOf(account, inbox)
   if (inbox && isReached(await account.read.usage.unread(inbox), maxUnread)) {
@@ -77,7 +77,7 @@ export async function fullInboxes(account: AccountStore) {
   return await account.read.attention.full({ max, nearlyFull, fullForOthers, day: startOfDay(account.deps.now()) })
 }
 
-/** Counts a message, right after the statement that stores it. `deliveries`: to how many inboxes it goes. */
+/** Counts a message, right after the statement that stores it. `deliveries`: the number of inboxes. */
 export function countMessage(
   account: AccountStore,
   { inbox }: Target,
@@ -88,7 +88,7 @@ export function countMessage(
   return account.change.usage.count(quotasOf(account, inbox), texts + rowBytes * (1 + deliveries))
 }
 
-/** Counts a chunk of an artifact, right after it: to an account it costs as much as a message. */
+/** Counts a chunk of an artifact like a message, right after the statement that stores it. */
 export function countChunk(account: AccountStore, { inbox }: Target, chunk: NewChunk): Statement[] {
   const texts = Buffer.byteLength(JSON.stringify(chunk))
   return account.change.usage.count(quotasOf(account, inbox), texts + rowBytes)

@@ -14,12 +14,12 @@ export interface PartContent {
   id: string
   mediaType: string
   filename?: string
-  /** If it is a text, or data as JSON. */
+  /** For a text, or data as JSON. */
   text?: string
   /** In bytes. */
   length: number
   bytes(first: number, end: number): Promise<Buffer<ArrayBuffer>>
-  /** The same in pieces, so that nothing long is in memory. */
+  /** The content in pieces, to keep memory small. */
   pieces(first: number, end: number): AsyncIterable<Uint8Array>
 }
 
@@ -53,8 +53,8 @@ export function contentOf(
       pieces: (first, end) => piecesBetween(read, first, end),
     }
   }
-  // Parts that an older version stored apart are not clean.
-  // A part that has no handle of its own is JSON that the grid has written, as data is.
+  // Parts stored by an older version may have invisible characters. A part without its own handle is JSON written by
+  // the grid, like data.
   const isText = handle?.kind === 'text' || handle?.kind === 'url'
   const text = encoding === 'base64' ? undefined : isText ? withoutInvisible(content) : cleanedJson(content)
   const bytes = text === undefined ? Buffer.from(content, 'base64') : Buffer.from(text)
@@ -67,7 +67,7 @@ export function contentOf(
   }
 }
 
-/** The handle of a part that is stored apart; one that is inline itself, which has a name too. */
+/** The handle of a separately stored part, or an inline part, which also has a name. */
 function handleIn(a2a: string | null, partId: string): Partial<PartHandle> | undefined {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: Partial<PartHandle>[] }
@@ -82,7 +82,7 @@ async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes)
 }
 
-/** In JSON, controls are escaped and a line begins behind an escape, so what is cleaned are the values. */
+/** JSON escapes controls, so cleaning applies to the parsed values. */
 function cleanedJson(json: string): string {
   try {
     const value: unknown = JSON.parse(json)
@@ -93,7 +93,7 @@ function cleanedJson(json: string): string {
   }
 }
 
-/** A part as it is stored, or cut out of the details of its message. */
+/** A part as stored, or taken from the details of its message. */
 export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: string): StoredPart | undefined {
   if (part) return part
   if (a2a === null) return undefined
@@ -101,7 +101,7 @@ export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: 
   try {
     split = splitDetails(messageId, withoutInvisibleIn(JSON.parse(a2a)))
   } catch {
-    // The row is damaged. A read does not show the message either.
+    // The row is damaged; reads do not show its message either.
     return undefined
   }
   if (partId === `${messageId}.details`) return wholePart(partId, split.inline)
@@ -112,7 +112,7 @@ interface PartPage {
   part_id: string
   mediaType: string
   bytes: number
-  /** A text is paged by UTF-16 units, bytes by bytes; offsets and `left` count the same. */
+  /** Text is paged by UTF-16 units, bytes by bytes; `offset` and `left` use the same unit. */
   text?: string
   base64?: string
   left: number
@@ -143,7 +143,7 @@ function pageOfText(text: string, offset: number): { end: number; text: string }
   return { end, text: text.slice(offset, end) }
 }
 
-/** A file that is text is paged as such, by bytes. */
+/** A text file is paged as text, by bytes. */
 async function pageOfBytes(
   { mediaType, length, bytes }: PartContent,
   offset: number,
@@ -151,7 +151,7 @@ async function pageOfBytes(
   const page = await bytes(offset, Math.min(offset + pageBytes + 1, length))
   const size = Math.min(page.length, pageBytes)
   let whole = size
-  // All bytes of a character but the first begin with these bits.
+  // Continuation bytes of a UTF-8 character begin with these bits.
   while (whole > size - 4 && page[whole] >> 6 === 0b10) whole--
   const text = isTextType(mediaType) ? textOfBytes(page.subarray(0, whole)) : undefined
   return text === undefined
@@ -164,7 +164,7 @@ export function requireOffset(offset: number, length: number): void {
   throw invalidInput(`The offset is beyond the end: the length is ${length}.`, 'offset')
 }
 
-/** Where a piece of at most `maxChars` ends. No character is cut, and a piece has at least one. */
+/** The end of a piece of at most `maxChars`. It cuts no character and has at least one. */
 export function endOfPiece(text: string, offset: number, maxChars: number): number {
   const end = offset + maxChars
   if (end >= text.length) return text.length

@@ -1,4 +1,4 @@
-/** What is left of a message after redactions, and what members of a channel get of a post. */
+/** Applies redactions to a message, also separately for members of a channel. */
 import { setImmediate } from 'node:timers/promises'
 import { once } from '../../lib/lazy.ts'
 import { type ChangedDelivery, lengthOf, type NewMessage } from '../../store/account/new-message.ts'
@@ -8,12 +8,12 @@ import { asStored } from './long-text.ts'
 import { splitDetails } from './parts.ts'
 import { withoutContents } from './uploads.ts'
 
-/** More stretches than these of all guardrails together are not looked at one by one. */
+/** Maximum spans of all guardrails together; beyond it everything is masked. */
 const maxSpansTogether = 10_000
-/** How many UTF-16 units the copies of a post take at most that are redacted for some of its members. */
+/** Maximum UTF-16 units of all redacted copies of a post. */
 const mostCopied = 6_000_000
 
-/** Stretches of several guardrails are masked together. A text that one wrote is used only if no other redacts. */
+/** Spans of several guardrails are masked together. A rewritten text is used only if no other guardrail redacts. */
 export function redactedContent(content: MessageContent, text: string, redactions: Finding[]): MessageContent {
   const distinct = [...new Map(redactions.map((finding) => [finding.guardrail.id, finding])).values()]
   const [{ replacement }] = distinct
@@ -21,7 +21,7 @@ export function redactedContent(content: MessageContent, text: string, redaction
     return withReplacement(content, text, replacement)
   }
   const spans = distinct.flatMap(({ spans }) => spans)
-  // Without stretches it is unknown what to leave, so everything is masked.
+  // Without spans everything is masked, because the safe parts are unknown.
   const isWhole = spans.length > maxSpansTogether ||
     distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
   return withMasked(content, text, isWhole ? [] : spans)
@@ -30,8 +30,8 @@ export function redactedContent(content: MessageContent, text: string, redaction
 type Post = Pick<NewMessage, 'id' | 'body' | 'a2a'>
 
 /**
- * What members get instead of a post that `found` objects to. Those with the same objections get the same. When the
- * copies are too large together, the rest of these members get the post without any text.
+ * Redacted copies of a post for members whose guardrails object. Members with the same objections share a copy. When
+ * all copies together are too large, the remaining members get the post without text.
  */
 export async function changedDeliveries(
   message: Post,
@@ -53,7 +53,7 @@ export async function changedDeliveries(
       left -= agentIds.length * sizeOf(copy)
     }
     deliveries.push({ agentIds, ...(copy && !isRefused(findings) && { copy }) })
-    // Other calls go on: there may be a copy for each of 500 members.
+    // Yields to other calls: there may be a copy for each of 500 members.
     await setImmediate()
   }
   return deliveries
@@ -78,11 +78,11 @@ function byAgents(found: Finding[]): { agentIds: string[]; findings: Finding[] }
   return [...groups.values()]
 }
 
-/** Undefined if the message cannot be delivered so: a delivery has no conversation of its own. */
+/** Undefined if redaction would change the conversation, which a delivery cannot override. */
 function copyOf({ id }: Post, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
   if (redacted.conversationId !== content.conversationId) return undefined
   const { body, details } = asStored(redacted.body, redacted.details)
-  // Whole, because the parts of the message are stored as the others may see them.
+  // Complete, because the stored parts of the message are those for the other members.
   const a2a = details ? JSON.stringify(withoutContents({ ...details })) : null
   const inline = details ? JSON.stringify(splitDetails(id, { ...details }).inline) : null
   return { body, a2a, chars: lengthOf({ body, a2a: inline }) }

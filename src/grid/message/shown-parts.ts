@@ -1,4 +1,4 @@
-/** The parts and the A2A details of a message as its reader sees them. See docs/protocol/messages.md, "Parts". */
+/** The parts and A2A details of a message as shown to its reader. See docs/protocol/messages.md, "Parts". */
 import { Buffer } from 'node:buffer'
 import { textOfBytes } from '../../lib/encoding.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
@@ -9,15 +9,15 @@ type ShownPart = Partial<PartHandle> & Record<string, unknown>
 
 export interface ShownDetails {
   isA2a: boolean
-  /** Invisible characters of a message that an older version stored were removed. */
+  /** Invisible characters of an older version's message were removed. */
   sanitized: boolean
-  /** What the text of the message does not say. Not empty. */
+  /** Parts beyond the message's text. Not empty. */
   parts?: ShownPart[]
-  /** What A2A knows besides. */
+  /** Further A2A fields. */
   a2a?: Record<string, unknown>
 }
 
-/** Whether a message came over A2A. A damaged one did. See `A2aDetails`. */
+/** Whether a message came over A2A; true for damaged details. See `A2aDetails`. */
 export function isFromA2a(json: string | null): boolean {
   if (json === null) return false
   try {
@@ -60,7 +60,7 @@ export function inlineDetails(
   return { inline, chars: JSON.stringify(inline).length, sanitized }
 }
 
-/** Without the texts that make up the text of a message over A2A, unless something else is said of them. */
+/** Omits the texts that make up an A2A message's text, unless they have other members. */
 export function besidesText(inline: InlineDetails, body: string): ShownPart[] {
   const { parts = [] } = inline
   if (!hasMoreThanParts(inline)) return parts
@@ -74,7 +74,7 @@ function saysMore({ filename, mediaType, metadata }: ShownPart): boolean {
   return filename !== undefined || mediaType !== undefined || metadata !== undefined
 }
 
-/** A part with its length. A file that is text is shown as such, if it is the same then. */
+/** A part with its length. A text file is shown as text if that is lossless. */
 function asShown(part: ShownPart): ShownPart {
   if (part.part_id !== undefined) return part
   const { filename, mediaType, metadata, ...content } = part

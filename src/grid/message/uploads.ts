@@ -13,12 +13,12 @@ import type { Sender } from './outgoing-message.ts'
 import { hasUploads, isUploadPart } from './parts.ts'
 import { megabyte } from './quota.ts'
 
-/** Guardrails see as much of the files of a message. */
+/** Guardrails see this much of a message's files. */
 const maxGuardedBytes = 1024 * 1024
 
 interface UploadState {
   upload_id: string
-  /** Where the next byte belongs. */
+  /** The offset of the next byte. */
   offset: number
   bytes: number
 }
@@ -62,7 +62,7 @@ export async function beginUpload(
     limit: { name: quota.replaceAll('_', '-'), quota: limit },
     info: { quota, limit: String(limit) },
   }
-  // Only what no message has named makes room again.
+  // Removing unnamed uploads frees room.
   if (ofTrial && ofTrial.sent + bytes > trialUploadBytes) {
     throw new GridError('quota_exceeded', `${message} It will not fit later either.`, details)
   }
@@ -75,8 +75,8 @@ export async function findUpload(account: AccountStore, id: string): Promise<Upl
 }
 
 /**
- * Store the bytes that begin at `offset`, row by row: nothing but a row is in memory. What came before the body broke
- * off stays, in whole rows. Fails with `part_not_found`, `wrong_offset` (the upload is somewhere else), `invalid_input`
+ * Store the bytes from `offset` on, one row in memory at a time. If the body breaks off, its complete rows stay. Fails
+ * with `part_not_found`, `wrong_offset` (the upload is somewhere else), `invalid_input`
  * or `storage_full`.
  */
 export async function appendToUpload(
@@ -115,7 +115,7 @@ export async function appendToUpload(
   return { upload_id: id, offset: at, bytes: upload.bytes }
 }
 
-/** A body until it ends or breaks off: its sender has gone, and asks later how much has come. */
+/** Reads a body until it ends or breaks off. A sender that left asks later how much arrived. */
 async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   try {
@@ -151,7 +151,10 @@ function stateOf({ id, received, bytes }: Upload): UploadState {
   return { upload_id: id, offset: received, bytes }
 }
 
-/** Details with the content of their uploads as `raw`, for guardrails. What would be too much is left out. `messageId` may be stored. */
+/**
+ * Details with the content of uploads as `raw`, for guardrails. Content beyond the limit is left out. `messageId` may
+ * be stored.
+ */
 export async function withContents(
   account: AccountStore,
   { agentId }: Sender,
@@ -176,7 +179,7 @@ export async function withContents(
   return { ...details, parts: loaded }
 }
 
-/** Details without what `withContents` has added. */
+/** Details without the additions of `withContents`. */
 export function withoutContents(details: Record<string, unknown>): Record<string, unknown> {
   const { parts } = details
   if (!Array.isArray(parts)) return details
@@ -197,7 +200,7 @@ export async function* piecesBetween(read: ReadRow, first: number, end: number):
   for (let at = first; at < end;) {
     const n = Math.floor(at / uploadRowBytes)
     const row = await read(n)
-    if (!row) throw new GridError('part_not_found', 'This file is gone.')
+    if (!row) throw new GridError('part_not_found', 'This file was removed.')
     const begin = n * uploadRowBytes
     yield row.subarray(at - begin, end - begin)
     at = begin + row.length

@@ -15,9 +15,9 @@ import { type WaitOptions, waitUntil } from './wait-for-messages.ts'
 export interface Answer {
   /** The answer alone, or nothing. */
   messages: GridMessage[]
-  /** How many other messages are unread; 100 stands for 100 or more. */
+  /** The number of other unread messages; 100 means 100 or more. */
   unread: number
-  /** Without an answer: what became of the message, and how to go on. */
+  /** Without an answer: the state of the message, and how to continue. */
   note?: string
   lease?: Lease
 }
@@ -30,8 +30,8 @@ export interface Asked {
 
 /**
  * Send a message and wait for its answer: the first reply to it, or the next message of the agent that it was sent to
- * which replies to nothing. The answer goes to the oldest such wait, and not to the inbox. The caller acks its lease,
- * like the lease of a read. Fails as `sendMessage` does; a note tells what goes wrong after the message was stored.
+ * which replies to nothing. The oldest matching wait gets the answer instead of the inbox. The caller acks its lease,
+ * like the lease of a read. Fails as `sendMessage`; errors after the message was stored are in the note.
  */
 export async function ask(
   account: AccountStore,
@@ -82,7 +82,7 @@ async function answerTo(
       error instanceof GridError ? error.message : 'an internal error.'
     } ${howToGoOn}`
   }
-  // An answer that came at this moment is unread now, as any that comes later.
+  // An answer that arrived just now is unread, like later ones.
   await release(account, agentId, sent.id)
   if (options.caller?.signal.aborted) return { messages: [], unread: 0 }
   return { messages: [], unread: await inbox.unread(agentId), note: note ?? await becameOf(account, sent) }
@@ -92,8 +92,8 @@ async function answerTo(
 const maxAnswers = 200
 
 /**
- * Post to a channel, and wait until so many of its members have answered: with a reply, or with a post that replies to
- * nothing. The note says who has not. The caller acks the lease of the answers. Fails as `ask` does, and with
+ * Post to a channel, and wait until this many members have answered with a reply, or with a post that replies to
+ * nothing. The note names the others. The caller acks the lease of the answers. Fails as `ask`, and with
  * `invalid_input` for a message to an agent.
  */
 export async function askChannel(
@@ -154,7 +154,7 @@ function shown(answer: InboxMessage): GridMessage[] {
   return rendered([answer], (message) => asGridMessage(message, { maxChars, introducesSender: true })).messages
 }
 
-/** Resolves to the answer; undefined when the time is over, or when no recipient can read the message any more. */
+/** Resolves to the answer; undefined after the timeout, or when no recipient can read the message any more. */
 async function waitForAnswer(
   account: AccountStore,
   message: string,
@@ -166,7 +166,7 @@ async function waitForAnswer(
   const { answer } = await waitUntil(account, options, {
     follow: (signal) => notifier.watch(agentId, signal),
     async look() {
-      // An earlier call may end only now, and give back what it waited for.
+      // An earlier call may end only now and release its answer.
       if (!isNew) await write(leases.awaitAgain(agentId, message, instanceId, now()))
       const [answer] = await read.inbox.ofLease(agentId, message)
       return { answer, isLost: !answer && isLost(await read.messages.states(message)) }
@@ -181,11 +181,11 @@ function isLost(states: readonly InboxMessage['state'][]): boolean {
   return states.length > 0 && !states.some((state) => state === 'unread' || state === 'read' || state === 'task')
 }
 
-/** Why no answer is to be expected soon, in a sentence. */
+/** Why no answer is expected soon, in a sentence. */
 async function whyInVain(account: AccountStore, sent: SentMessage): Promise<string | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { read: { agents, leases }, waiting: { presence } } = account
-  // An agent of another account is not looked at.
+  // The state of another account's agent is private.
   if (sent.recipientUnread === undefined) return undefined
   const recipient = await agents.byAlias(sent.recipient.slice(1))
   if (!recipient) return undefined

@@ -1,4 +1,4 @@
-/** Inbox messages as their recipient sees them, and how many of them fit into one response. */
+/** Renders inbox messages for their recipient, and fits them into a response. */
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { type InboxMessage, maxCountedUnread } from '../../store/account/inbox-message.ts'
 import { endOfPiece } from '../message/read-part.ts'
@@ -9,9 +9,8 @@ export const maxBatch = 50
 const maxBatchChars = 80_000
 
 /**
- * Longest answer to a model that asks for no length, in bytes, and the part of it that is left for what stands beside the
- * messages. Coding clients cut longer answers, or show nothing of them; the least that is known to be shown is 40,000
- * characters.
+ * Default limit of an answer to a model in bytes, and the share for everything beside the messages. Coding clients cut
+ * or drop longer answers; the lowest known limit is 40,000 characters.
  */
 export const maxAnswerBytes = 30_000
 const besideMessagesBytes = 600
@@ -24,14 +23,14 @@ export interface GridMessage {
   channel: string
   user: string
   type: 'agent' | 'human' | 'system'
-  /** It was sent over A2A, or written in Slack. Absent for every other way. */
+  /** It was sent over A2A, or written in Slack. Otherwise absent. */
   via?: 'a2a' | 'slack' | 'hook'
-  /** The sender belongs to another account. Which one is not told. */
+  /** The sender belongs to another account, which is not named. */
   external?: true
   message: string
   /** Where `message` begins in the whole text, if not at its start. In UTF-16 units. */
   offset?: number
-  /** The text is longer than shown: its whole length, and where the rest begins. */
+  /** Set if the text is longer than shown: its full length, and the offset of the rest. */
   shortened?: { length: number; next_offset: number }
   /** What to pass as `to` of `send_message` to reply. */
   reply_to: string
@@ -70,15 +69,15 @@ export interface DamagedMessage {
 
 export interface PageSize {
   limit?: number
-  /** Length of all messages together, in UTF-16 units. A message that is longer is shown alone, shortened. */
+  /** Limit of all messages together, in UTF-16 units. A longer message is shown alone and shortened. */
   maxChars?: number
-  /** Length of the whole answer as JSON. A first message that is longer is shown alone, and whole. */
+  /** Limit of the whole answer as JSON. A longer first message is shown alone and complete. */
   maxBytes?: number
 }
 
 export type Budget = Required<PageSize>
 
-/** The number of unread messages in a sentence. They are not all counted. */
+/** The number of unread messages in a sentence. Counting stops at a limit. */
 export function unreadText(unread: number): string {
   return unread < maxCountedUnread ? String(unread) : `${unread} or more`
 }
@@ -93,7 +92,7 @@ export function budgetOf({ limit = maxBatch, maxChars, maxBytes = Number.MAX_SAF
 
 /**
  * The first messages that fit together, and always the first of all: it is shortened if it has too many characters.
- * `bytesOf` tells how long a message is in the answer.
+ * `bytesOf` gives the length of a message in the answer.
  */
 export function fitting<Sized extends { chars: number }>(
   messages: Sized[],
@@ -109,7 +108,7 @@ export function fitting<Sized extends { chars: number }>(
   return end === -1 ? messages : messages.slice(0, end)
 }
 
-/** Render each message by itself: a damaged one does not keep the others back. */
+/** Renders each message separately, so that a damaged one does not block the others. */
 export function rendered(
   stored: InboxMessage[],
   render: (message: InboxMessage, isFirstOfSender: boolean) => GridMessage,
@@ -141,7 +140,7 @@ export function asGridMessage(
   { maxChars, offset = 0, introducesSender }: MessageView,
 ): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
-  // Senders are cleaned before a message is stored. Rows of older versions are not.
+  // Invisible characters in senders' names are removed at the send, but not in rows of older versions.
   const body = withoutInvisible(message.body)
   const { length } = body
   const end = endOfPiece(body, offset, maxChars)

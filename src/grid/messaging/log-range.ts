@@ -19,7 +19,7 @@ export async function rangeOf(
   return { after: first, before: Math.min(position, last + 1), ...times }
 }
 
-/** A position of the log before all messages since a time, also those that clocks put near it. */
+/** A position of the log before all messages since a time, with a margin for clock differences. */
 async function positionSince(account: AccountStore, at: number): Promise<number> {
   return at <= 0 ? 0 : await account.read.search.positionAt(at - maxClockSkewMs)
 }

@@ -32,7 +32,7 @@ interface TimelineEntry {
     | 'refused'
     | RemoteEvent['event']
   at: number
-  /** Of what was `sent`. */
+  /** For `sent` events. */
   attempt?: number
   reason?: string
 }
@@ -41,7 +41,7 @@ interface MessageStatus {
   id: string
   recipient: string
   sentAt: number
-  /** When it will be sent, if it waits for that. */
+  /** The time of a scheduled send. */
   sendAt?: number
   readBy: { alias: string; readAt: number }[]
   /**
@@ -69,7 +69,7 @@ interface MessageStatus {
   sharedWith?: string
 }
 
-/** What a guardrail did to a message. Of a guardrail of another account, only what kinds of things it masked. */
+/** The actions of a guardrail on a message. Another account's guardrail shows only the masked kinds. */
 interface GuardrailEntry {
   action: VerdictAction
   kinds: string[]
@@ -80,7 +80,7 @@ interface GuardrailEntry {
 
 const maxGuardrails = 100
 
-/** Who read a message of the caller, and what happened to it. Of other accounts only reads and replies. */
+/** The readers and the timeline of a message from the caller. Other accounts show only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const [message, recipients, held, further, verdicts] = await Promise.all([
@@ -143,7 +143,7 @@ const order: TimelineEntry['event'][] = [
   'replied',
 ]
 
-/** What happened while it was held; `alias` is of its recipient. Who decides in another account is not shown. */
+/** Events while it was held; `alias` is the recipient's. Deciders of another account are not shown. */
 function holdEvents(
   { state, isOwn, heldAt, expiresAt, decidedAt, decider, reason, edited, deciders }: HeldStatus,
   alias: string,
@@ -165,7 +165,7 @@ function deliveryOfHeld(
   return state === 'joined' ? 'held' : state
 }
 
-/** `remote`: what a remote agent of the account did with it. */
+/** `remote`: the events at a remote agent of the account. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
   const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
@@ -176,7 +176,7 @@ function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): Timel
   if ((state === 'expired' || state === 'retracted') && readAt !== null) {
     events.push({ alias, event: state, at: readAt })
   }
-  // Only its own account may know when an agent waits, and what happens in its inbox.
+  // Only its own account may see when an agent waits, and the events in its inbox.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })
   return events
@@ -197,7 +197,7 @@ async function furtherEvents(account: AccountStore, agentId: string, messageId: 
   ]
 }
 
-/** What is in the task of its client has arrived there. */
+/** A message that is only in a task counts as delivered. */
 function isRead(state: string): boolean {
   return state === 'read' || state === 'task'
 }

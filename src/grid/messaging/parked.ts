@@ -16,7 +16,7 @@ export async function parkedMessages(account: AccountStore) {
 
 /**
  * Make parked messages of an agent (id or alias) unread again, at most 500, the oldest first. They can come back five
- * times more. Resolves to how many these are, and how many are left. Fails with `agent_not_found` or
+ * times more. Resolves to the number of these, and of those left. Fails with `agent_not_found` or
  * `message_not_found`.
  */
 export async function requeueMessages(

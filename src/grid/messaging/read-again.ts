@@ -28,7 +28,7 @@ const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)
 
 export interface Page {
   messages: GridMessage[]
-  /** Whether more follow, or come before with `last:20`; `since` with the cursor reads on. */
+  /** Whether more follow (with `last:20`: precede); `since` with the cursor continues. */
   hasMore: boolean
   cursor: string
 }
@@ -44,7 +44,7 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
   const budget = budgetOf(input)
   const newest = newestOf(input.since)
   if (newest) return await readNewest(account, agentId, newest, budget)
-  // One more than asked for tells whether there is more.
+  // One extra row shows whether there is more.
   const { found, from } = await select(account, agentId, input.since, budget.limit + 1)
   const page = fitting(found, budget, (message) => bytesShown(message, budget))
   const next = found[page.length]
@@ -88,7 +88,7 @@ async function readNewest(
   }
 }
 
-/** How long a message is in the answer, at most: as if it were the first of its sender. A damaged one is left out. */
+/** The maximum length of a message in the answer, as the first of its sender. Damaged messages are left out. */
 function bytesShown(message: InboxMessage, { maxChars, maxBytes }: Budget): number {
   if (maxBytes > Number.MAX_SAFE_INTEGER / 2) return 0
   try {
@@ -98,7 +98,7 @@ function bytesShown(message: InboxMessage, { maxChars, maxBytes }: Budget): numb
   }
 }
 
-/** A message that the calling agent received, from `offset` of its text on. */
+/** A message received by the calling agent, from `offset` of its text. */
 export async function readMessage(
   account: AccountStore,
   messageId: string,
@@ -108,7 +108,7 @@ export async function readMessage(
   const budget = budgetOf({ maxChars })
   const stored = await account.read.inbox.message(agentId, messageId.toLowerCase(), account.deps.now())
   if (typeof stored?.body === 'string') requireOffset(offset, withoutInvisible(stored.body).length)
-  // A caller that reads on knows the sender.
+  // A caller that continues reading knows the sender.
   const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
   const [message] = stored ? rendered([stored], (found) => asShownAgain(found, view)).messages : []
   if (!stored || !message) throw new GridError('message_not_found', 'You have received no message with this id.')
@@ -145,7 +145,7 @@ async function select(
   return { found: await inbox.after(agentId, from, limit, now), from }
 }
 
-/** The time that a text names: an ISO 8601 time, in UTC if it has no zone, or a duration before `now`. */
+/** Parses a time: ISO 8601, in UTC if it has no zone, or a duration before `now`. */
 export function timeOf(text: string, now: number): number | undefined {
   const [, count, unit] = text.trim().match(durationPattern) ?? []
   if (unit !== undefined) return now - Number(count) * unitMs[unit[0].toLowerCase()]
@@ -184,9 +184,9 @@ type UnreadMessage = Awaited<ReturnType<AccountStore['read']['inbox']['nextUnrea
 
 interface InboxPeek<Message> {
   agent: string
-  /** How many are unread; 100 stands for 100 or more. */
+  /** The number of unread messages; 100 means 100 or more. */
   unread: number
-  /** Oldest first. What cannot be shown is left out. */
+  /** Oldest first. Damaged messages are left out. */
   messages: Message[]
   has_more: boolean
   /** Whether a person attends the agent, through any stream of it. */
@@ -200,7 +200,7 @@ export async function peekInbox(account: AccountStore, input: PageSize): Promise
   })
 }
 
-/** The same, without what the messages say, so that a page is short. */
+/** The page without message texts, to keep it short. */
 export async function summarizeInbox(
   account: AccountStore,
   input: Pick<PageSize, 'limit'>,
@@ -246,7 +246,7 @@ function summaryOf(message: GridMessage): MessageSummary {
   }
 }
 
-/** The cursor of the position `seq`, bound to the agent and to this history of the store. */
+/** The cursor of position `seq`, bound to the agent and to this history of the store. */
 export function cursorAt(account: AccountStore, agentId: string, seq: number): string {
   const position = `${account.epoch}.${seq.toString(36)}`
   return `${position}.${checksum(agentId, position)}`

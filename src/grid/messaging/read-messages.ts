@@ -1,4 +1,4 @@
-/** Reading: unread messages are leased to the caller, until they arrived or did not. See docs/delivery.md. */
+/** Reading leases unread messages to the caller until it acks or releases them. See docs/delivery.md. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, isStorageFull } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -18,15 +18,15 @@ import {
 import { cursorAt } from './read-again.ts'
 import { turnsOfRead } from './turns.ts'
 
-/** How late a database may carry out a claim whose answer was lost. */
+/** The latest time at which a database may execute a claim after its answer was lost. */
 const lateClaimMs = 5 * minute
 
 /** A lease of the calling agent, for the code that sends the response. Call `ack` or `release`. Neither fails. */
 export interface Lease {
   readonly id: string
-  /** The messages arrived: they are not redelivered. Costs no commit. */
+  /** Marks the messages as arrived. Costs no commit. */
   ack(): void
-  /** The messages did not arrive: they are unread again, and are redelivered. */
+  /** Makes messages that did not arrive unread again, for redelivery. */
   release(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ function ackLease(account: AccountStore, leaseId: string): void {
   account.writeLater([account.change.leases.ack(leaseId)])
 }
 
-/** Throw the error of a failed leasing. A lease that may exist is released once the database answers. */
+/** Throws the error of a failed claim. A lease that may exist is released once the database answers. */
 export function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
   if (!(error instanceof GridError) || !error.details.notExecuted) {
     const at = account.deps.now()
@@ -69,7 +69,7 @@ async function parkDamaged(account: AccountStore, leaseId: string, damaged: Dama
   try {
     await account.write([change.leases.parkLeased(callingAgent(actor).agentId, leaseId, seqs, now())])
   } catch (error) {
-    // The message counts as read. Reading again leaves it out, too.
+    // The message counts as read, and reading again leaves it out.
     log.warn('A message that cannot be shown was not parked', { error })
   }
 }
@@ -88,11 +88,11 @@ export async function release(account: AccountStore, agentId: string, leaseId: s
 
 export interface Batch {
   messages: GridMessage[]
-  /** How many more messages are unread; 100 stands for 100 or more. */
+  /** The number of further unread messages; 100 means 100 or more. */
   remaining: number
   /** The position of the last message of the batch, for reading again later. Opaque. Undefined without messages. */
   cursor?: string
-  /** The most turns that one of their conversations had within an hour, if the agent is to be told. */
+  /** The highest turn count of their conversations within an hour, if the agent needs to know. */
   turns?: number
   lease?: Lease
 }
@@ -104,7 +104,7 @@ export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
 
 /**
  * Lease the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
- * first message that is longer is leased alone and shown shortened. The caller acks the lease once the response is
+ * longer first message is leased alone and shown shortened. The caller acks the lease once the response is
  * sent, or releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See
  * docs/delivery.md, "Reading".
  */
@@ -128,15 +128,15 @@ interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt' | 'key'> {
   selection?: LeaseSelection
 }
 
-/** A lease that is not made yet, and the statements that make it. */
+/** A planned lease with the statements that create it. */
 export interface PlannedClaim {
   lease: NewLease
   parts: LeaseParts
 }
 
 /**
- * Lease the oldest unread messages of the calling agent that fit. What cannot be shown is parked. `unread` is how many are
- * unread, if that was just read.
+ * Lease the oldest unread messages of the calling agent that fit. Damaged messages are parked. `unread` is the unread
+ * count, if it was just read.
  */
 export async function claimMessages(
   account: AccountStore,
@@ -150,7 +150,7 @@ export async function claimMessages(
     const { lease, parts } = planned
     const rows = await writeParts(account, parts).catch((error) => releaseUnknown(account, lease, error))
     const { isDamaged, ...claim } = await claimed(account, budget, lease, rows.messages)
-    // Messages that were all parked do not make the inbox empty, nor those that came after a claim of nothing.
+    // The inbox may still have messages if all claimed ones were parked, or if messages arrived after an empty claim.
     const mayFindMore = claim.remaining > 0 && (options.selection === undefined || isDamaged)
     if (claim.messages.length > 0 || !mayFindMore) return claim
   }
@@ -165,7 +165,7 @@ export async function planClaim(
 ): Promise<PlannedClaim | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps, read: { inbox } } = account
-  // A claim waits for the commits of others, so it is not made for nothing.
+  // A claim waits for other commits, so it is skipped if nothing is unread.
   const expected = unread ?? await inbox.unread(agentId)
   if (expected === 0) return undefined
   const lease = { id: newId(), agent: agentId, holder, at: deps.now(), expiresAt, key }
@@ -187,7 +187,7 @@ async function beginTasks(account: AccountStore, messages: readonly InboxMessage
   }
 }
 
-/** What a lease has, by the rows of its part `messages`. */
+/** The content of a lease, from the rows of its part `messages`. */
 export async function claimed(
   account: AccountStore,
   budget: Budget,

@@ -1,4 +1,4 @@
-/** How far a message is at remote agents. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** The progress of a message at remote agents. See docs/protocol/remote-agents.md, "How messages are sent". */
 import type { AccountStore } from '../../store/account.ts'
 import type { RemoteProgress } from '../../store/account/remote-agents.ts'
 
@@ -10,7 +10,7 @@ export interface RemoteEvent {
   reason?: string
 }
 
-/** What remote agents of the account did with a message, oldest first, by the ids of the agents. */
+/** The events of a message at remote agents of the account, oldest first, by agent id. */
 export async function remoteEvents(account: AccountStore, message: string): Promise<Map<string, RemoteEvent[]>> {
   const found = await account.read.remoteAgents.progress(message)
   return new Map(found.map((progress) => [progress.agentId, eventsOf(progress)]))

@@ -1,4 +1,4 @@
-/** Taking back a message that no reader has. See docs/delivery.md, "Messages that end". */
+/** Retracts a message that no reader has. See docs/delivery.md, "Messages that end". */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -6,7 +6,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { retractScheduled } from './send-later.ts'
 import type { Sender } from '../message/outgoing-message.ts'
 
-/** What a retracted message says to people who may see that it was there. */
+/** The text of a retracted message for people who may see that it existed. */
 const retractedText = 'Retracted'
 
 export interface RetractedMessage {

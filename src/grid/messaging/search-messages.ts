@@ -1,4 +1,4 @@
-/** What an agent sent and received, by its words. See docs/protocol/mcp.md, "search_messages". */
+/** Full-text search of an agent's own messages. See docs/protocol/mcp.md, "search_messages". */
 import { callingAgent } from '../../auth/actor.ts'
 import { invalidInput } from '../../errors.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
@@ -14,7 +14,7 @@ const maxLimit = 50
 const shortWordsNote = 'Words of one or two letters are compared whole.'
 
 interface SearchInput {
-  /** All of its words are in the message, in any order. */
+  /** A match contains all of its words, in any order. */
   query: string
   /** An alias, with or without `@`. */
   from?: string
@@ -36,7 +36,7 @@ interface MessageHit {
 }
 
 /**
- * Messages of the calling agent with all words of the query, newest first. It changes nothing: unread ones stay unread.
+ * Messages of the calling agent with all words of the query, newest first. Unread messages stay unread.
  * Fails with `invalid_input`.
  */
 export async function searchMessages(

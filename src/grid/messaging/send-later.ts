@@ -1,4 +1,4 @@
-/** Sending a message at a time. See docs/delivery.md, "Sending later". */
+/** Scheduled sends. See docs/delivery.md, "Sending later". */
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { day, isoTime, minute, second } from '../../lib/time.ts'
@@ -13,10 +13,10 @@ import { sendMessage } from './send-message.ts'
 
 const maxAheadMs = 366 * day
 const limits = { ofAgent: 100, ofAccount: 1_000, bytes: 32 * 1024 * 1024 }
-/** When a message is tried again that could not be sent for a reason that passes. */
+/** Retry delays of a scheduled message after a temporary failure. */
 const retryMs = minute
 
-/** What is sent later, as its sender gave it. */
+/** The content of a scheduled message, as its sender gave it. */
 type ScheduledContent = Pick<
   SendInput,
   'to' | 'text' | 'replyToMessageId' | 'conversationId' | 'expiresInSeconds' | 'idempotencyKey' | 'parts' | 'choices'
@@ -31,8 +31,8 @@ export interface Scheduled {
 const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
 
 /**
- * When to send: an ISO 8601 time, or a number of seconds from now. Fails with `invalid_input`: the time must be ahead, by a
- * year at most.
+ * The time of a send: ISO 8601, or a number of seconds from now. Fails with `invalid_input` unless it is within the
+ * next year.
  */
 export function timeToSend(given: string | number, now: number): number {
   const text = String(given).trim()
@@ -46,9 +46,8 @@ export function timeToSend(given: string | number, now: number): number {
 }
 
 /**
- * Keep a message until its time. The recipient and the content are checked now; what depends on the time, such as quotas,
- * guardrails and approval rules, when it is sent. Fails with `quota_exceeded` if too many wait, `idempotency_conflict`, or as
- * `sendMessage` does for the same content.
+ * Keep a message until its time. Recipient and content are checked now; quotas, guardrails and approval rules when it
+ * is sent. Fails with `quota_exceeded` if too many wait, `idempotency_conflict`, or as `sendMessage`.
  */
 export async function sendLater(
   account: AccountStore,
@@ -101,7 +100,7 @@ function asScheduled({ id, recipient, sendAt }: Pick<ScheduledMessage, 'id' | 'r
   return { message_id: id, recipient, send_at: isoTime(sendAt) }
 }
 
-/** Retract a message that still waits for its time; undefined if there is none with this id. */
+/** Retract a scheduled message; undefined if none has this id. */
 export async function retractScheduled(
   account: AccountStore,
   { agentId }: Sender,
@@ -115,8 +114,8 @@ export async function retractScheduled(
 }
 
 /**
- * Send a message whose time has come, as the agent of `account`: once, because the unit of the message removes it. If it
- * is refused, its sender gets a message that says why.
+ * Send a due message as the agent of `account`, exactly once, because its unit removes the schedule. If it is refused,
+ * the sender gets a message with the reason.
  */
 export async function sendScheduled(account: AccountStore, sender: Sender, id: string): Promise<void> {
   const { agentId } = sender

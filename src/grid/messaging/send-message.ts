@@ -1,4 +1,7 @@
-/** Sending a message to an agent or a channel, with the features of this grid. See docs/architecture.md, "The path of a send". */
+/**
+ * Sends a message to an agent or a channel, with the features of this grid. See docs/architecture.md, "The path of a
+ * send".
+ */
 import type { AccountStore } from '../../store/account.ts'
 import { concernsWith } from '../send/concerns.ts'
 import { guarded } from '../send/guarded.ts'
@@ -10,7 +13,7 @@ const concerns = concernsWith({ guarded, held })
 
 /**
  * Put a message from `sender`, an agent of the account, into the inbox of another agent, or of every other member of a
- * channel. When this returns, the message is on disk, and what it `acks` is acked in the same unit. A repeat under the
+ * channel. On return the message is on disk, and the lease in `acks` is acked in the same unit. A repeat under the
  * same idempotency key stores nothing and returns the first result. See docs/delivery.md, "Sending".
  *
  * Fails with `lease_not_found`, `stale_lease`, `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`,

@@ -1,4 +1,4 @@
-/** A sent message as programs are answered. See docs/protocol/mcp.md, "send_message". */
+/** The answer to a send. See docs/protocol/mcp.md, "send_message". */
 import { isoTime } from '../../lib/time.ts'
 import { howToAnswer } from './inbox-message.ts'
 import type { SentMessage } from '../message/outgoing-message.ts'
@@ -6,7 +6,7 @@ import { turnsNote } from './turns.ts'
 
 /** The answer over MCP and REST. */
 export function asSentAnswer(sent: SentMessage) {
-  // What answers a task ends it, perhaps only when a person has approved it.
+  // The answer to a task ends it, possibly only after a person's approval.
   const openTask = sent.taskId === undefined && !sent.held && sent.openTask || undefined
   const notes = notesOf(sent, openTask)
   return {
@@ -29,7 +29,7 @@ export function asSentAnswer(sent: SentMessage) {
     }),
     ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
     ...(sent.redacted && { redacted: sent.redacted }),
-    // It waits for the decision of a person, and its recipient does not have it yet.
+    // It waits for a person's decision and is not delivered yet.
     ...(sent.held && { held: { by: sent.held.by, until: isoTime(sent.held.until) } }),
     // It was the answer to this task, which is completed.
     ...(sent.taskId !== undefined && { task_id: sent.taskId }),
@@ -38,7 +38,7 @@ export function asSentAnswer(sent: SentMessage) {
   }
 }
 
-/** What the sender is to know or to do, in sentences. */
+/** Notes for the sender, in sentences. */
 function notesOf({ turns, recipient, recipientInbox }: SentMessage, openTask: string | undefined): string[] {
   const notes: string[] = []
   if (turns !== undefined) notes.push(turnsNote(turns))

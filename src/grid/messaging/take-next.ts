@@ -1,4 +1,4 @@
-/** Sending a message and leasing the next ones in one call. See docs/protocol/rest.md, "Messages". */
+/** Sends a message and leases the next ones in one call. See docs/protocol/rest.md, "Messages". */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { budgetOf } from './inbox-message.ts'
@@ -9,9 +9,9 @@ import { leasedUntil, type LeaseInput, planLease, type TimedLease, waitForLease 
 import type { WaitOptions } from './wait-for-messages.ts'
 
 /**
- * Send as `sendMessage` does, and lease the next messages: in the unit of the message if some are unread, otherwise
- * `next` waits for them. A repeat under the same idempotency key gets the lease of the first call while it is open.
- * What `next` fails with is no error of the send, because the message is stored by then.
+ * Send as `sendMessage`, and lease the next messages, in the message's unit if some are unread; otherwise `next` waits
+ * for them. A repeat under the same idempotency key gets the first call's lease while it is open. Errors of `next` do
+ * not fail the send, because the message is already stored.
  */
 export async function sendAndTakeNext(
   account: AccountStore,
@@ -20,7 +20,7 @@ export async function sendAndTakeNext(
   leaseInput: LeaseInput,
 ): Promise<{ sent: SentMessage; next(wait: WaitOptions): Promise<TimedLease> }> {
   const lease = { ...leaseInput, key: input.idempotencyKey }
-  // What fails here fails again after the commit, and is told then.
+  // An error here recurs after the commit and is reported there.
   const planning = planLease(account, lease).catch(() => undefined)
   let planned: PlannedClaim | undefined
   let taken: TimedLease | undefined
@@ -31,7 +31,7 @@ export async function sendAndTakeNext(
     },
   }
   const sent = await sendMessage(account, sender, { ...input, concern }).catch((error) => {
-    // With a key, its repeat gets the lease.
+    // With a key, a repeat gets the lease.
     if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
     throw error
   })

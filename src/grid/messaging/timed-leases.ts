@@ -1,4 +1,4 @@
-/** Leases of a program that works on messages for a while. See docs/delivery.md, "Leases of runners". */
+/** Timed leases for programs that work on messages. See docs/delivery.md, "Leases of runners". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -16,14 +16,14 @@ export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
 
 export interface LeaseInput extends PageSize {
   seconds?: number
-  /** Only these messages, as far as they are unread; or only those of a conversation. Not both. */
+  /** Only these messages, if unread, or only those of a conversation. Not both. */
   messageIds?: readonly string[]
   conversationId?: string
-  /** The idempotency key of the send that takes it as `next`. Its open lease, if there is one, is taken again. */
+  /** The idempotency key of the send whose `next` it is. An open lease of that key is reused. */
   key?: string
 }
 
-/** Messages that the caller has until `expiresAt`. Without messages there is no lease. */
+/** Messages leased to the caller until `expiresAt`. Without messages there is no lease. */
 export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
@@ -39,7 +39,7 @@ export async function waitForLease(
   return await waitUntilFound(account, (wokenAt) => leaseMessages(account, input, wokenAt), wait)
 }
 
-/** Lease unread messages of the calling agent for some time. Its expired leases are released first. */
+/** Lease unread messages of the calling agent for a limited time. Its expired leases are released first. */
 export async function leaseMessages(account: AccountStore, input: LeaseInput, wokenAt?: number): Promise<TimedLease> {
   const again = input.key !== undefined && await leaseAgain(account, input, input.key)
   if (again) return again
@@ -56,7 +56,7 @@ async function leaseAgain(account: AccountStore, input: LeaseInput, key: string)
   const at = deps.now()
   const held = await read.timedLeases.byKey(agentId, key, at)
   if (!held) return undefined
-  // Later than before, so that the lease is not released when the first answer turns out to be lost.
+  // Extends the lease, so that it survives when the first answer turns out to be lost.
   const expiresAt = Math.max(expiryOf(input, at), held.expiresAt + 1)
   const rows = await writeParts(account, {
     extended: change.timedLeases.extend(agentId, held.id, at, expiresAt),
@@ -73,7 +73,8 @@ export async function planLease(account: AccountStore, input: LeaseInput): Promi
 }
 
 /**
- * What every new lease begins with: `invalid_input`, `lease_limit_reached`, and the end of expired leases. `unread` is read
+ * Checks and preparation of each new lease: `invalid_input`, `lease_limit_reached`, and the end of expired leases.
+ * `unread` is read
  * with them; undefined if that may have changed it.
  */
 async function newLease(account: AccountStore, input: LeaseInput) {
@@ -88,7 +89,7 @@ async function newLease(account: AccountStore, input: LeaseInput) {
       `The agent has ${maxOpenLeases} open leases. Acknowledge or release one, or wait until one expires.`,
     )
   }
-  // Together they share a commit.
+  // Run together, they share a commit.
   await Promise.all(expired.map((id) => release(account, agentId, id)))
 
   const options = { holder: credentialId, expiresAt: expiryOf(input, at), selection, key: input.key }
@@ -128,7 +129,7 @@ export async function extendLease(account: AccountStore, leaseId: string, second
   return expiresAt
 }
 
-/** The work on a lease, or on some of its messages, is done. Resolves to how many these are. */
+/** Acknowledge a lease, or some of its messages. Resolves to their number. */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
   const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))
@@ -137,20 +138,20 @@ export async function ackMessages(account: AccountStore, part: LeasePart): Promi
   return found
 }
 
-/** The work was given up: the messages are unread again, and redelivered. Resolves to how many these are. */
+/** Release messages: they are unread again, for redelivery. Resolves to their number. */
 export async function releaseMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
   const into = newId()
   const rows = await writeParts(account, account.change.timedLeases.split(leasedBy(account.actor, part), into, at))
   const found = await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
-  // They have a lease of their own by now, which would expire as the other one.
+  // These messages now have a separate lease with the same expiry.
   if (found > 0) await release(account, agentId, into)
   await leaseChanged(account)
   return found
 }
 
-/** The caller did not get its lease: release it, unless a repeat has got it since, or its caller has ended it. */
+/** Release a lease that the caller did not get, unless a repeat has taken it or ended it. */
 export async function releaseUntaken(account: AccountStore, leaseId: string, expiresAt: number): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps } = account
@@ -162,7 +163,7 @@ export async function releaseUntaken(account: AccountStore, leaseId: string, exp
   await leaseChanged(account)
 }
 
-/** A count of 0 is an answer only for a lease that is open. */
+/** A count of 0 is valid only for an open lease. */
 async function countOr(account: AccountStore, leaseId: string, at: number, n: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   if (n === 0 && !await account.read.timedLeases.isOpen(agentId, leaseId, at)) throw await noLease(account, leaseId)

@@ -1,4 +1,7 @@
-/** The turns of an account's conversations: their limits, pauses, and what readers learn of them. See docs/conversations.md, "Conversations that run away". */
+/**
+ * The turns of an account's conversations: limits, pauses, and notices to readers. See docs/conversations.md,
+ * "Conversations that run away".
+ */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
@@ -14,7 +17,7 @@ export function turnsNote(turns: number): string {
   return `This conversation has had ${turns} turns within an hour with no message from a person: stop unless there is new work.`
 }
 
-/** The turns of the conversations that messages belong to, if their reader is to be notified. `long` is the most by key. */
+/** The turns of the messages' conversations, if their reader is to be notified. `long` has the maximum by key. */
 export function turnsOfRead(
   reader: string,
   messages: readonly { fromAlias: string; recipient: string; conversationId: string | null }[],
@@ -34,19 +37,19 @@ export interface PausedConversation extends PlacedConversation {
   pausedAt: number
 }
 
-/** The pause that stops what is said in a thread, with the limit that it reached; undefined if there is none. */
+/** The pause of a thread, with the reached limit; undefined if there is none. */
 export async function pauseOf(
   { read: { turns } }: AccountStore,
   thread: Awaitable<{ id: number; kind: string; agents: readonly { alias: string }[] }>,
 ): Promise<{ pause: PausedConversation; perHour: number } | undefined> {
   const [paused, { id, kind, agents }] = await Promise.all([turns.paused(), thread])
-  // Two agents have the same turns in all of their threads, of which a pause names the newest.
+  // Two agents share their turns across all their threads; a pause names the newest.
   const key = kind === 'pair' && agents.length === 2 ? keyOf(agents[0].alias, `@${agents[1].alias}`) : undefined
   const pause = paused.find((of) => of.threadId === id || of.key === key)
   return pause && { pause, perHour: (await turns.limits()).perHour }
 }
 
-/** Let a paused conversation begin again. `key` is its key. Fails with `conversation_not_found`. */
+/** Resume the paused conversation with this key. Fails with `conversation_not_found`. */
 export async function resumeConversation(account: AccountStore, key: string): Promise<CountedConversation> {
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
@@ -78,7 +81,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
   })
 }
 
-/** Mark an agent as automated, or not: its messages are no turns, and its paused conversations begin again. */
+/** Set whether an agent is automated: then its messages are no turns, and its paused conversations resume. */
 export async function setAutomated(
   account: AccountStore,
   input: { agent: string; isAutomated: boolean },
@@ -98,7 +101,7 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/** Record which conversations were paused. Resolves to those of which the owners are now to be notified. */
+/** Record paused conversations. Resolves to those for which the owners are now to be notified. */
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account

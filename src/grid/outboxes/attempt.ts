@@ -8,7 +8,7 @@ import type { ClaimedOutbox } from '../../store/account/remote-agents.ts'
 export interface Attempt {
   /** As the remote agent. */
   account: AccountStore<AgentActor>
-  /** The same account, as the grid itself, which tells of failures. */
+  /** The same account, as the grid itself, which reports failures. */
   system: AccountStore
   outbox: ClaimedOutbox
   /** The message that is sent or asked about; undefined if the inbox is empty. */
@@ -24,5 +24,5 @@ export interface Attempt {
 /** Makes the next requests of an outbox. Resolves to whether the server answered as one does that works. */
 export type OutboxAttempt = (attempt: Attempt) => Promise<boolean>
 
-/** Carries a message to an agent that does not speak A2A. Resolves as `OutboxAttempt`, and to undefined for any other agent. */
-export type Transport = (attempt: Attempt, message: InboxMessage) => Promise<boolean | undefined>
+/** Carries a message to an agent that does not speak A2A. Resolves as `OutboxAttempt`. */
+export type Transport = (attempt: Attempt, message: InboxMessage) => Promise<boolean>

@@ -1,4 +1,4 @@
-/** What becomes of an attempt that fails. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** What happens to an attempt that fails. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -31,10 +31,12 @@ export async function withRetries(
     }
     const { read, change, deps } = account
     const at = deps.now()
-    const { attempts = 0, failingSince, unanswered = 0 } = await read.remoteAgents.failures(outbox) ?? {}
+    const { attempts = 0, failingSince = at, unanswered = 0 } = await read.remoteAgents.failures(outbox) ?? {}
+    // What was only put off has not failed.
+    const failedFor = attempts === 0 ? 0 : at - (failingSince ?? at)
     const reason = reasonOf(error)
     const most = error instanceof RemoteError && error.unanswered ? maxUnanswered[error.unanswered] : Infinity
-    if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
+    if (failedFor >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
     else if (unanswered + 1 >= most) await giveUp(`It got the message ${unanswered + 1} times. ${reason}`)
     else {
       const asked = error instanceof RemoteError ? error.answered?.retryAfterMs : undefined

@@ -128,7 +128,7 @@ async function challenge(
   return JSON.stringify(options)
 }
 
-/** Uses up a challenge of this purpose and holder, whatever becomes of the answer. */
+/** Uses up a challenge of this purpose and holder, whatever happens to the answer. */
 function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, holder: string): IsExpected {
   return async (challenge) => {
     const hash = hashForLookup(challenge)

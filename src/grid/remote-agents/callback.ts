@@ -17,7 +17,7 @@ function tokenOf(secret: string, message: string): string {
 }
 
 /**
- * Ask what became of a message, because its agent says that there is something to see. What else the agent says is not
+ * Ask what happened to a message, because its agent says that there is something to see. What else the agent says is not
  * looked at. False if no message has this id and token. A callback may come before the answer to the message: then the
  * answer is followed by a look anyway.
  */

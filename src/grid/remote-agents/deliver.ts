@@ -1,6 +1,6 @@
 /** Carrying messages to a remote agent, those of each sender one after the other. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { numberOf } from '../../lib/text.ts'
-import { day, minute, second } from '../../lib/time.ts'
+import { day, hour, minute, second } from '../../lib/time.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
@@ -18,12 +18,14 @@ const maxCrossings = 8
 const maxWorkMs = 7 * day
 /** Between two looks, while the sender waits. */
 const pauseWhileAwaitedMs = 2 * second
+/** Between two looks for a feature that the grid runs without. */
+const withoutFeatureMs = hour
 
 /**
  * Send the oldest unread message of a sender, by the transport of the agent if it has one. Resolves to whether the server
- * answered as one does that works.
+ * answered as one does that works. Without the feature of the transport, messages wait.
  */
-export async function deliverNext(attempt: Attempt, transports: readonly Transport[]): Promise<boolean> {
+export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<string, Transport>): Promise<boolean> {
   const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, outbox, messageId } = attempt
   // It does not expire from the claim on.
   const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
@@ -40,9 +42,13 @@ export async function deliverNext(attempt: Attempt, transports: readonly Transpo
     ])
     return true
   }
-  for (const transport of transports) {
-    const isReached = await transport(attempt, message)
-    if (isReached !== undefined) return isReached
+  const name = await read.remoteAgents.transport(actor.agentId)
+  if (name !== null) {
+    const transport = transports.get(name)
+    if (transport) return await transport(attempt, message)
+    const error = `Its messages wait, because this grid runs without the feature "${name}".`
+    await write([remoteAgents.putOff(outbox, { error, dueAt: deps.now() + withoutFeatureMs }, deps.now())])
+    return true
   }
   // Another sender must not get into it by naming its conversation.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
@@ -83,7 +89,7 @@ export async function deliverNext(attempt: Attempt, transports: readonly Transpo
   })
 }
 
-/** Ask what became of an accepted message. Resolves as `deliverNext` does. */
+/** Ask what happened to an accepted message. Resolves as `deliverNext` does. */
 export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { remoteAgents }, deps }, outbox } = attempt
   const remoteTask = await read.remoteAgents.remoteTask(actor.agentId, outbox.id)

@@ -29,6 +29,9 @@ export async function findRemote(
   const { actor: { agentId }, read, change: { remoteAgents }, deps, write } = account
   const row = await read.remoteAgents.byId(agentId)
   if (!row) throw new RemoteRefusal('It has no address any more.')
+  if (row.transport !== null) {
+    throw new RemoteRefusal(`It is reached through "${row.transport}", and does not speak A2A.`)
+  }
   const { callbackSecret, answerMs } = row
   const address = await addressOf(account, agentId, row)
   const kept: RemoteCard | undefined = row.card === null ? undefined : JSON.parse(row.card)

@@ -28,7 +28,7 @@ export async function readCardAgain(account: AccountStore, ref: string): Promise
   requireAdmin(account.actor)
   const { id: agentId } = await findProgram(account, ref)
   const row = await account.read.remoteAgents.byId(agentId)
-  if (!row) throw new GridError('agent_not_found', `${ref} is not a remote agent.`)
+  if (!row || row.transport !== null) throw new GridError('agent_not_found', `${ref} is not a remote agent of A2A.`)
   const found = await findCard(account, await addressOf(account, agentId, row))
   if ('card' in found) {
     await account.write([
@@ -53,7 +53,7 @@ export async function setPaused(account: AccountStore, ref: string, isPaused: bo
   await account.write(isPaused ? [remoteAgents.pause(id, deps.now())] : remoteAgents.resume(id, deps.now()))
 }
 
-type Shown = 'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'pausedAt' | 'answerMs'
+type Shown = 'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'pausedAt' | 'answerMs' | 'transport'
 
 /** What waits, since when messages fail, and when the next attempt is due. Times are milliseconds. */
 export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
@@ -69,7 +69,7 @@ export async function remoteState(account: AccountStore, agentId: string): Promi
     account.read.inbox.allUnread(agentId),
   ])
   if (!row) return undefined
-  const { remoteUrl: url, card, dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs } = row
-  const line = { dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs }
+  const { remoteUrl: url, card, dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs, transport } = row
+  const line = { dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs, transport }
   return { url, ...(card !== null && { card: JSON.parse(card) }), unread, ...line }
 }

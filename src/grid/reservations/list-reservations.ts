@@ -1,13 +1,13 @@
 /** Which reservations there are. See docs/protocol/reservations.md. */
 import { callingAgent } from '../../auth/actor.ts'
-import { normaliseSpace, overlaps } from '../../lib/name-patterns.ts'
+import { normaliseSpace } from '../../lib/name-patterns.ts'
 import { type Page, readPage } from '../../lib/read-page.ts'
 import { isoTime } from '../../lib/time.ts'
 import { presenceWords } from '../../presence.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Reservation } from '../../store/account/reservations.ts'
 import { agentPage } from '../agent-page.ts'
-import { checkNames } from './names.ts'
+import { checkNames, meeting } from './names.ts'
 
 export interface ListedReservation {
   name: string
@@ -38,12 +38,16 @@ export async function listReservations(
     agent: mine ? callingAgent(account.actor).agentId : '',
     space: space === undefined ? null : normaliseSpace(space),
   }
+  let wanted: readonly Reservation[]
   return await readPage(
     {
-      read: (after, limit) => account.read.reservations.page(filter, Number(after) || 0, limit),
+      read: async (after, limit) => {
+        const found = await account.read.reservations.page(filter, Number(after) || 0, limit)
+        wanted = names.length === 0 ? found : await meeting(account, names, found)
+        return found
+      },
       keyOf: ({ n }) => String(n),
-      entryOf: (found) =>
-        names.length === 0 || names.some((name) => overlaps(name, found.name)) ? asListed(account, found) : undefined,
+      entryOf: (found) => wanted.includes(found) ? asListed(account, found) : undefined,
     },
     cursor,
     agentPage,

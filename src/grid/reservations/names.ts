@@ -1,13 +1,42 @@
 /** The names of reservations. See docs/protocol/reservations.md, "Names". */
+import { setImmediate } from 'node:timers/promises'
 import { invalidInput } from '../../errors.ts'
-import { maxNameLength, normaliseName } from '../../lib/name-patterns.ts'
+import { maxNameLength, normaliseName, overlaps } from '../../lib/name-patterns.ts'
+import type { AccountStore } from '../../store/account.ts'
 
 export const maxNames = 20
+/** In compared pairs of characters: some milliseconds, with the slowest patterns. */
+const pieceOfWork = 1_000_000
 
 /** The given names, each once, in the form in which they are compared. Fails with `invalid_input`. */
 export function checkNames(names: readonly string[], max = maxNames): string[] {
   if (names.length > max) throw invalidInput(`Give at most ${max} names.`, 'names')
   return [...new Set(names.map(checkName))]
+}
+
+/**
+ * The reservations that meet one of the names. Patterns can be chosen so that this takes seconds: other calls go on
+ * meanwhile, and one long comparison runs at a time.
+ */
+export async function meeting<R extends { name: string }>(
+  { waiting }: { waiting: Pick<AccountStore['waiting'], 'reservations'> },
+  names: readonly string[],
+  reservations: readonly R[],
+): Promise<R[]> {
+  const [length, lengthOfAll] = [names, reservations.map(({ name }) => name)].map((all) => all.join('').length)
+  const compare = async () => {
+    const met: R[] = []
+    let work = 0
+    for (const one of reservations) {
+      if (names.some((name) => overlaps(name, one.name))) met.push(one)
+      work += length * one.name.length
+      if (work < pieceOfWork) continue
+      work = 0
+      await setImmediate()
+    }
+    return met
+  }
+  return length * lengthOfAll < pieceOfWork ? await compare() : await waiting.reservations.run('', compare)
 }
 
 function checkName(given: string, n: number): string {

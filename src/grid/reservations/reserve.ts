@@ -2,7 +2,7 @@
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { normaliseSpace, overlaps } from '../../lib/name-patterns.ts'
+import { normaliseSpace } from '../../lib/name-patterns.ts'
 import { plainName } from '../../lib/names.ts'
 import type { Signal } from '../../lib/notifier.ts'
 import { day, isoTime, second } from '../../lib/time.ts'
@@ -11,7 +11,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Reservation } from '../../store/account/reservations.ts'
 import { type WaitOptions, waitUntil } from '../messaging/wait-for-messages.ts'
 import { wantedMs } from './end-reservations.ts'
-import { checkNames } from './names.ts'
+import { checkNames, meeting } from './names.ts'
 
 export const reservationSeconds = { min: 60, max: 7 * day / second, default: 3_600 }
 export const maxNoteLength = 300
@@ -140,9 +140,8 @@ async function attempt(
     read.reservations.openTask(agentId, names),
     read.reservations.count(agentId),
   ])
-  const by = inSpace.filter((other) =>
-    other.agentId !== agentId && !(shared && other.shared) && names.some((name) => overlaps(name, other.name))
-  )
+  const ofOthers = inSpace.filter((other) => other.agentId !== agentId && !(shared && other.shared))
+  const by = await meeting(account, names, ofOthers)
   if (by.length > 0) return { by }
   const own = inSpace.filter((one) => one.agentId === agentId && names.includes(one.name)).length
   requireRoom(count + names.length - own, maxOfAgent, 'An agent')

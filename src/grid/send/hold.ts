@@ -40,7 +40,7 @@ export function waitsUntil(expiresAt: number): string {
   return `The message waits until ${isoTime(expiresAt)} for the approval of a person.`
 }
 
-/** The client of a task that has its message in it is told of the message, while the task goes on as it is. */
+/** A message in a task is announced to the client of the task, which goes on as it is. */
 export function notifyClient({ change }: AccountStore, task: string, reason: string, at: number): Statement[] {
   return (['submitted', 'working'] as const).flatMap((state) =>
     change.tasks.change({ end: 'grid' }, { task, event: newId(), at, state, from: [state], reason })

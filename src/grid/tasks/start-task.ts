@@ -142,7 +142,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     check: async () => refuseEnded(await findTask(account, taskId, recipient)),
     open: (id) => tasks.requireOpen(changer, taskId, id),
     statements: ({ id, at }) => [
-      // First, so that it is told of what the message changes.
+      // First, so that it learns of what the message changes.
       ...pushOf(account, sender, taskId, push, at),
       tasks.addMessage(changer, taskId, id, 'user'),
       tasks.setRepeatHash(sender.agentId, taskId, id, repeatHash),
@@ -225,7 +225,7 @@ async function taskOfRepeat(
   return { ...row, home }
 }
 
-/** How a message of a client is sent, and what its recipient is told of the task. */
+/** How a message of a client is sent, and what its recipient learns about the task. */
 type SendInTask = Pick<SendInput, 'to' | 'conversationId' | 'idempotencyKey' | 'request'> & {
   task: TaskStep
   contextId: string

@@ -34,7 +34,7 @@ const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
 
 /** Fewest letters of a script from which on it is a text and not a name or a quotation. */
 const fewestOfScript = 12
-/** Fewest letters that tell a language, and how many code units are looked at together: franc reads the first 2,048. */
+/** Fewest letters that show a language, and how many code units are looked at together: franc reads the first 2,048. */
 const fewestLetters = 60
 const stretchLength = 3_400
 /** A language that is this likely, compared with the likeliest one, may be the right one. */
@@ -109,7 +109,7 @@ function writtenIn(text: string, letters: RegExp): Span[] {
   return count >= fewestOfScript ? found : []
 }
 
-/** The languages of a stretch, as far as its letters tell. */
+/** The languages of a stretch, as far as its letters show. */
 function languagesOf(text: string): Pick<Stretch, 'isLatin' | 'likely'> {
   const counts = guessed.map(({ letters }) => text.match(letters)?.join('').length ?? 0)
   const most = Math.max(...counts)

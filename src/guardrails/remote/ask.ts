@@ -1,5 +1,6 @@
 /** Sends the requests of remote providers, and says for each failure what went wrong. */
 import type { z } from 'zod'
+import { check } from '../../lib/input.ts'
 import { plainName } from '../../lib/names.ts'
 import { RemoteError, type RemoteErrorReason } from '../../lib/outbound/remote-error.ts'
 import type { SafeResponse } from '../../lib/outbound/safe-fetch.ts'
@@ -14,7 +15,7 @@ interface Question<Answer> {
   headers?: (body: string) => Record<string, string>
   /** What the answer must be. Fields that it does not name are ignored. */
   answer: z.ZodType<Answer>
-  /** The largest answer in bytes, and the most JSON values in it; the defaults are those of `safeFetch`. */
+  /** The largest answer in bytes, and the most JSON values in it; `safeFetch` has the defaults. */
   maxBytes?: number
   maxTokens?: number
 }
@@ -33,7 +34,7 @@ export async function ask<Answer>(tools: ProviderTools, question: Question<Answe
   const { host } = question.url
   if (response.status < 200 || response.status > 299) throw statusFailure(response.status, host)
   const raw = jsonOf(response, question, host)
-  const checked = question.answer.safeParse(raw)
+  const checked = check(question.answer, raw)
   if (!checked.success) throw unusableAnswer(host, 'its fields are not those of the interface')
   return { answer: checked.data, raw }
 }

@@ -18,7 +18,7 @@ export interface ShownSender {
   kind: 'agent' | 'human' | 'system'
   /** It came over A2A. */
   isA2a: boolean
-  /** Where it was written, if not in the grid. */
+  /** The outside place where it was written. */
   via: 'slack' | 'hook' | null
   /** It belongs to another account. */
   isForeign: boolean

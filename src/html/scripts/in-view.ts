@@ -18,7 +18,7 @@ if (reads) {
     const fields = new URLSearchParams({ csrf: reads.elements.csrf.value, by: 'view' })
     for (const item of items) fields.append('m', seqOf(item))
     const answer = await fetch(reads.action, { method: 'POST', body: fields, keepalive: true }).catch(() => undefined)
-    // Without an answer they stay unread, and the next look at them tells it again.
+    // Without an answer they stay unread, and the next look at them reports it again.
     if (!answer?.ok) return
     for (const item of items) item.classList.remove('unread')
     reads.hidden = itemsLeft().length === 0

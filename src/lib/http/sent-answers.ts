@@ -1,4 +1,4 @@
-/** What becomes of answers after they were sent. For servers of `node:http`, on Node and on Deno. */
+/** What happens to answers after they were sent. For servers of `node:http`, on Node and on Deno. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { clearTimeout, setTimeout } from 'node:timers'

@@ -14,7 +14,7 @@ interface LoggedReading {
 }
 
 const has = query<{ n: number }>(`SELECT n FROM activity WHERE account_id = :account AND id = :id`)
-// The rows of the hour are behind the newest row before it, so few are looked at, however long a session is.
+// The search starts at the newest row before the hour, so it reads few rows even in a long session.
 const reading = `
   SELECT activity.n FROM activity
   WHERE activity.account_id = :account AND activity.credential_id = :session
@@ -39,7 +39,7 @@ export const activity = {
   }),
   changes: (account: AccountDb) => ({
     requireNoReading: (reading: LoggedReading) => account.bind(requireNoReading, { ...reading }),
-    /** A constraint error if there is a row with this id. */
+    /** Fails with a constraint error if a row has this id. */
     add: (row: NewActivity) => account.bind(add, { ...row }),
   }),
 }
@@ -47,7 +47,7 @@ export const activity = {
 /** One row. `arguments` is JSON without secrets, `createdAt` milliseconds since the epoch. */
 export type Activity = Omit<typeof table.$inferSelect, 'accountId'>
 
-/** A row with the names of the user, key, agent and client behind it, as far as they still exist. */
+/** A row with the names of the user, key, agent and client behind it, if they still exist. */
 export interface ListedActivity extends Activity {
   userName: string | null
   userEmail: string | null
@@ -57,7 +57,7 @@ export interface ListedActivity extends Activity {
   clientName: string | null
 }
 
-/** An OAuth grant that is in the log: a program, and whom it acted as. */
+/** An OAuth grant in the log: a program, and the agent or admin that it acted as. */
 export interface LoggedProgram {
   id: string
   clientName: string
@@ -70,7 +70,7 @@ export interface ActivityFilter {
   tool?: string
   outcome?: string
   isRefused?: boolean
-  /** Without the calls that only list what there is, and without what people read. */
+  /** Omits calls that only list, and readings of people. */
   isChange?: boolean
   credentialId?: string
   userId?: string
@@ -82,7 +82,7 @@ export interface ActivityFilter {
 
 const maxPage = 200
 const maxPrograms = 200
-/** How far the clocks of two processes may differ. Rows are ordered by `n`, not by time. */
+/** Maximum clock difference of two processes. Rows are ordered by `n`, not by time. */
 const maxClockSkewMs = 5 * minute
 
 const columns = `activity.n, activity.id, activity.created_at, activity.actor_type, activity.user_id,
@@ -104,7 +104,7 @@ const filters = Object.entries({
   since: 'activity.created_at >= :since',
   until: 'activity.created_at < :until',
 }).map(ifGiven).join(' AND ')
-// An index serves only a condition that is not optional, so there is one query for each filter that can lead.
+// An index serves only required conditions, so each leading filter has its own query.
 const listed = (leading = '1') =>
   query<ListedActivity>(`
     SELECT ${columns}, users.name AS user_name, users.email AS user_email, credentials.name AS key_name,
@@ -131,7 +131,7 @@ const beforeTime = query<{ n: number }>(`
 const fromTime = query<{ n: number }>(`
   SELECT n FROM activity WHERE account_id = :account AND created_at >= :at ORDER BY created_at, n LIMIT 1`)
 
-// Steps through the index from one value to the next, however many rows each has.
+// Steps through the index from one value to the next, independent of the rows per value.
 const distinctValues = (column: string) => {
   const least = (bound: string) =>
     `(SELECT min(activity.${column}) FROM activity WHERE activity.account_id = :account AND activity.${column} ${bound})`
@@ -146,7 +146,7 @@ const usersInLog = query<{ id: string; name: string; email: string }>(`
   JOIN users ON users.id = found.value
   ORDER BY users.name, users.email`)
 
-// From the grants, of which there are few, instead of the log, in which each session is a credential too.
+// Starts with the few grants, because the log also has each session as a credential.
 const programs = query<LoggedProgram>(`
   SELECT oauth_grants.id, oauth_grants.client_name, agents.alias AS agent_alias, oauth_grants.created_at
   FROM oauth_grants

@@ -24,12 +24,12 @@ const fromSkills = `FROM agent_skills
 export const skillsAsJson =
   `(SELECT json_group_array(json_object('name', skills.name, 'description', skills.description)) ${fromSkills})`
 
-/** The names of its first skills, as a JSON array. A message is read with them, whatever else its sender has. */
+/** The names of its first skills, as a JSON array. Each read message has them. */
 export function skillNamesAsJson(most: number): string {
   return `(SELECT json_group_array(few.name) FROM (SELECT skills.name ${fromSkills} LIMIT ${most}) AS few)`
 }
 
-/** What a search returns of an agent: a small row, however much the agent says. `skills` is JSON of a few skills. */
+/** An agent in a search: a small row of bounded size. `skills` is JSON of a few skills. */
 export const foundAgentColumns = `${agentColumns},
   (SELECT json_group_array(json_object('name', few.name, 'description', few.text)) FROM (
     SELECT skills.name, iif(length(skills.description) > ${maxSkillText},
@@ -88,7 +88,7 @@ const candidates = query<{ list: string }>(`
 
 export const agentSearch = {
   reads: (account: AccountDb) => ({
-    /** All agents that may match a search, and perhaps more. Undefined if the index cannot tell. */
+    /** A superset of the agents that match a search. Undefined if the index cannot find it. */
     async candidates(search: string): Promise<string[] | undefined> {
       const trigrams = trigramQuery(account.accountId, search)
       if (trigrams === undefined) return undefined

@@ -1,4 +1,6 @@
-/** The rows of agents: how each is added and deleted, with all that belongs to it. `test/imports.test.ts` is the law. */
+/**
+ * Adds and deletes rows of agents, with their dependent rows. `test/imports.test.ts` enforces that only this file does.
+ */
 import type { Row } from '@libsql/client'
 import { type Query, statement } from '../sql.ts'
 import { logAgents } from './log.ts'
@@ -13,8 +15,8 @@ export function addAgent(insert: string, which: string): Query<Row>[] {
 }
 
 /**
- * The statements that follow the row of an agent. A repeat changes nothing: an agent that has a number is not new.
- * Without the consent of a person, a guardrail that sends texts to a service is not attached to their alias.
+ * The statements after the row of an agent. A repeat changes nothing, because an agent with a number is not new. A
+ * guardrail that sends texts to a service is attached to a person's alias only with their consent.
  */
 export function completeAgent(which: string): Query<Row>[] {
   return [
@@ -35,7 +37,7 @@ export function completeAgent(which: string): Query<Row>[] {
 
 /**
  * The statements that delete the live agents of `account` that meet `which`, at `:at`: both are SQL, as `more`, which sets
- * further columns. Their readers end, and the worker fails the tasks that they were to answer.
+ * further columns. Their readers end, and the worker fails the tasks that they should answer.
  */
 export function deleteAgents(account: string, which = '1', more = ''): Query<Row>[] {
   const live = `${which} AND agents.deleted_at IS NULL`

@@ -19,7 +19,9 @@ type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | '
   callersWait?: CallersWait
 }
 
-/** By alias; by the oldest unread message, with those that have none last; by how many are unread; by the last call. */
+/**
+ * By alias; by the oldest unread message, agents without one last; by the number of unread messages; by the last call.
+ */
 export type AgentOrder = 'alias' | 'oldest' | 'unread' | 'seen'
 
 export interface AgentPlace {
@@ -41,7 +43,7 @@ interface ListedAgent extends Agent {
 // The state is written out, not bound: only then may the planner use the partial index.
 const fromUnread = `FROM deliveries WHERE deliveries.inbox = ${inboxOf('agents.id')} AND deliveries.state = 'unread'`
 const unread = unreadOf('agents.id')
-// Like `matchesSearch`, but the skills are searched once and not for each agent, because the page lists all agents.
+// Like `matchesSearch`, but searches the skills once for all agents of the page.
 const matches = matchesSearchText(
   ['agents.alias', 'agents.description'],
   `agents.id IN (SELECT agent_skills.agent_id FROM agent_skills WHERE agent_skills.account_id = :account
@@ -59,7 +61,7 @@ const select = (hits: string) =>
     FROM (${hits}) AS hits CROSS JOIN agents
     WHERE agents.account_id = :account AND agents.id = hits.id
     ORDER BY hits.place, agents.alias`)
-// Each agent is looked at once, for its place and for the total.
+// One pass finds both the place of each agent and the total.
 const placed = (place: string, total: string, condition: string, kept = 'NOT MATERIALIZED') =>
   select(`
     WITH placed AS ${kept} (
@@ -68,13 +70,13 @@ const placed = (place: string, total: string, condition: string, kept = 'NOT MAT
       WHERE agents.account_id = :account AND agents.deleted_at IS NULL AND ${condition})
     SELECT id, place, total FROM placed WHERE (place, alias) > (:place, :after)
     ORDER BY place, alias LIMIT :limit`)
-// The planner would rather read all agents by their ids, deleted ones too.
+// Otherwise the planner reads all agents by their ids, including deleted ones.
 const byAlias = `agents.alias > ''`
 const list = (place: string, kept?: 'MATERIALIZED') => placed(place, '0', byAlias, kept)
 const search = (place: string, condition: string) => placed(place, 'count(*) OVER ()', condition)
 const places: Record<AgentOrder, string> = {
   alias: '0',
-  // Most agents have nothing unread, and their inboxes are not looked at.
+  // Skips the inboxes of agents without unread messages, which are most.
   oldest: `coalesce(iif(numbers.unread > 0, (SELECT min(deliveries.seq) FROM deliveries
     WHERE deliveries.inbox = numbers.n AND deliveries.state = 'unread'), NULL), ${Number.MAX_SAFE_INTEGER})`,
   unread: '-coalesce(numbers.unread, 0)',
@@ -83,7 +85,7 @@ const places: Record<AgentOrder, string> = {
 const lists = {
   alias: select(`SELECT agents.id, 0 AS place, 0 AS total FROM ${liveOnes} AND agents.alias > :after
     ORDER BY agents.alias LIMIT :limit`),
-  // Otherwise an inbox is looked at three times.
+  // Otherwise each inbox is searched three times.
   oldest: list(places.oldest, 'MATERIALIZED'),
   unread: list(places.unread),
   seen: list(places.seen),
@@ -127,7 +129,7 @@ const update = statement(`
     remote_url = :remoteUrl, message_replies = coalesce(:messageReplies, message_replies),
     callers_wait = coalesce(:callersWait, callers_wait)
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
-// The server at another URL has another card, and knows nothing of the messages that this one accepted.
+// A server at another URL has another card, and does not know the messages that the old server accepted.
 const isElsewhere = `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :id
   AND agents.deleted_at IS NULL AND agents.remote_url IS NOT :remoteUrl)`
 const leaveServer = [
@@ -156,7 +158,7 @@ const removeAccess = statement(`
 
 export const agentSettings = {
   reads: (account: AccountDb) => ({
-    /** Live agents in an order. `after` is the last of the page before; `total` is 0 for all by alias. */
+    /** Live agents in an order. `after` is the last agent of the previous page; `total` is 0 for all by alias. */
     list: async (
       { order, search = '', after = firstPlace, limit }: {
         order: AgentOrder

@@ -52,7 +52,7 @@ export const noToken: TokenColumns = { encryptedToken: null, tokenIv: null, toke
 
 export type FoundAgent = Agent & { skills: string; skillCount: number }
 
-/** An agent that a search looked at. The fields of one that does not match are null. */
+/** An agent that a search examined. Its fields are null if it does not match. */
 export type SearchedAgent = { [field in keyof FoundAgent]: FoundAgent[field] | null } & {
   searchedAlias: string
   isHidden: number
@@ -90,7 +90,7 @@ const searchIn = (alias: string, among = '1') =>
     LEFT JOIN agents ON agents.account_id = :account AND agents.id = candidates.id AND ${matchesSearch}
     ORDER BY candidates.alias`)
 const bySearch = searchIn('agents.alias')
-// `+` keeps the planner from reading all agents in their order: there are few among which to search.
+// `+` keeps the planner from reading all agents in order, because there are few candidates.
 const bySearchAmong = searchIn('+agents.alias', 'agents.id IN (SELECT value FROM json_each(:ids))')
 const byRefs = query<Agent>(`
   SELECT ${agentColumns} FROM agents
@@ -110,7 +110,7 @@ const trial = query<{ used: number; max: number; expiresAt: number; endedAt: num
 const endTrials = statement(`
   UPDATE trials SET ended_at = :at WHERE account_id = :account AND expires_at <= :until AND ended_at IS NULL`)
 
-// To a program, it refuses the alias that a person had.
+// Refuses a program the alias that a person had.
 const add = addAgent(
   `(account_id, id, alias, type, visibility, access_policy, description, remote_url, ${sealedColumns}, signup_id,
     created_at)
@@ -153,7 +153,7 @@ export const agents = {
     byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
       account.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
     page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
-    /** How many there are, counted up to `limit`. */
+    /** Their number, counted up to `limit`. */
     counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
@@ -173,7 +173,7 @@ export const agents = {
   changes: (account: AccountDb) => ({
     /** Nothing if the alias is reserved for another account or a person. A constraint error if a live agent has it. */
     add: (agent: NewAgentRow) => add.map((statement) => account.bind(statement, { ...agent })),
-    /** Add aliases to an access list; those that nobody has are pending. Those that are on it stay as they are. */
+    /** Add aliases to an access list; aliases that nobody has are pending. Existing entries stay unchanged. */
     addAccess: (id: string, aliases: string[]) => ({
       ...account.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),
       rows: aliases.length,

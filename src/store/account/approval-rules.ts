@@ -1,4 +1,4 @@
-/** The rules of an account that say which messages wait for the decision of a person. */
+/** Approval rules: which messages of an account wait for a person's decision. */
 import type { approvalRules as table } from '../../../db/schema.ts'
 import { type AccountDb, boolean, json, precondition, query, statement } from '../sql.ts'
 
@@ -11,7 +11,10 @@ export interface ApprovalRule extends Omit<Row, 'accountId' | 'deciders'> {
 
 /** A rule that is in force. */
 export interface ActiveApprovalRule extends ApprovalRule {
-  /** The ids of people's aliases whose messages it does not hold: others may decide, and the person has not allowed that. */
+  /**
+   * The ids of person aliases whose messages it does not hold, because others would decide without the person's
+   * consent.
+   */
   exemptIds: string[]
 }
 
@@ -36,7 +39,7 @@ const active = query<ApprovalRule>(
 interface People {
   /** The members that may decide, each as id and role. */
   members: [string, string][]
-  /** The aliases of people who have not allowed that rules hold their messages, each with its person. */
+  /** The aliases of people without consent to holding their messages, each with its person. */
   unasked: [string, string][]
 }
 const people = query<People>(
@@ -69,7 +72,7 @@ export const approvalRules = {
     /** In the order in which they were made. */
     list: () => account.all(list),
     byId: (id: string) => account.one(byId, { id }),
-    /** The aliases of people whose messages no rule with these deciders holds. */
+    /** The aliases of people whose messages rules with these deciders do not hold. */
     exemptIds: async (deciders: string[]) => exemptIds(deciders, (await account.one(people, approvalConsent))!),
     /** The rules in force, at most 50. Read when `senderHolds` or `recipientHolds` of `guards` says that there are some. */
     async active(): Promise<ActiveApprovalRule[]> {
@@ -80,7 +83,7 @@ export const approvalRules = {
   changes: (account: AccountDb) => ({
     /** A constraint error if the account has a rule of that name. */
     add: (rule: ApprovalRule) => account.bind(add, { ...rule, deciders: JSON.stringify(rule.deciders) }),
-    /** Replaces all but when it was made. A constraint error if the name is taken. */
+    /** Replaces all fields but the time of creation. A constraint error if the name is taken. */
     update: (rule: ApprovalRule) => account.bind(update, { ...rule, deciders: JSON.stringify(rule.deciders) }),
     remove: (id: string) => account.bind(remove, { id }),
     requireRoom: (max: number) => account.bind(requireRoom, { max }),
@@ -88,7 +91,7 @@ export const approvalRules = {
   }),
 }
 
-/** Aliases of people who have not allowed it, unless they alone decide. */
+/** Aliases of people without consent, unless they alone decide. */
 function exemptIds(named: readonly string[], { members, unasked }: People): string[] {
   const present = members.filter(([userId]) => named.includes(userId))
   const deciders = present.length > 0 ? present : members.filter(([, role]) => role === 'owner')

@@ -9,15 +9,15 @@ import { countedUnread } from './inbox-message.ts'
 import { parkedAtReturns } from './leases.ts'
 import { type FullInbox, refusedToday } from './usage.ts'
 
-/** Numbers are counted up to here: this one stands for itself or more. */
+/** Counts stop here: this value means itself or more. */
 export const maxCounted = 1_000
 
-/** So many of a kind are read. `total` of each says how many there are. */
+/** Maximum entries of a kind that are read. `total` of each has the full number. */
 export const maxOfKind = 50
 const total = 'count(*) OVER () AS total'
 
 interface Counted {
-  /** How many there are of the kind. */
+  /** The number of entries of the kind. */
   total: number
 }
 
@@ -64,7 +64,7 @@ const full = query<FullInbox & Counted & { agentId: string; alias: string }>(`
 const joinAgents = (deliveries: string) =>
   `CROSS JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
   CROSS JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
-// What a person has put back waits like any other message, until it comes back again.
+// A message that a person made unread again waits like any other, until it is released again.
 const returned = query<
   Counted & { agentId: string; alias: string; messages: number; since: number; releases: number }
 >(`
@@ -84,7 +84,7 @@ interface ParkedMessages extends Counted {
   messages: number
   releases: number
   since: number
-  /** Why a remote agent did not get the last one of them; null for other agents. */
+  /** The last delivery error of a remote agent; null for other agents. */
   reason: string | null
 }
 
@@ -146,8 +146,8 @@ interface RefusedCaller {
 }
 
 // The sessions of a user are one caller. SQLite takes the other columns of a caller from the row with the greatest `n`.
-// The search begins where the day begins in the log, so that older failures are not read. A person at a page sees what
-// is wrong with a form.
+// The search begins where the day begins in the log, so that older failures are not read. Form errors are left out,
+// because the person at the page sees them.
 const refused = query<RefusedCaller>(`
   SELECT callers.calls, callers.since, callers.outcome, callers.actor_type, callers.caller AS credential_id,
     callers.credential_kind, callers.user_id, users.name AS user_name, users.email AS user_email,
@@ -270,18 +270,18 @@ export const attention = {
     /** Agents with at least `nearlyFull` unread messages, and those that refuse messages of other accounts. */
     full: (limits: { max: number; nearlyFull: number; fullForOthers: number; day: number }) =>
       account.all(full, limits),
-    /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
+    /** Agents with unread messages that were released three times or more; `releases` is the highest count. */
     returned: () => account.all(returned),
-    /** Remote agents that failed so many times in a row, and those that are paused. */
+    /** Remote agents that failed this many times in a row, and paused ones. */
     remote: (failures: number) => account.all(remote, { least: failures }),
     parked: (since: number) => account.all(parked, { since }),
-    /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
+    /** Callers with at least `least` refused calls since then; `outcome` belongs to the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
-    /** Guardrails that could not check a message since then, or the last one that they got. */
+    /** Guardrails that failed to check a message since then, or the last message that they got. */
     failing: (since: number) => account.all(failing, { since }),
     /** Guardrails that blocked at least `least` messages since then. */
     blocking: (since: number, least: number) => account.all(blocking, { since, least }),
-    /** What followers of the log left out, because they failed on it. */
+    /** Rows of the log that followers skipped after failures. */
     leftOut: () => account.all(leftOut),
     /** Public agents with a pending alias, `partner`, that an agent of another account has taken. */
     access: () => account.all(access),
@@ -324,7 +324,7 @@ const presence = query<{ agentId: string; lastSeenAt: number | null; queue: numb
 
 export const overview = {
   reads: (account: AccountDb) => ({
-    /** The agents that were seen last: when, and how many messages are unread, up to 100. */
+    /** The most recently seen agents, with the time and the number of unread messages, up to 100. */
     presence: (limit: number) => account.all(presence, { limit }),
     unread: async () => (await account.one(unread))!.unread,
     agents: async (since: number) => (await account.one(agentCounts, { since }))!,

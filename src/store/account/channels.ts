@@ -117,7 +117,7 @@ export const channels = {
     ofAgent: (agent: string, after: string, limit: number) => account.all(ofAgent, { agent, after, limit }),
     joined: (agent: string, limit: number) => account.all(joined, { agent, limit }),
     members: (channel: string, limit: number, offset = 0) => account.all(members, { channel, limit, offset }),
-    /** The membership of an agent; undefined if it is no member. */
+    /** The membership of an agent; undefined if it is not a member. */
     membership: (channel: string, agent: string) => account.one(membership, { channel, agent }),
     /** Live agents that are not members and have `search` in alias or description, by alias. */
     nonMembers: (channel: string, search: string, limit: number) => account.all(nonMembers, { channel, search, limit }),
@@ -126,7 +126,7 @@ export const channels = {
   }),
   changes: (account: AccountDb) => ({
     add: (channel: Channel, at: number) => account.bind(add, { ...channel, at }),
-    /** Skips members, and agents that are not live: require them with `agents.requireLive`. */
+    /** Skips members and deleted agents: require live ones with `agents.requireLive`. */
     addMembers: (channel: string, ids: string[], at: number) => ({
       ...account.bind(addMembers, { channel, ids: JSON.stringify(ids), at }),
       rows: ids.length,
@@ -134,10 +134,10 @@ export const channels = {
     /** Remove all members that are not among these agents. */
     removeOtherMembers: (channel: string, ids: string[]) =>
       account.bind(removeOtherMembers, { channel, ids: JSON.stringify(ids) }),
-    /** Whether the person behind the agent is told of all posts. No row if the agent is no member. */
+    /** Set whether the person behind the agent is notified of all posts. No row if the agent is not a member. */
     follow: (channel: string, agent: string, follows: boolean) =>
       account.bind(follow, { channel, agent, follows: Number(follows) }),
-    /** Which posts wake a member; null for the default. No row if the agent is no member. */
+    /** Set which posts wake a member; null for the default. No row if the agent is not a member. */
     setWake: (channel: string, agent: string, wake: Wake | null) => account.bind(setWake, { channel, agent, wake }),
     removeMembers: (channel: string, ids: string[]) =>
       account.bind(removeMembers, { channel, ids: JSON.stringify(ids) }),

@@ -14,11 +14,11 @@ export const mayDecide = `(member.account_id = held.account_id AND member.role <
     ELSE member.role = 'owner' END)`
 export const userMayDecide =
   `EXISTS (SELECT 1 FROM memberships AS member WHERE member.user_id = :user AND ${mayDecide})`
-// The sender may have sent chunks of an artifact that goes on: they are decided as one when it ends.
+// Chunks of an unfinished artifact are decided together when it ends.
 export const isWhole = `(held.later ->> '$.step.chunk' IS NULL OR held.later ->> '$.step.chunk.lastChunk'
   OR held.later ->> '$.step.state' IN ('completed', 'failed', 'rejected', 'input-required', 'auth-required'))`
 
-/** The members that may decide on the row `held`, as agents know them. */
+/** The members that may decide on the row `held`, by the names that agents see. */
 export const deciders = `(SELECT json_group_array(coalesce('@' || agents.alias, nullif(users.name, ''), member.role))
   FROM memberships AS member JOIN users ON users.id = member.user_id
   LEFT JOIN person_aliases ON person_aliases.account_id = member.account_id AND person_aliases.user_id = member.user_id

@@ -1,4 +1,7 @@
-/** The rows of deliveries: how they are added, and what makes those to remote agents due. `test/imports.test.ts` is the law. */
+/**
+ * Adds rows of deliveries, and makes deliveries to remote agents due. `test/imports.test.ts` enforces that only this
+ * file does.
+ */
 import { agentOf, inboxOf } from './inbox-message.ts'
 
 /**
@@ -33,7 +36,7 @@ export const makeMessageDue = makeDue(
   'messages.account_id = :account AND messages.id = :id',
 )
 
-/** All that is unread is sent, to the remote agents that meet `which`, a condition on `remote`. */
+/** Make unread deliveries due to the remote agents that meet `which`, a condition on `remote`. */
 export function makeInboxDue(which: string): string {
   return makeDue(
     `remote_agents AS remote CROSS JOIN deliveries ON deliveries.inbox = ${
@@ -46,7 +49,7 @@ export function makeInboxDue(which: string): string {
 function makeDue(from: string, which: string): string {
   return `
   INSERT INTO remote_outboxes (account_id, agent_id, sender_id, due_at)
-  SELECT remote.account_id, remote.agent_id, iif(remote.in_one_order, '', messages.from_agent_id), deliveries.created_at
+  SELECT remote.account_id, remote.agent_id, iif(remote.transport IS NULL, messages.from_agent_id, ''), deliveries.created_at
   FROM ${from}
   WHERE ${which} AND deliveries.state = 'unread'
   ORDER BY deliveries.seq

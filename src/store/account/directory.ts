@@ -53,7 +53,7 @@ interface OtherRecipient {
   guards: number
   messageReplies: boolean
   isRemote: boolean
-  /** It is a remote agent, and what is sent to it is sent with a token of its account. */
+  /** A remote agent whose account's token pays for messages to it. */
   spendsToken: boolean
   isWaiting: boolean
 }
@@ -69,7 +69,7 @@ const recipient = crossAccountQuery<OtherRecipient>(
     AND ${acceptsMessagesOf('agents', { alias: ':caller', id: ':callerId' })}`,
   { messageReplies: boolean, isRemote: boolean, spendsToken: boolean, isWaiting: boolean },
 )
-// Agents that the caller cannot reach count, too: looking at many of them also takes long.
+// Unreachable agents count too, because reading many of them is also slow.
 const bySearch = crossAccountQuery<SearchedAgent>(
   'public agents',
   `
@@ -99,7 +99,10 @@ export const directory = {
     /** An agent of another account that accepts messages of the caller. `home` is its account. */
     recipient: (alias: string, caller: { alias: string; agentId: string }) =>
       account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
-    /** Look at `limit` public agents by alias, after `after` and `skip` more. Those that the caller cannot reach are hidden. */
+    /**
+     * Examine `limit` public agents by alias, after `after` and `skip` more. Agents that the caller cannot reach are
+     * hidden.
+     */
     search: (
       search: string,
       caller: string,

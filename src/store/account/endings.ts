@@ -10,12 +10,12 @@ import { changeTask } from './task-changes.ts'
 import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 
-/** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`, `messages`. */
+/** Condition: the message is on its way to a remote agent, or may have arrived. Tables: `deliveries`, `messages`. */
 export const isSending = `EXISTS (SELECT 1 FROM remote_outboxes AS remote
   WHERE remote.account_id = deliveries.account_id AND remote.agent_id = ${agentOf()}
     AND remote.sending_id = messages.id)`
 
-/** A remote agent got it, or may have, and does not answer it. */
+/** Condition: a remote agent got the message, or may have, and has not answered. */
 const isRefused = `EXISTS (SELECT 1 FROM remote_tasks AS remote_task
   WHERE remote_task.account_id = deliveries.account_id AND remote_task.agent_id = ${agentOf()}
     AND remote_task.id = messages.id)`
@@ -24,7 +24,7 @@ const ofMessage = 'deliveries.seq = messages.seq'
 const isRead = `EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
   AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isSending})
     OR (deliveries.state = 'parked' AND ${isRefused})))`
-// What an agent has said in a task of another one is in that task from the first moment.
+// Messages of a task's recipient are in the task at once.
 const isInTaskOfOther = `EXISTS (SELECT 1 FROM task_messages
   WHERE task_messages.sender_account_id = :account AND task_messages.message_id = messages.id
     AND task_messages.role <> 'user')`
@@ -34,7 +34,7 @@ interface Retractable {
   recipient: string
   /** 0 or 1: a reader has it. */
   isRead: number
-  /** The task of the sender that it belongs to, or null. */
+  /** Its task, if the sender is the client; otherwise null. */
   taskId: string | null
 }
 
@@ -79,7 +79,7 @@ const removeExpiredParts = statement(`
 const removeExpiredUploads = releaseUploads(`SELECT messages.id FROM messages WHERE ${isOver}`)
 const eraseExpiredDetails = statement(`UPDATE messages SET a2a = NULL WHERE ${isOver} AND messages.a2a IS NOT NULL`)
 
-// Who waits in another process learns of it, too.
+// Wakes callers that wait in other processes.
 const signal = statement(
   logAgents('agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(:agents))'),
 )
@@ -128,7 +128,7 @@ const noteNotices = statement(`
   WHERE leases.account_id = awaited.account_id AND leases.id = awaited.lease_id`)
 const takeNotices = statement(takeNotedAnswers(isNotice('answer')))
 
-/** An agent with unread messages at a recipient: how many, and the position of the last one. */
+/** An agent with unread messages at a recipient: their number, and the position of the last. */
 interface UnreadSender {
   agentId: string
   messages: number
@@ -143,7 +143,7 @@ export interface DeletionNotice {
   body: string
 }
 
-/** A delivery whose time is over, and the message with its sender. */
+/** An expired delivery, and its message with the sender. */
 export interface ExpiringDelivery {
   seq: number
   inbox: number
@@ -154,14 +154,14 @@ export interface ExpiringDelivery {
 
 export const endings = {
   reads: (account: AccountDb) => ({
-    /** What decides whether an agent can retract a message; undefined if it has not sent it. */
+    /** The facts that decide whether an agent can retract a message; undefined if another agent sent it. */
     retractable: (id: string, from: string) => account.one(retractable, { id, from }),
     /** The senders of the agent's unread direct messages, who get a notice when it is deleted. */
     unreadSenders: (agent: string) => account.all(unreadSenders, { agent }),
   }),
   changes: (account: AccountDb) => ({
     /**
-     * Retract a message from all its recipients: `body` stands for what it said, and its files are removed. Fails the
+     * Retract a message from all its recipients: `body` replaces its text, and its files are removed. Fails the
      * unit if a reader has it. The caller cancels its task.
      */
     retract: (id: string, from: string, body: string, at: number): Statement[] => [

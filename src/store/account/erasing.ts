@@ -1,4 +1,7 @@
-/** What an agent or a person has written, and where else its words are. See docs/people.md, "Erasing words". */
+/**
+ * Erases everything that an agent or a person has written, and lists where copies remain. See docs/people.md, "Erasing
+ * words".
+ */
 import { type AccountDb, crossAccountStatement, query, type Statement, statement } from '../sql.ts'
 
 /** A message of the account. */
@@ -9,7 +12,7 @@ interface Scanned {
   recipients: number
 }
 
-// No index is by sender: a message would be stored with one more. Ids are in order of time.
+// There is no index by sender, because it would slow each send. Ids are in order of time.
 const messagesAfter = query<Scanned>(`
   SELECT messages.id, messages.from_agent_id IN (SELECT value FROM json_each(:agents)) AS is_of, (
     SELECT count(*) FROM deliveries
@@ -28,7 +31,7 @@ const removeUploadRows = statement(`
     WHERE uploads.account_id = :account AND uploads.message_id IS NULL
       AND uploads.agent_id IN (SELECT value FROM json_each(:agents)) LIMIT :limit)
   RETURNING 1`)
-// By the table that the count is told of.
+// By the table that the count is reported for.
 const rest = {
   verdicts: statement(`
     DELETE FROM verdicts WHERE account_id = :account AND sender_account_id = :account AND sender_alias = :alias
@@ -57,7 +60,7 @@ const rest = {
     DELETE FROM scheduled_messages WHERE account_id = :account AND ${agents} RETURNING 1`),
   uploads: statement(`
     DELETE FROM uploads WHERE account_id = :account AND message_id IS NULL AND ${agents} RETURNING 1`),
-  // A server may have answered with what it was told.
+  // A server's answer may quote the erased text.
   webhooks: statement(`UPDATE webhooks SET answers = '[]' WHERE account_id = :account AND answers <> '[]' RETURNING 1`),
 }
 
@@ -75,7 +78,7 @@ export const erasing = {
     /** Remove up to `limit` rows of uploads that no message names. Returns a row for each. */
     removeUploadRows: (agents: string[], limit: number): Statement =>
       account.bind(removeUploadRows, { agents: JSON.stringify(agents), limit }),
-    /** What is left once the messages and the rows of uploads are removed. Each statement returns a row for each change. */
+    /** Erases the rest after the messages and upload rows. Each statement returns a row for each change. */
     rest: (agents: string[], alias: string): [table: string, Statement][] =>
       Object.entries(rest).map(([table, query]) => [
         table,

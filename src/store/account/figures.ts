@@ -1,4 +1,4 @@
-/** What the page Home counts: what is new in conversations, and the figures of the last hours or days. */
+/** The counts of the page Home: news in conversations, and figures of the last hours or days. */
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query } from '../sql.ts'
 import { ofMessage } from './thread-messages.ts'
@@ -9,7 +9,7 @@ export const maxNew = 100
 interface New {
   threadId: number
   messages: number
-  /** How many of these could not be delivered, or belong to a task that failed. */
+  /** The number of these that failed to arrive or belong to a failed task. */
   failed: number
 }
 
@@ -45,12 +45,12 @@ const failed = query<{ at: number; count: number }>(`
 
 export const figures = {
   reads: (account: AccountDb) => ({
-    /** What was said in each of these threads after a message and since a time, counted up to `maxNew`. */
+    /** The number of messages in each of these threads after a message and since a time, up to `maxNew`. */
     news: (threads: readonly { thread: number; after: number; since: number }[]): Promise<New[]> =>
       account.all(news, { threads: JSON.stringify(threads) }),
-    /** How many messages guardrails refused in each hour. */
+    /** The number of messages that guardrails refused in each hour. */
     refused: (since: number) => account.all(refused, { since }),
-    /** How many messages could not be checked or delivered in each hour. */
+    /** The number of unchecked or undelivered messages in each hour. */
     failed: (since: number) => account.all(failed, { since }),
   }),
   changes: () => ({}),

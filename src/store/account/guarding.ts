@@ -1,4 +1,4 @@
-/** The guardrails that a send has to ask: whether there are any, and which. */
+/** Finds the guardrails of a send. */
 import type { guardrails } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { approvalConsent } from './approval-rules.ts'
@@ -40,8 +40,8 @@ const isAllowed = (provider: string, host: string) =>
     WHERE guardrail_consents.account_id = agent_guardrails.account_id
     AND guardrail_consents.agent_id = agent_guardrails.agent_id
     AND guardrail_consents.provider = ${provider} AND guardrail_consents.host = ${host}))`
-// Without the consent of a person, a guardrail neither sends their messages to a service nor has others decide on them. So
-// it does not act on them.
+// A guardrail that sends messages to a service, or lets others decide, acts on a person's messages only with their
+// consent.
 const joinEnabled = `JOIN guardrails ON guardrails.account_id = agent_guardrails.account_id
   AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled
   AND (guardrails.host IS NULL OR ${isAllowed('guardrails.provider', 'guardrails.host')})
@@ -62,7 +62,7 @@ export function guardsOfDirect(sender: string, isOtherAccount: boolean): string 
 
 /** `guards` of a post of the agent `sender` to the channel of the row `channels`. */
 export function guardsOfPost(sender: string): string {
-  // It begins with the guardrails, because there may be many members.
+  // Starts with the guardrails, because a channel may have many members.
   const ofMembers = `2 * EXISTS (SELECT 1 FROM agent_guardrails
     CROSS JOIN channel_members ON channel_members.account_id = agent_guardrails.account_id
       AND channel_members.channel_id = channels.id AND channel_members.agent_id = agent_guardrails.agent_id
@@ -76,7 +76,7 @@ function holds(account: string): string {
   return `EXISTS (SELECT 1 FROM approval_rules WHERE approval_rules.account_id = ${account} AND approval_rules.enabled)`
 }
 
-/** The sum if any agent of the account has a guardrail, otherwise 0, without a look at the rest. */
+/** The sum if any agent of the account has a guardrail, otherwise 0 without evaluating the rest. */
 function ifAny(account: string, sum: string): string {
   return `CASE WHEN EXISTS (SELECT 1 FROM agent_guardrails WHERE agent_guardrails.account_id = ${account})
     THEN ${sum} ELSE 0 END`
@@ -95,7 +95,10 @@ type ActiveRow =
     [Column in keyof SealedToken]: string | null
   }
 
-/** A row for each guardrail of the agents that `attached` chooses. It is grouped first: a configuration is read once. */
+/**
+ * A row for each guardrail of the agents that `attached` selects. Grouping comes first, so that each configuration is
+ * read once.
+ */
 const ofAttached = (attached: string) =>
   query<ActiveRow>(`
     SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
@@ -144,7 +147,7 @@ async function* inPages(
   }
 }
 
-/** One for each action that agents have it with. */
+/** One row for each action with which agents have it. */
 function asActive(
   { attached, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
   direction: CheckedDirection,
@@ -168,7 +171,7 @@ export const guarding = {
   reads: (account: AccountDb) => ({
     ofAgent: (agent: string, direction: CheckedDirection) =>
       inPages(account, byDirection[direction], direction, { agent }),
-    /** The inbound ones of the live members of a channel, except the sender. */
+    /** The inbound guardrails of the live members of a channel, except the sender. */
     ofMembers: (channel: string, from: string) => inPages(account, ofMembers, 'inbound', { channel, from }),
     /** Whether people may see blocked texts, and the guardrails that let the text with this SHA-256 pass. */
     async aboutText(hash: string): Promise<{ keepsContents: boolean; allowedBy: Set<string> }> {

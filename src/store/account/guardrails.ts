@@ -33,9 +33,9 @@ export interface Guardrail {
 
 export interface FoundGuardrail extends Guardrail {
   hasToken: boolean
-  /** It is attached to every agent that is made, for these messages; null for none. */
+  /** Each new agent gets it for these messages; null for none. */
   allAgents: GuardrailDirection | null
-  /** Since when every check failed, and why the last one did; null while it works. */
+  /** The time since which all checks failed, and the last reason; null while it works. */
   failingSince: number | null
   failure: string | null
 }
@@ -44,7 +44,7 @@ type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' 
   config?: string
 }
 
-/** A service that gets texts from guardrails of a provider. A person allows that for the messages of their alias. */
+/** A service that gets texts from guardrails of a provider, and needs the consent of a person for their alias. */
 export interface TextService {
   provider: string
   host: string
@@ -104,7 +104,7 @@ const agentsOf = query<
   SELECT agents.id, agents.alias, agents.description, agent_guardrails.direction, agent_guardrails.action
   ${fromAgents} ORDER BY agents.alias LIMIT :limit OFFSET :offset`)
 const agentsOfTotal = query<{ n: number }>(`SELECT count(*) AS n ${fromAgents}`)
-// The services of the guardrails that there are, those that the person has allowed, and the members who decide.
+// The services of the account's guardrails, those that the person has allowed, and the members who decide.
 const servicesFor = query<TextService & { allowedAt: number | null }>(`
   SELECT provider, host, max(allowed_at) AS allowed_at FROM (
     SELECT provider, host, NULL AS allowed_at FROM guardrails WHERE account_id = :account AND host IS NOT NULL
@@ -158,7 +158,7 @@ const ofPerson = 'account_id = :account AND agent_id = :agent AND provider = :pr
 const consent = statement(`
   INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at)
   VALUES (:account, :agent, :provider, :host, :at) ON CONFLICT DO NOTHING`)
-// Only with a new consent: they may have been detached since.
+// Runs only for a new consent, because they may have been detached since.
 const attachWithConsent = statement(`
   INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
   SELECT account_id, :agent, id, all_agents FROM guardrails
@@ -190,7 +190,7 @@ export const guardrails = {
     /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
     add: (guardrail: Omit<Guardrail, 'config'> & TokenColumns & { config: string }) =>
       account.bind(add, { ...guardrail }),
-    /** What is undefined stays. `config` is JSON text. A constraint error if the name is taken. */
+    /** Undefined fields stay. `config` is JSON text. A constraint error if the name is taken. */
     update: (id: string, { name, config, action, onFailure, enabled, host }: GuardrailChanges) =>
       account.bind(update, {
         id,
@@ -214,9 +214,9 @@ export const guardrails = {
     /** Attach it to these live agents, or with null to all, without people who have not consented. */
     attachTo: (id: string, direction: GuardrailDirection, agents: string[] | null) =>
       account.bind(attachTo, { id, direction, agents: agents && JSON.stringify(agents) }),
-    /** For agents that are made later; null ends it. */
+    /** Set the default for new agents; null ends it. */
     setAllAgents: (id: string, direction: GuardrailDirection | null) => account.bind(setAllAgents, { id, direction }),
-    /** Guardrails for all agents that send texts to the service are attached to the person with it. */
+    /** Also attaches guardrails for all agents that send texts to the service. */
     consent: (agent: string, service: TextService, at: number) => [
       account.bind(attachWithConsent, { agent, ...service }),
       account.bind(consent, { agent, ...service, at }),

@@ -31,7 +31,7 @@ const isHeldBy = (held: string) =>
     AND held_messages.message_id = :message AND held_messages.id = ${held} AND held_messages.state = 'held')`
 const setAside = statement(`UPDATE messages SET seq = -abs(seq) WHERE ${isMessage} AND ${isHeldBy(':id')}`)
 
-// A unit that is sent again finds its own decision.
+// A repeated unit finds its own decision.
 const requireUndecided = precondition(`EXISTS (
   SELECT 1 FROM held_messages AS held WHERE held.account_id = :account AND held.id = :held AND (
     (held.state = 'held' AND (:user IS NULL OR held.expires_at > :at AND ${isWhole} AND ${userMayDecide}))
@@ -40,7 +40,7 @@ const decide = statement(`
   UPDATE held_messages SET state = :state, decided_at = :at, decided_by = :user, decider = :decider, reason = :reason,
     edited = :edited
   WHERE account_id = :account AND id = :held AND state = 'held'`)
-// What follows the log has not seen the message yet, so it gets the next number. Each is given once.
+// The followers have not seen the message yet, so it gets the next number of the log. Each number is used once.
 const nextNumber = statement(`UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'messages'`)
 const number = statement(`
   UPDATE messages SET seq = (SELECT sqlite_sequence.seq FROM sqlite_sequence WHERE sqlite_sequence.name = 'messages'),
@@ -64,7 +64,7 @@ const endChunk = statement(`
   UPDATE held_messages SET later = json_set(later, '$.step.chunk.lastChunk', json('true'), '$.step.state', :state)
   WHERE sender_account_id = :account AND id = :held AND state = 'held'`)
 
-// To itself, because the recipient of the message must learn nothing. A remote agent has no use for it.
+// The notice comes from the sender itself, because the recipient must not learn anything. Remote agents get no notice.
 const addNotice = statement(`
   INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, reply_to_message_id, created_at, body)
   SELECT messages.account_id, :notice, agents.id, agents.alias, 'system', '@' || agents.alias, messages.id, :at, :text
@@ -77,7 +77,7 @@ const deliverNotice = statement(deliver(
   'messages WHERE messages.account_id = :account AND messages.id = :id',
 ))
 
-/** What of a message a decision may change. */
+/** The fields of a message that a decision may change. */
 export interface ChangedText {
   body: string
   a2a: string | null
@@ -117,7 +117,7 @@ export function heldChanges(account: AccountDb) {
     join: (held: string, at: number): Statement => account.bind(join, { held, at, state: 'joined' }),
     /** The artifact of these chunks has ended, with this state of its task. */
     endChunk: (held: string, state: TaskState | null): Statement => account.bind(endChunk, { held, state }),
-    /** In the account of the sender: tell it what became of its message. */
+    /** In the sender's account: notify the sender of the outcome. */
     notify: (notice: string, message: string, text: string, at: number): Statement[] => [
       account.bind(addNotice, { notice, message, text, at }),
       account.bind(deliverNotice, { id: notice, chars: text.length, at }),

@@ -49,7 +49,7 @@ export interface HeldToDecide extends HeldRow {
   mayDecide: boolean
 }
 
-/** What its sender is told of it. Who decides in another account is not told. */
+/** What its sender is told of it. People of another account are not named. */
 export interface HeldStatus {
   state: HeldState
   isOwn: boolean
@@ -153,7 +153,7 @@ export interface DecisionFilter {
 
 export const held = {
   reads: (account: AccountDb) => ({
-    /** What waits for a user, the first to expire first. */
+    /** Messages that wait for a user, by expiry. */
     ofUser: (user: string, at: number, limit: number) => account.all(ofUser, { user, at, limit }),
     countOfUser: async (user: string, at: number) => (await account.one(countOfUser, { user, at }))!,
     byId: (held: string, user: string | null) => account.one(byId, { held, user }),
@@ -164,7 +164,7 @@ export const held = {
         ...{ user, seesAll, before: before.at, beforeId: before.id, limit },
         ...{ state: state ?? null, decidedBy: decidedBy ?? null, rule: rule ?? null },
       }),
-    /** What its sender is told of a message that was held, the oldest first. */
+    /** Held events of a message for its sender, oldest first. */
     ofMessage: (message: string) => account.all(ofMessage, { message }),
     /** Who may decide on a message of an agent of this account, by alias or name. */
     deciders: async (rule: HoldingRule, from: string): Promise<string[]> =>

@@ -1,4 +1,4 @@
-/** What statements about inboxes share: the number of an inbox, its unread messages, and a message as every read selects it. */
+/** Shared SQL of inboxes: the number of an inbox, its unread messages, and the columns of a message in reads. */
 import type { Row } from '@libsql/client'
 import type { deliveries } from '../../../db/schema.ts'
 import { skillNamesAsJson } from './agent-columns.ts'
@@ -31,7 +31,7 @@ export function isOfMessage(ids = '= :id'): string {
     WHERE outside.inbox = ${inboxOf()} AND outside.external_message_id ${ids})`
 }
 
-/** Sends and reads tell the number of unread messages up to here: the number stands for itself or more. */
+/** Sends and reads count unread messages up to this number, which then means itself or more. */
 export const maxCountedUnread = 100
 
 /** The number of unread messages of an agent, as a sub-select. Triggers count them. `agent` and `account` are SQL. */
@@ -44,7 +44,7 @@ export function countedUnread(agent = ':agent'): string {
   return `min(${unreadOf(agent)}, ${maxCountedUnread})`
 }
 
-/** The details of a message as an agent was given them. A delivery with a text of its own has its own details, or none. */
+/** The details of a message as delivered to an agent. A delivery with its own text has its own details, or none. */
 export function givenDetails(delivery = 'deliveries'): string {
   return `iif(${delivery}.body IS NULL, messages.a2a, ${delivery}.a2a)`
 }
@@ -52,7 +52,7 @@ export function givenDetails(delivery = 'deliveries'): string {
 /** A condition on unread `deliveries`: readers may have them at `:at`. The worker expires the others a moment later. */
 export const isInTime = '(deliveries.expires_at IS NULL OR deliveries.expires_at > :at)'
 
-/** How many skills of a sender a message names, so that a sender fills neither the reader's context nor memory. */
+/** Maximum skills of a sender in a message, to protect the reader's context and memory. */
 const maxSenderSkills = 10
 
 /** Times are milliseconds since the epoch; `senderSkills` and `a2a` are JSON text, which may be damaged. */
@@ -70,7 +70,7 @@ export interface InboxMessage {
   conversationId: string | null
   a2a: string | null
   taskId: string | null
-  /** 0 or 1: the task is open, and the reader is to answer it. */
+  /** 0 or 1: the task is open, and the reader should answer it. */
   awaitsAnswer: number
   flagged: number
   sanitized: number
@@ -119,13 +119,14 @@ const fields: Record<keyof InboxMessage, string> = {
   traceparent: 'messages.traceparent',
 }
 
-/** What a message has beside its texts, at most: the names of its members, ids, aliases, the time and flags. */
+/** Maximum bytes of a message besides its texts: member names, ids, aliases, the time and flags. */
 const fixedBytes = 480
-/** What a task and parts add to it. */
+/** Further bytes for a task and parts. */
 const [taskBytes, partsBytes] = [150, 360]
 
 /**
- * The bytes of a message in an answer to a model, from above, as a query on `candidates (seq, chars)`. It returns `seq`,
+ * An upper bound for the bytes of a message in an answer to a model, as a query on `candidates (seq, chars)`. It
+ * returns `seq`,
  * `chars` and `bytes`. A line end of Unicode is escaped, and a file that is text is shown as such: both at most double it.
  */
 export const answerBytes = `

@@ -32,13 +32,13 @@ const newestUnread = query<{ seq: number | null }>(`
 const lastRead = query<{ seq: number | null }>(`SELECT max(deliveries.seq) AS seq FROM deliveries WHERE ${readOnes}`)
 
 const ofLease = query<InboxMessage>(selectInboxMessages(isLeased))
-// The lease has ended, so its messages are looked for among those that were read.
+// The lease has ended, so the search covers messages that were read.
 const ofEndedLease = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN (
   SELECT seq FROM (
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries WHERE ${readOnes}
     ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth})
   WHERE lease_id = :lease)`))
-// What is no reply was given to the lease of the message, soon after it.
+// Answers that are no reply are in the lease of the message, soon after it.
 const answerTo = query<InboxMessage>(
   `${
     selectInboxMessages(`deliveries.state = 'read' AND deliveries.seq IN (
@@ -99,7 +99,7 @@ const isListed = isOfMessage('IN (SELECT value FROM json_each(:messages))')
 const markRead = traffic(`
   UPDATE deliveries SET state = 'read', read_at = :at
   WHERE ${isListed} AND deliveries.state = 'unread' RETURNING ${messageId}`)
-// What was read does not expire.
+// Read messages do not expire.
 const markUnread = statement(`
   UPDATE deliveries SET state = 'unread', read_at = NULL, expires_at = NULL
   WHERE ${isListed} AND deliveries.state = 'read' RETURNING ${messageId}`)
@@ -109,7 +109,7 @@ interface ReceivedMessage {
   recipient: string
   conversationId: string | null
   fromAlias: string
-  /** `human` also for what a person wrote elsewhere. */
+  /** Also `human` for a person's messages from outside. */
   type: MessageType
   hops: number
   taskId: string | null
@@ -117,7 +117,7 @@ interface ReceivedMessage {
   isExternal: number
 }
 
-// Another account could say any number of hops, so its message counts as one answer to ours.
+// Another account could report any number of hops, so its message counts as one answer to ours.
 const received = query<ReceivedMessage>(`
   SELECT messages.id, messages.recipient, messages.conversation_id, messages.from_alias,
     iif(messages.via IS NOT NULL AND sender.type = 'human', 'human', messages.type) AS type,
@@ -137,16 +137,16 @@ export const inbox = {
     unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
     /** All of them, for people. */
     allUnread: async (agent: string) => (await account.one(allUnread, { agent }))!.unread ?? 0,
-    /** How many unread messages a read can have now; 100 stands for 100 or more. */
+    /** The number of messages that a read could lease now; 100 means 100 or more. */
     inTime: async (agent: string, at: number) => (await account.one(inTime, { agent, at }))!.n,
-    /** Who sent the oldest unread message, and when it was stored; undefined without one. */
+    /** The sender and time of the oldest unread message; undefined without one. */
     oldestUnread: (agent: string): Promise<{ fromAlias: string; at: number } | undefined> =>
       account.one(oldestUnread, { agent }),
     newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,
     lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
     ofEndedLease: (agent: string, lease: string) => account.all(ofEndedLease, { agent, lease }),
-    /** What answered a message of the agent and was read, if the agent waited for it, or the message is a reply. */
+    /** Read answers to a message of the agent: replies, and messages that its wait received. */
     answerTo: (agent: string, message: string) => account.one(answerTo, { agent, message }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
     nextUnread: (agent: string, limit: number, at: number) => account.all(nextUnread, { agent, limit, at }),

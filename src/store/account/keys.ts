@@ -11,7 +11,7 @@ import { type AccountDb, precondition, query, statement, traffic } from '../sql.
 
 const maxListed = 200
 
-/** A new agent key or admin key. `hash` is the SHA-256 of the secret. */
+/** A new agent or admin key. `hash` is the SHA-256 of the secret. */
 export interface NewKey {
   id: string
   kind: 'agent_key' | 'admin_key'

@@ -1,4 +1,4 @@
-/** Leases: messages that a reader has, until they are acked or released. */
+/** Leases: messages at a reader, until they are acked or released. */
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query, type Statement, statement, traffic, type Values } from '../sql.ts'
@@ -21,7 +21,7 @@ import { longTurns } from './turns.ts'
 export interface NewLease {
   id: string
   agent: string
-  /** The id of the process that sends the messages to the reader; of a lease that expires, that of the credential. */
+  /** The id of the process that sends the messages to the reader; for a timed lease, the id of the credential. */
   holder: string
   at: number
   expiresAt: number | null
@@ -31,11 +31,11 @@ export interface NewLease {
 
 interface LeaseSize {
   limit: number
-  /** UTF-16 units of all messages together. A first message that is longer is leased alone. */
+  /** Maximum UTF-16 units of all messages together. A longer first message is leased alone. */
   maxChars: number
-  /** Bytes of all messages together in the answer. A first message that is longer is leased alone. */
+  /** Maximum bytes of all messages together in the answer. A longer first message is leased alone. */
   maxBytes: number
-  /** About how many messages there are to lease, for the write queue. */
+  /** Approximate number of messages to lease, for the write queue. */
   expected: number
 }
 
@@ -50,7 +50,7 @@ export interface LeaseParts {
   messages: Statement
 }
 
-/** At every fifth return a message is parked, if it returns from a lease that expires. See docs/delivery.md, "Parked messages". */
+/** A message that returns from timed leases is parked at each fifth return. See docs/delivery.md, "Parked messages". */
 export const parkedAtReturns = 5
 const maxReleases = 20
 const maxWoken = 50
@@ -63,9 +63,9 @@ export const isInLease = (lease: string, noted = lease) =>
     SELECT value FROM json_each((SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = ${noted})))
   AND deliveries.lease_id = ${lease}`
 export const isLeased = isInLease(':lease')
-/** So many messages that were read are looked at for those of a lease that has ended. */
+/** Maximum read messages that are searched for those of an ended lease. */
 export const endedLeaseDepth = 1_000
-/** What the lease of a message that awaited its answer was given, also after it ended: numbers, or none after 1,000 others. */
+/** The answers in the lease of a waiting send, even after its end: numbers, or none after 1,000 other messages. */
 export const givenTo = (message: string) => `
   SELECT seq FROM (
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries
@@ -74,7 +74,7 @@ export const givenTo = (message: string) => `
     ORDER BY deliveries.seq LIMIT ${endedLeaseDepth})
   WHERE lease_id = ${message}`
 
-// A claim that took nothing makes no lease. One that is repeated finds its lease, and takes nothing more.
+// An empty claim makes no lease. A repeated claim finds its lease and takes nothing more.
 const adding = (found: string) =>
   traffic(`
     INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, key, seqs)
@@ -84,7 +84,7 @@ const adding = (found: string) =>
 const oldest = (from: string, columns: string, limit: string) => `
   SELECT ${columns} FROM deliveries
   WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime} ORDER BY deliveries.seq LIMIT ${limit}`
-/** The oldest of these messages that fit, and always the first. */
+/** The oldest of these messages that fit, at least one. */
 const addingMany = (from: string) =>
   adding(`
       WITH candidates AS (${oldest(from, 'deliveries.seq, deliveries.chars', ':limit')})
@@ -93,7 +93,7 @@ const addingMany = (from: string) =>
         FROM (${answerBytes}) WINDOW oldest AS (ORDER BY seq ROWS UNBOUNDED PRECEDING))
       WHERE n = 1 OR (chars <= :maxChars AND bytes <= :maxBytes)`)
 const add = addingMany(inInbox)
-// The first message needs no measure.
+// The first message always fits.
 const addOne = adding(oldest(inInbox, 'json_array(deliveries.seq) AS seqs', '1'))
 // Found by their ids: the index of unread messages has none.
 const addMessages = addingMany(isOfMessage('IN (SELECT value FROM json_each(:messages))'))
@@ -111,7 +111,8 @@ const leased = statement(
 export const isWaitingForAnswer = `EXISTS (SELECT 1 FROM leases
     WHERE leases.account_id = agents.account_id AND leases.agent_id = agents.id AND leases.awaits_answer = 1)`
 
-// The answer to a message goes to the lease of the same id: `takeAnswer` gives it. Nobody waits again for one that it had.
+// `takeAnswer` puts the answer to a message into the lease of the same id. A caller that already had the answer does
+// not wait again.
 const awaitAnswer = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, awaits_answer)
   SELECT account_id, from_agent_id, id, :holder, :at, 1 FROM messages
@@ -126,7 +127,7 @@ const takeNoted = traffic(`
   UPDATE deliveries SET state = 'read', read_at = :at, lease_id = :message
   WHERE ${inInbox} AND state = 'unread' AND seq IN (SELECT value FROM json_each((
     SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = :message)))`)
-// It goes to the oldest wait that it answers.
+// The oldest matching wait gets the answer.
 const numberOfMessage = 'SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id = :id'
 const noteAnswer = (which: string) =>
   traffic(`
@@ -173,7 +174,7 @@ const release = traffic(`
 const logReleased = traffic(logAgents(`agents.account_id = :account AND agents.id = :agent
   AND EXISTS (SELECT 1 FROM deliveries WHERE ${isLeased})`))
 const makeDue = traffic(makeInboxDue('remote.account_id = :account AND remote.agent_id = :agent'))
-// Only if the agent is still here, because it may have moved to another account.
+// Requires the agent in this account, because it may have moved to another.
 const giveUp = statement(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at)
   SELECT account_id, id, :lease, :holder, :at, :expiresAt FROM agents WHERE account_id = :account AND id = :agent
@@ -253,13 +254,13 @@ export const leases = {
           messages: messagesOf(agent, id, limit, at),
         }
       },
-      /** As `LeaseParts.messages`, of a lease that there is. */
+      /** As `LeaseParts.messages`, for an existing lease. */
       messages: messagesOf,
       ack: (lease: string) => account.bind(remove, { lease }),
-      /** The agent waits for the answer to a message that it sent: the answer will be in the lease of the same id. */
+      /** Begin a wait for the answer to a sent message: the answer will be in the lease of the same id. */
       awaitAnswer: (agent: string, message: string, holder: string, at: number): Statement =>
         account.bind(awaitAnswer, { agent, message, holder, at }),
-      /** It waits again for the answer, which may be unread by now. */
+      /** Wait again for the answer, which may already be unread. */
       awaitAgain: (agent: string, message: string, holder: string, at: number): Statement[] => [
         account.bind(awaitAnswer, { agent, message, holder, at }),
         account.bind(noteUnread, { agent, message }),
@@ -280,7 +281,7 @@ export const leases = {
       },
       /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
       release: released,
-      /** Release a lease that may have been made or not. A claim that comes late takes nothing. */
+      /** Release a lease that may exist. A late claim takes nothing. */
       giveUp: ({ id, agent, holder, at, expiresAt }: NewLease): Statement[] => [
         ...released(agent, id, at),
         account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),
@@ -310,7 +311,7 @@ interface ParkedMessage {
   returns: number
 }
 
-// Who wrote from another account is told to its recipient alone.
+// Only the recipient sees the sender's name from another account.
 const list = query<ParkedMessage>(`
   SELECT messages.id, agents.alias, iif(messages.account_id = :account, messages.from_alias, NULL) AS from_alias,
     deliveries.created_at AS stored_at, deliveries.read_at AS parked_at, deliveries.release_count AS returns
@@ -332,7 +333,7 @@ export const parked = {
   reads: (account: AccountDb) => ({
     /** Parked messages of live agents, those parked last first. `fromAlias` is null for another account. */
     list: (limit: number) => account.all(list, { limit }),
-    /** How many messages of an agent are parked, or whether the one of this id is. */
+    /** The number of parked messages of an agent, or 1 if the message with this id is parked. */
     count: async (agent: string, message: string | null = null) => (await account.one(ofAgent, { agent, message }))!.n,
   }),
   changes: (account: AccountDb) => ({

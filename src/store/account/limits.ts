@@ -1,4 +1,4 @@
-/** The limits of the account itself, in the place of those of the settings. See docs/operating/accounts.md, "Quotas". */
+/** Limits of an account that override the settings. See docs/operating/accounts.md, "Quotas". */
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 /** 0: no limit. */
@@ -20,7 +20,7 @@ const columns: Record<keyof Limits, string> = {
   retentionDays: 'retention_days',
 }
 
-/** SQL: the limit of the account, in bytes for megabytes, or `fallback`. It is read by the statement that needs it. */
+/** SQL: the limit of the account (megabytes as bytes), or `fallback`. Each statement reads it when needed. */
 export function ownLimit(name: keyof Limits, fallback: string): string {
   const column = name === 'megabytesPerDay' ? `${columns[name]} * 1000000` : columns[name]
   return `coalesce((SELECT accounts.${column} FROM accounts WHERE accounts.id = :account), ${fallback})`

@@ -1,4 +1,4 @@
-/** Rows of the table `log`: what happened besides messages. */
+/** Rows of the table `log`: events other than messages. */
 
 /** The statement that wakes the callers who wait for agents that meet `which`, a condition on `agents`. */
 export function logAgents(which: string): string {

@@ -38,7 +38,7 @@ const senderIsMember = `EXISTS (
     AND channel_members.agent_id = :from AND channels.deleted_at IS NULL)`
 
 const add = (channel: string, condition: string) =>
-  // People write only as themselves, and programs never as people. What a person wrote elsewhere comes by a program.
+  // People write only as themselves, programs never as people. A program forwards a person's messages from outside.
   traffic(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
       conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, via, traceparent, body, a2a)
@@ -66,12 +66,12 @@ const addPost = add(':channel', senderIsMember)
 const isStored = 'messages.account_id = :account AND messages.id = :id'
 const requireStored = precondition(`EXISTS (SELECT 1 FROM messages WHERE ${isStored})`)
 const numberOfMessage = `(SELECT messages.trial_number FROM messages WHERE ${isStored})`
-// The message knows its number, so counting it twice changes nothing, and a refused send has no number to count.
+// The message has its number, so counting twice changes nothing, and a refused send has no number to count.
 const countTrial = statement(`
   UPDATE trials SET used = max(used, ${numberOfMessage})
   WHERE account_id = :account AND agent_id = :from AND EXISTS ${numberOfMessage}`)
 
-// A delivery that is in its task alone does not wait in the inbox.
+// A delivery only in its task does not wait in the inbox.
 const deliverDirect = traffic(deliver({ account: ':toAccount', agent: ':to' }, `messages WHERE ${isStored}`, {
   state: `iif(:isInTaskAlone, 'task', 'unread')`,
   read_at: 'iif(:isInTaskAlone, :at, NULL)',
@@ -91,7 +91,7 @@ interface SentRow {
   hops: number
 }
 
-// A message that was held has the time at which it was delivered.
+// A held message gets the time of its delivery.
 const sentAt = `coalesce((SELECT min(held.sent_at) FROM held_messages AS held
   WHERE held.sender_account_id = messages.account_id AND held.message_id = messages.id), messages.created_at)`
 const sentColumns =
@@ -124,7 +124,7 @@ const states = query<Pick<InboxMessage, 'state'>>(`
 export const messages = {
   reads: (account: AccountDb) => ({
     sent: (id: string, from: string) => account.one(sent, { id, from }),
-    /** The states that the deliveries of a message have. */
+    /** The states of the deliveries of a message. */
     states: async (id: string) => (await account.all(states, { id })).map(({ state }) => state),
     /**
      * The send that an agent made with this key after `since`. `error` is JSON of the error of one that was
@@ -142,7 +142,7 @@ export const messages = {
       }),
     addPost: (message: NewMessage, channel: string, quotas: Quotas) =>
       account.bind(addPost, { ...message, ...quotas, channel, toAccount: account.accountId, to: null }),
-    /** What `addDirect` requires of the recipient, for a message that is stored already. */
+    /** As the recipient conditions of `addDirect`, for a message that is already stored. */
     requireRecipient: ({ from }: NewMessage, to: InboxAddress, { maxUnread }: Quotas) =>
       account.bind(requireRecipient, { from, to: to.agentId, toAccount: to.home ?? account.accountId, maxUnread }),
     /** The same for a post. */
@@ -175,7 +175,7 @@ const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_i
   AND agents.id = channel_members.agent_id`
 const isRecipient = `channel_members.account_id = :account AND channel_members.channel_id = :channel
   AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL AND agents.type <> 'hook' AND ${isStored}`
-/** In larger channels, a post wakes only whom it names or answers. */
+/** In larger channels, a post wakes only the members that it names or answers. */
 const maxWoken = 5
 const isQuiet = `CASE coalesce(channel_members.wake, iif((SELECT count(*) FROM channel_members AS other
     WHERE other.account_id = :account AND other.channel_id = :channel) > ${maxWoken}, 'mentions', 'all'))
@@ -216,7 +216,7 @@ export const fanOut = {
         mentioned: JSON.stringify([...named, ...replyFrom === null ? [] : [replyFrom]]),
       }
       const changed = guarded?.deliveries ?? []
-      // An agent that joins meanwhile may be remote.
+      // An agent that joined meanwhile may be remote.
       const due = account.bind(makeDue, { id })
       if (changed.length === 0) return [{ ...account.bind(toAll, values), rows: members }, due]
       const agents = JSON.stringify(changed.flatMap(({ agentIds }) => agentIds))
@@ -244,10 +244,10 @@ export interface SendReceipt extends GuardedReceipt {
   recipientInbox?: FullInbox | null
   /** Of a remote agent. */
   recipientRemote?: RemotePresence
-  /** Other members of the channel, and how many of them were seen lately. */
+  /** The number of other members of the channel, and of recently seen ones. */
   recipients?: number
   recipientsActive?: number
-  /** How many of them the post wakes, if they are not all. */
+  /** The number of members that the post wakes, if not all. */
   recipientsWoken?: number
 }
 
@@ -313,7 +313,7 @@ export const receipts = {
         bound(toRemoteAgent, message, { ...quotas, to, toAccount: account.accountId }),
       toOtherAccount: (message: ReviewedMessage, to: string, home: string) =>
         bound(toOtherAccount, message, { to, toAccount: home }),
-      /** `activeSince` is the time since when a seen recipient counts as active. */
+      /** A recipient seen since `activeSince` counts as active. */
       toChannel: (message: ReviewedMessage, activeSince: number) => bound(toChannel, message, { activeSince }),
     }
   },

@@ -1,4 +1,4 @@
-/** Everything that people named, for the search of pages. */
+/** Everything with a name, for the search of pages. */
 import { type AccountDb, query } from '../sql.ts'
 
 export interface NamedThing {
@@ -29,7 +29,10 @@ const search = query<NamedThing>(`
 
 export const namedThings = {
   reads: (account: AccountDb) => ({
-    /** Those with all words in name or description, and the task of that id. Names that begin with the first word come first. */
+    /**
+     * Entries with all words in name or description, and the task with that id. Names that begin with the first word
+     * come first.
+     */
     search: (words: [string, ...string[]], limit: number) =>
       account.all(search, { wanted: JSON.stringify(words), limit }),
   }),

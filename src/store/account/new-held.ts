@@ -1,12 +1,12 @@
-/** What is stored of a message that is held. */
+/** The stored fields of a held message. */
 import type { TaskState } from './task-ends.ts'
 
-/** What holds a message, as it was then. */
+/** The rule or guardrails that hold a message, as of then. */
 export interface HoldingRule {
   /** Null if guardrails hold it: then the owners and admins decide. */
   id: string | null
   name: string
-  /** The ids of users. If none of them is left, the owners decide. */
+  /** The ids of users. If all have left, the owners decide. */
   deciders: string[]
   isRisky: boolean
 }
@@ -22,7 +22,7 @@ export interface HeldStep {
   chunk?: { artifactId: string; append: boolean; lastChunk: boolean; name: string | null }
 }
 
-/** What the delivery of a held message needs that its row does not say. */
+/** Data for the delivery of a held message that its row lacks. */
 export interface HeldDelivery {
   taskId: string | null
   isInTaskAlone: boolean
@@ -33,7 +33,7 @@ export interface HeldDelivery {
 
 export interface NewHeld {
   id: string
-  /** The account whose people decide, if it is not that of the sender. */
+  /** The account whose people decide, if not the sender's. */
   heldIn?: string
   toId: string
   rule: HoldingRule

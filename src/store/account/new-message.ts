@@ -24,14 +24,14 @@ export interface NewMessage {
   /** The service that it was written in, from where a program brought it; null for the grid itself. */
   via: 'slack' | 'hook' | null
   key: string | null
-  /** Keys that were used at this time or before are free again. */
+  /** Keys used until this time are free again. */
   keysSince: number
   /** The list of `StoredPart` that is stored apart from `a2a`. */
   largeParts: string | null
   hops: number
   /** The alias of the agent that sent the message that it replies to; null if there is none, or if a person sent it. */
   replyFrom: string | null
-  /** What the client of an A2A message calls its conversation, or null. */
+  /** The conversation's name from the client of an A2A message, or null. */
   contextId: string | null
   taskId: string | null
   isInTaskAlone: boolean
@@ -43,27 +43,27 @@ export interface NewMessage {
 
 export interface ReviewedMessage extends NewMessage {
   guarded?: GuardedSend
-  /** It waits for the decision of a person, and is not delivered. */
+  /** It waits for a person's decision and is not delivered. */
   held?: Omit<NewHeld, 'later'>
 }
 
-/** What guardrails decided about a message, apart from what they changed in the message itself. */
+/** The verdicts of guardrails on a message, besides their changes to it. */
 export interface GuardedSend {
   deliveries: ChangedDelivery[]
   receipt: GuardedReceipt
   findings: readonly GuardFinding[]
-  /** Count and store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
+  /** Count and store the verdicts: those of this account's guardrails, and those of the recipient's account. */
   statements: Statement[]
 }
 
-/** What some members of a channel get instead of a post, flagged. */
+/** Redacted or withheld copies of a post for some members of a channel. */
 export interface ChangedDelivery {
   agentIds: readonly string[]
   /** The redacted text, and the A2A details as JSON; null for those of the message. Without it they get nothing. */
   copy?: { body: string | null; a2a: string | null; chars: number }
 }
 
-/** What a guardrail objected to in a message that it did not refuse. */
+/** The objections of a guardrail that did not refuse the message. */
 export interface GuardFinding extends HeldFinding {
   guardrailId: string
   /** It is a guardrail of the account of the sender. */
@@ -75,7 +75,7 @@ export interface GuardedReceipt {
   /** Who may decide on the message, by alias or name, if they are of the account of the sender; and until when. */
   held?: { by: readonly string[]; until: number }
   leftOut?: number
-  /** What kinds of things were masked for all recipients. */
+  /** The kinds of content masked for all recipients. */
   redacted?: readonly string[]
 }
 
@@ -99,7 +99,7 @@ export function addingKey(source: string): string {
 export interface InboxAddress {
   agentId: string
   home?: string
-  /** What is unread in it is sent to another server. */
+  /** Its unread messages are sent to another server. */
   isRemote?: boolean
 }
 
@@ -108,7 +108,7 @@ export function lengthOf({ body, a2a }: Pick<NewMessage, 'body' | 'a2a'>): numbe
   return body.length + (a2a?.length ?? 0)
 }
 
-/** A part of a message. `content` is its text, or base64 of its bytes; `bytes` is the length of what it stands for. */
+/** A part of a message. `content` is its text, or base64 of its bytes; `bytes` is the decoded length. */
 export interface StoredPart {
   id: string
   mediaType: string
@@ -123,7 +123,7 @@ export interface PartOfMessage {
   a2a: string | null
 }
 
-/** About how many rows a message with large parts has here, for the write queue. */
+/** Approximate rows of a message with large parts, for the write queue. */
 const usualParts = 5
 
 /** The condition that a guardrail of another account masked something in the row `message`. */
@@ -138,7 +138,8 @@ type PartRow = { a2a: string | null } & { [Field in keyof StoredPart]: StoredPar
 const partColumns = 'parts.id, parts.media_type, parts.encoding, parts.content, parts.bytes'
 const joinPart = `LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
   AND parts.id = :id`
-// A redacted delivery has its own details as a whole, or none. The parts of the message hold what was redacted.
+// A redacted delivery has complete details of its own, or none, because the message's parts contain the redacted
+// content.
 const received = query<PartRow>(`
   SELECT ${givenDetails()} AS a2a, ${partColumns} FROM deliveries
   JOIN messages ON messages.seq = deliveries.seq

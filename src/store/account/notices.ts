@@ -1,8 +1,8 @@
-/** Messages of type `system`: what the grid has to say to an agent. */
+/** Messages of type `system`: notices of the grid to an agent. */
 import { deliver } from './deliver.ts'
 import { type AccountDb, type Statement, statement } from '../sql.ts'
 
-/** `from`: the agent that it is about, which may be its recipient. Both are agents of the account, by their ids. */
+/** `from`: the agent that the notice concerns, possibly its recipient. Both are ids of agents of the account. */
 export interface Notice {
   id: string
   from: string
@@ -10,9 +10,10 @@ export interface Notice {
   body: string
 }
 
+// CROSS JOIN: SQLite would begin with all agents and all messages of the account.
 const notices = `json_each(:notices) AS notice
-  JOIN agents AS sender ON sender.account_id = :account AND sender.id = notice.value ->> '$.from'
-  JOIN agents AS receiver ON receiver.account_id = :account AND receiver.id = notice.value ->> '$.to'
+  CROSS JOIN agents AS sender ON sender.account_id = :account AND sender.id = notice.value ->> '$.from'
+  CROSS JOIN agents AS receiver ON receiver.account_id = :account AND receiver.id = notice.value ->> '$.to'
     AND receiver.deleted_at IS NULL`
 const add = statement(`
   INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, created_at, body)
@@ -21,7 +22,7 @@ const add = statement(`
   FROM ${notices} WHERE true ON CONFLICT DO NOTHING`)
 const deliverAll = statement(deliver(
   { account: ':account', agent: 'receiver.id', message: 'added', chars: 'length(added.body)' },
-  `${notices} JOIN messages AS added ON added.account_id = :account AND added.id = notice.value ->> '$.id' WHERE true`,
+  `${notices} CROSS JOIN messages AS added ON added.account_id = :account AND added.id = notice.value ->> '$.id' WHERE true`,
 ))
 
 /** Add notices and deliver them. Those for deleted agents are left out. */

@@ -13,7 +13,7 @@ export interface PersonAlias {
   lastSeenAt: number | null
 }
 
-/** What decides about what a member of the account may read. */
+/** The facts that decide what a member of the account may read. */
 interface ReaderRow {
   role: Role
   memberSince: number
@@ -25,7 +25,7 @@ interface ReaderRow {
   channels: string
 }
 
-/** Who is at the other end of a message to or from an agent: a channel, or another agent. */
+/** The other end of a message to or from an agent: a channel or another agent. */
 interface OtherEnd {
   /** The name of the channel with `#`, or the alias that the agent had then, with `@`. */
   name: string
@@ -84,7 +84,7 @@ const add = statement(`
 const remove = statement(`DELETE FROM person_aliases WHERE ${ofUser}`)
 
 const isLiveAgent = `account_id = :account AND id = :agent AND deleted_at IS NULL`
-// A deleted agent, which keeps the alias from everybody else, as that of every deleted agent is kept.
+// A deleted agent that reserves the alias, like every deleted agent.
 const keepAlias = addAgent(
   `(account_id, id, alias, type, visibility, access_policy, created_at, deleted_at, last_seen_at)
   SELECT account_id, :keeper, alias, type, visibility, access_policy, created_at, :at, last_seen_at
@@ -101,7 +101,7 @@ export const personAliases = {
     ofMember: (user: string): Promise<PersonAlias | undefined> => account.one(ofMember, { user }),
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
     holder: (agent: string) => account.one(holder, { agent }),
-    /** Who wrote a message that was sent to an agent. The alias may belong to another agent by now. */
+    /** The sender of a message to an agent. The alias may now belong to another agent. */
     writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
     recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
       account.one(recipient, { agent, message }),

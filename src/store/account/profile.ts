@@ -22,7 +22,7 @@ export const profile = {
     isClaimed: async () => (await account.one(claimed)) !== undefined,
     accountName: async () => (await account.one(accountName))!.name,
     showsContents: async () => (await account.one(contents))?.isVisible ?? false,
-    /** Since when owners and admins can read what agents write: 0 for everything, null if they cannot. */
+    /** The time since which owners and admins can read messages of agents: 0 for everything, null if they cannot. */
     peopleReadSince: async () => (await account.one(peopleRead))?.since ?? null,
   }),
   changes: (account: AccountDb) => ({
@@ -46,7 +46,7 @@ const ids = `IN (SELECT value FROM json_each(:ids))`
 const words = `IN (SELECT value FROM json_each(:words))`
 const selectAgents = `SELECT 'agent' AS kind, id, alias AS name, deleted_at IS NOT NULL AS is_deleted FROM agents`
 const selectChannels = `SELECT 'channel', id, name, deleted_at IS NOT NULL FROM channels`
-// Of users only members: the id of a foreign user in the arguments of a call is not resolved.
+// Only members among users: ids of other users in a call's arguments stay unresolved.
 const byRefs = query<NamedEntity>(
   `
   ${selectAgents} WHERE account_id = :account AND id ${ids}

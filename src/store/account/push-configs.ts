@@ -1,4 +1,4 @@
-/** Webhooks of tasks: where their clients want to be told of events. See docs/protocol/a2a.md, "Push notifications". */
+/** Webhooks of tasks, which notify clients of events. See docs/protocol/a2a.md, "Push notifications". */
 import type { taskPushConfigs } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {

@@ -163,7 +163,7 @@ export const questions = {
     ofUser: (user: string, at: number) => account.all(ofUser, { user, at }),
     /** The people whose answers are awaited since `until` or before. */
     people: (until: number, at: number) => account.all(people, { until, at }),
-    /** What became of direct messages of the account with choices. */
+    /** What happened to direct messages of the account with choices. */
     choices: (seqs: number[], at: number) => account.all(choices, { seqs: JSON.stringify(seqs), at }),
   }),
   changes: (account: AccountDb) => ({

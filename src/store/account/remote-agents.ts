@@ -1,4 +1,4 @@
-/** Remote agents of the account: the messages of each sender to them, and what became of those that were accepted. */
+/** Remote agents of the account: the messages of each sender to them, and what happened to those that were accepted. */
 import type { remoteTasks } from '../../../db/schema.ts'
 import { agentOf, inboxOf, isInTime, isOfMessage } from './inbox-message.ts'
 import { hasRoom, isFree, type OutboxKind } from '../global/outboxes.ts'
@@ -22,6 +22,7 @@ export interface RemoteAgentRow extends Omit<Outbox, 'attempts'> {
   answerMs: number
   pausedAt: number | null
   callbackSecret: string
+  transport: string | null
   card: string | null
   cardAt: number | null
   encryptedToken: string | null
@@ -52,11 +53,13 @@ export const failingOutboxes = `SELECT agent_id, min(failing_since) AS failing_s
   FROM remote_outboxes WHERE account_id = :account AND failing_since IS NOT NULL GROUP BY agent_id`
 const byId = query<RemoteAgentRow>(`
   SELECT agents.remote_url, agents.encrypted_token, agents.token_iv, agents.token_auth_tag, agents.token_key_id,
-    remote.card, remote.card_at, remote.paused_at, remote.callback_secret, remote.answer_ms, outbox.due_at, outbox.attempts,
+    remote.card, remote.card_at, remote.transport, remote.paused_at, remote.callback_secret, remote.answer_ms, outbox.due_at, outbox.attempts,
     outbox.failing_since, outbox.error, outbox.tried_at
   FROM remote_agents AS remote JOIN agents ON agents.account_id = remote.account_id AND agents.id = remote.agent_id
   LEFT JOIN (${failingOutboxes}) AS outbox ON outbox.agent_id = remote.agent_id
   WHERE remote.account_id = :account AND remote.agent_id = :agent AND agents.remote_url IS NOT NULL`)
+const transport = query<Pick<RemoteAgentRow, 'transport'>>(`
+  SELECT transport FROM remote_agents WHERE account_id = :account AND agent_id = :agent`)
 const remoteTask = query<RemoteTask>(`
   SELECT ${remoteTaskColumns} FROM remote_tasks WHERE account_id = :account AND agent_id = :agent AND id = :id`)
 const newest = query<RemoteTask>(`
@@ -70,7 +73,7 @@ const progress = query<RemoteProgress>(`
       SELECT next.seq FROM deliveries AS next
       JOIN messages AS waiting ON waiting.seq = next.seq
       WHERE next.account_id = :account AND next.inbox = deliveries.inbox AND next.state = 'unread'
-        AND (remote.in_one_order OR waiting.from_agent_id = messages.from_agent_id)
+        AND (remote.transport IS NOT NULL OR waiting.from_agent_id = messages.from_agent_id)
       ORDER BY next.seq LIMIT 1) AS is_next,
     outbox.claimed_by IS NOT NULL AND outbox.sending_id = messages.id AS is_sending,
     remote_task.state, remote_task.created_at AS decided_at, remote_task.sends, remote_task.sent_at, outbox.attempts,
@@ -80,7 +83,7 @@ const progress = query<RemoteProgress>(`
   JOIN deliveries ON deliveries.seq = messages.seq
   JOIN remote_agents AS remote ON remote.account_id = :account AND remote.agent_id = ${agentOf()}
   LEFT JOIN remote_outboxes AS outbox ON outbox.account_id = :account AND outbox.agent_id = remote.agent_id
-    AND outbox.sender_id = iif(remote.in_one_order, '', messages.from_agent_id)
+    AND outbox.sender_id = iif(remote.transport IS NULL, messages.from_agent_id, '')
   LEFT JOIN remote_tasks AS remote_task ON remote_task.account_id = :account
     AND remote_task.agent_id = remote.agent_id AND remote_task.id = messages.id
   WHERE messages.account_id = :account AND messages.id = :id AND deliveries.account_id = :account`)
@@ -117,12 +120,17 @@ const fail = ofEach((table, row, isInbox) =>
     UPDATE ${table} SET ${
     isInbox ? 'sending_id = iif(:isUnsent, NULL, sending_id), unanswered = unanswered + :isUnanswered,' : ''
   }
-      claimed_by = NULL, attempts = attempts + 1, failing_since = coalesce(failing_since, :at),
+      claimed_by = NULL, attempts = attempts + 1, failing_since = iif(attempts = 0, :at, failing_since),
       error = :error, due_at = :dueAt
     WHERE ${row} AND claimed_by = :claim`)
 )
 const isClaimed = `${isSender} AND claimed_by = :claim`
 const end = statement(`DELETE FROM remote_outboxes WHERE ${isClaimed} AND NOT EXISTS (SELECT 1 FROM ${unreadOnes})`)
+// Nothing was tried, so a message can expire and be retracted.
+const putOff = statement(`
+  UPDATE remote_outboxes SET claimed_by = NULL, sending_id = NULL, attempts = 0,
+    failing_since = coalesce(failing_since, :at), error = :error, due_at = :dueAt
+  WHERE ${isClaimed}`)
 const goOn = statement(`
   UPDATE remote_outboxes SET claimed_by = NULL, sending_id = NULL, unanswered = 0, attempts = 0, failing_since = NULL,
     error = NULL, due_at = :at
@@ -143,8 +151,8 @@ const tryAgain = statement(`
   WHERE account_id = :account AND agent_id = :agent AND EXISTS (SELECT 1 FROM remote_agents
     WHERE account_id = :account AND agent_id = :agent AND paused_at IS NOT NULL)`)
 const resume = statement('UPDATE remote_agents SET paused_at = NULL WHERE account_id = :account AND agent_id = :agent')
-const setOneOrder = statement(`
-  UPDATE remote_agents SET in_one_order = 1 WHERE account_id = :account AND agent_id = :agent`)
+const setTransport = statement(`
+  UPDATE remote_agents SET transport = :transport WHERE account_id = :account AND agent_id = :agent`)
 const putCard = statement(`
   UPDATE remote_agents SET card = :card, card_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const park = statement(`
@@ -206,6 +214,8 @@ export const remoteAgents = {
     byId: (agent: string) => account.one(byId, { agent }),
     /** How far a message is at each remote agent of the account that it was sent to. */
     progress: (id: string) => account.all(progress, { id }),
+    /** The feature that carries the messages of an agent; null for A2A. */
+    transport: async (agent: string) => (await account.one(transport, { agent }))?.transport ?? null,
     remoteTask: (agent: string, id: string) => account.one(remoteTask, { agent, id }),
     /** How often the requests of an outbox have failed in a row, and since when. */
     failures: ({ kind, agent, id }: ClaimedOutbox) => account.one(failures[kind], { agent, id }),
@@ -218,6 +228,9 @@ export const remoteAgents = {
       account.bind(claim[kind], { agent, id, claim: by, instance, at }),
     failed: ({ kind, agent, id, claim }: ClaimedOutbox, failure: Failure, at: number): Statement =>
       account.bind(fail[kind], { agent, id, claim, at, ...failure }),
+    /** Nothing can be tried until `dueAt`, for the reason `error`. */
+    putOff: ({ agent, id, claim }: ClaimedOutbox, until: Pick<Failure, 'error' | 'dueAt'>, at: number): Statement =>
+      account.bind(putOff, { agent, id, claim, at, ...until }),
     /** Go on with the next unread message of the sender. To be written after the change of the message that was sent. */
     accepted: ({ agent, id, claim }: ClaimedOutbox, at: number): Statement[] => [
       account.bind(tryUnsent, { agent, id, claim, at }),
@@ -230,8 +243,8 @@ export const remoteAgents = {
       account.bind(tryAgain, { agent, at }),
       account.bind(resume, { agent }),
     ],
-    /** From now on, messages of all senders are sent in one order. */
-    setOneOrder: (agent: string): Statement => account.bind(setOneOrder, { agent }),
+    /** From now on, this feature carries its messages, those of all senders in one order. */
+    setTransport: (agent: string, transport: string): Statement => account.bind(setTransport, { agent, transport }),
     putCard: (agent: string, card: string, at: number): Statement => account.bind(putCard, { agent, card, at }),
     park: (agent: string, message: string, at: number): Statement => account.bind(park, { agent, message, at }),
     /** Adds or replaces the remote task of a message, and ends an earlier one of the conversation that waited for input. */

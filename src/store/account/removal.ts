@@ -16,7 +16,7 @@ import {
 import { deleteAgents } from './agent-rows.ts'
 
 // What an account has besides its messages, which go first as their retention removes them. `db/account-tables.ts` says what
-// becomes of each table.
+// happens to each table.
 const drains = drainedTables.map((table): Query<Row> => {
   const key = primaryKeys[table] ?? 'rowid'
   // Its rows are found by their threads: no key begins with the account.

@@ -298,7 +298,7 @@ export function taskChanges(account: AccountDb) {
       ...account.bind(at[changer.end].outcome, { ...bound(changer), task, event }),
       rows: 0,
     }),
-    /** An event that cancels a task withdraws unread messages, and tells a recipient that has read one. */
+    /** An event that cancels a task withdraws unread messages, and notifies a recipient that has read one. */
     withdraw: (agent: string, task: string, event: string, notice: { id: string; body: string; at: number }) => [
       account.bind(withdraw, { agent, task, event, at: notice.at }),
       account.bind(withdrawHeld, { agent, task, event, at: notice.at }),

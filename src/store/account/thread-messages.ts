@@ -1,4 +1,4 @@
-/** Messages in the threads of the account, what became of them, and chains. */
+/** Messages in the threads of the account, what happened to them, and chains. */
 import type { agents, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountDb, query } from '../sql.ts'
 import { agentOf, givenDetails, inboxOf } from './inbox-message.ts'
@@ -37,7 +37,7 @@ export interface PlacedMessage {
 /** It ended unread. */
 export type EndedState = 'withdrawn' | 'expired' | 'retracted'
 
-/** What became of a message at one recipient. In an inbox of another account most is null: that is not shown. */
+/** What happened to a message at one recipient. In an inbox of another account most is null: that is not shown. */
 export interface Receipt {
   seq: number
   agentId: string
@@ -206,7 +206,7 @@ const ofPost = query<Receipt>(`
   WHERE messages.account_id = :account AND messages.seq = :seq AND messages.channel_id IS NOT NULL
     AND agents.id > :after
   ORDER BY agents.id LIMIT :limit`)
-/** How many recipients of a post have not read it, by what became of it there. */
+/** How many recipients of a post have not read it, by what happened to it there. */
 interface PostCounts {
   seq: number
   recipients: number

@@ -21,7 +21,7 @@ export interface StoredThread {
   seenSeq: number
 }
 
-/** `alias` is that of a live agent; `isOfUser`: the threads of the person alias of the user. */
+/** `alias` belongs to a live agent; `isOfUser`: the threads of the person alias of the user. */
 interface ThreadSelection {
   agentId?: string
   alias?: string
@@ -35,8 +35,8 @@ const previewOf = (body: string) =>
 const columns = `threads.id, threads.kind, threads.key, threads.last_seq, threads.last_at, threads.messages,
   channels.name AS channel, channels.deleted_at,
   (SELECT json_group_array(json_object('id', one.id, 'alias', one.alias, 'isDeleted', one.is_deleted,
-    'isMoved', one.is_moved)) FROM (
-    SELECT agents.id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted,
+    'isMoved', one.is_moved, 'isHook', one.is_hook)) FROM (
+    SELECT agents.id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted, agents.type = 'hook' AS is_hook,
       agents.moved_to IS NOT NULL AS is_moved
     FROM thread_agents
     JOIN agents ON agents.account_id = thread_agents.account_id AND agents.id = thread_agents.agent_id

@@ -132,7 +132,7 @@ const cases = query<Case>(
   ORDER BY verdicts.id DESC LIMIT :limit`,
   { isAllowed: boolean },
 )
-// By the index of refused messages. A sender of another account is told by its own.
+// By the index of refused messages. A sender of another account learns it from its own.
 const refused = query<RefusedSend>(`
   SELECT id, guardrail_id, guardrail_name AS guardrail, action, kinds, sender_alias AS sender, recipient, created_at
   FROM verdicts

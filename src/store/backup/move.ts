@@ -14,7 +14,7 @@ import { type DatabaseAddress, fill } from './fill.ts'
 import { openStopped } from './stopped.ts'
 import { copyingFact } from './tables.ts'
 
-/** A process tells of itself every 15 s. */
+/** A process reports itself every 15 s. */
 const heartbeatMs = 20_000
 /** How long a copy that was killed keeps a remote source closed. */
 const closedMs = 60_000

@@ -31,7 +31,7 @@ interface Header {
   scrypt?: { n: number; r: number; p: number }
   /** The salt of the pass phrase; in a plain file the key itself. */
   salt: string
-  /** Opens with the right key, and so tells a wrong one from a damaged file. */
+  /** Opens with the right key, and so sets a wrong one apart from a damaged file. */
   check: string
 }
 

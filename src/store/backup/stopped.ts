@@ -60,7 +60,8 @@ export async function backUpStopped(
       thread: false,
     })
     // A database whose schema is too old for it says nothing of its backups.
-    const noted = backups(new Db(client)).noteMade({ at: backup.madeAt, file: backup.path, bytes: made.bytes })
+    const { manifest: { schema }, bytes } = made
+    const noted = backups(new Db(client)).noteMade({ at: backup.madeAt, file: backup.path, bytes, schema })
     for (const statement of noted) await client.execute(statement).catch(() => {})
     return made
   } finally {

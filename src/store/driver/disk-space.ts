@@ -32,7 +32,7 @@ const recoveryFactor = 1.1
 /** As many random bytes as the system gives at once. */
 const probeBytes = 65_536
 
-/** Whether there is space for what is sent. A remote database only tells by refusing a write. */
+/** Whether there is space for what is sent. A remote database shows it only by refusing a write. */
 export class DiskSpace {
   readonly #options: DiskSpaceOptions
   isFull = false
@@ -117,7 +117,7 @@ export class DiskSpace {
     return !this.copying && free >= mark / 4 && free + await this.#options.reusable() >= mark
   }
 
-  /** Undefined if it cannot be read: then only failed writes tell that the disk is full. */
+  /** Undefined if it cannot be read: then only failed writes show that the disk is full. */
   async #read(path: string): Promise<FileSystemSpace | undefined> {
     const { log, readSpace = spaceOf } = this.#options
     try {

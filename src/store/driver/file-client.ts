@@ -10,7 +10,7 @@ const maxKept = 1_000
 const isKept = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
 
 /**
- * Statements run in the order of the calls and hold the event loop. The first one opens the connection. Errors are those of the driver's own client.
+ * Statements run in the order of the calls and hold the event loop. The first one opens the connection. Errors come from the driver's own client.
  *
  * A failed statement may stay active, and while it does, the writes of others are acknowledged but never committed. So
  * every error drops all kept statements. Statements that ran to their end are not active.
@@ -121,7 +121,7 @@ function notOffered(): Promise<never> {
   return Promise.reject(new TypeError('The client of a local file does not offer this'))
 }
 
-/** The driver has no names for some codes, such as that of a folder that is not writable. Their low byte tells the kind. */
+/** The driver has no names for some codes, such as that of a folder that is not writable. Their low byte has the kind. */
 const kinds: Record<number, string> = { 8: 'SQLITE_READONLY', 10: 'SQLITE_IOERR' }
 
 /** @see https://sqlite.org/rescode.html */

@@ -1,7 +1,7 @@
 /**
  * The lock of a local file: one process at a time.
  *
- * It is that of SQLite on a file of its own, so it is the same on every runtime and ends with the process, and others may
+ * It is a lock of SQLite on a file of its own, so it is the same on every runtime and ends with the process, and others may
  * read the database. No other code may open this file or the database: under POSIX, closing a second descriptor
  * of a file drops the locks that the process has on it.
  */

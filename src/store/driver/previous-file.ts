@@ -3,9 +3,10 @@ import type { Client } from '@libsql/client'
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { sync } from '../backup/files.ts'
+import { isStorageFull } from '../../errors.ts'
 import { StartError } from '../start-error.ts'
 import { isFull } from './database-errors.ts'
-import { createFile } from './local-file.ts'
+import { bytesOf, createFile, unusedBytes } from './local-file.ts'
 
 function previousFile(path: string, version: number): string {
   return `${path}.schema-${version}`
@@ -30,13 +31,19 @@ export function removePreviousFiles(path: string): string[] {
 /**
  * Copy the locked file, whose schema has this version. The database itself writes the copy: another reader of the file
  * in this process would drop its lock. When this resolves, the copy is on disk. Fails with `disk_full` if there is no
- * space for it.
+ * space for it; `requireSpace` looks before anything is written.
  */
-export async function keepPreviousFile(client: Client, path: string, version: number): Promise<string> {
+export async function keepPreviousFile(
+  client: Client,
+  path: string,
+  version: number,
+  requireSpace: (bytes: number) => Promise<void>,
+): Promise<string> {
   const file = previousFile(path, version)
   const unfinished = `${file}.new`
   try {
     rmSync(unfinished, { force: true })
+    await requireSpace(bytesOf(path) - await unusedBytes(client))
     // Before the database opens it, so that it is readable only by its owner.
     createFile(unfinished)
     await client.execute({ sql: 'VACUUM INTO ?', args: [unfinished] })
@@ -46,11 +53,11 @@ export async function keepPreviousFile(client: Client, path: string, version: nu
     await sync(dirname(path)).catch(() => {})
   } catch (error) {
     rmSync(unfinished, { force: true })
-    if (!isFull(error)) throw error
+    if (!isFull(error) && !isStorageFull(error)) throw error
     throw new StartError(
       'disk_full',
       `The database ${path} has to be migrated, and a copy of it is kept until that has worked. The disk has no space ` +
-        'for the copy. Free some space, and start again.',
+        'for the copy. Free some space, and start again. If it is backed up, "agent-grid migrate --no-backup" makes none.',
       error,
     )
   }

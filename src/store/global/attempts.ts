@@ -48,7 +48,7 @@ export const attempts = (db: Db) => ({
   removeAll: (kind: string, subject: string): Statement => db.bind(removeAll, { kind, subject }),
 })
 
-/** One self-registration. `address` is that of the client. */
+/** One self-registration. `address` belongs to the client. */
 interface NewSignup {
   id: string
   home: string

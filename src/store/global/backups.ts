@@ -10,6 +10,8 @@ interface MadeBackup {
   at: number
   file: string
   bytes: number
+  /** The number of steps that the database had. */
+  schema: number
 }
 
 interface FailedBackup {

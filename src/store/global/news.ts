@@ -1,5 +1,5 @@
 /**
- * Messages that people are told of although they are not to them: they name the person as `@alias`, or are posts of a
+ * Messages that people learn of although they are not to them: they name the person as `@alias`, or are posts of a
  * channel that the person follows. See docs/web.md, "Notifications".
  */
 import { agentOf } from '../account/inbox-message.ts'

@@ -216,7 +216,7 @@ const revokeGrantsIn = statement(`
   UPDATE oauth_grants SET revoked_at = :at WHERE account_id = :account AND ${isLiveOfUser}`)
 
 export const revocations = (db: Db) => ({
-  /** What gives clients access for a user now, ordered by account; at most `maxFound`. */
+  /** The grants that now give clients access for a user, ordered by account; at most `maxFound`. */
   find: (user: string, at: number) => db.all(find, { user, at }),
   maxFound,
   requireUnchanged: (user: string, ids: string[], at: number): Statement =>

@@ -19,7 +19,7 @@ interface NewConsentRequest {
   expiresAt: number
 }
 
-/** What a decision must come with: the handle in the form, the cookie of the page, and the session of both. */
+/** The proofs of a decision: the handle in the form, the cookie of the page, and the session of both. */
 export interface ConsentProof {
   handleHash: string
   cookieHash: string

@@ -2,8 +2,8 @@
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /**
- * An outbox of messages of one sender to a remote agent, of questions what became of one, of events of a task to its webhook, or of events of
- * the account to a webhook, whose agent is the webhook itself.
+ * An outbox: messages of one sender to a remote agent, status requests for one of them, events of a task to its
+ * webhook, or events of the account to a webhook, whose agent is the webhook itself.
  */
 export type OutboxKind = 'inbox' | 'task' | 'push' | 'webhook'
 
@@ -17,7 +17,7 @@ export const outboxTables: Record<OutboxKind, string> = {
 
 export const outboxKinds = Object.keys(outboxTables) as OutboxKind[]
 
-/** The condition that the requests of a row of `outbox` are not put off: by a pause, or by the deletion of its account. */
+/** The condition that neither a pause nor the deletion of its account delays the requests of a row of `outbox`. */
 export const isOpen: Record<OutboxKind, string> = {
   inbox: `NOT EXISTS (SELECT 1 FROM remote_agents AS paused WHERE paused.account_id = outbox.account_id
     AND paused.agent_id = outbox.agent_id AND paused.paused_at IS NOT NULL)`,
@@ -73,7 +73,7 @@ const due = crossAccountQuery<DueOutbox>(
   [
     dueOf('inbox', { id: 'outbox.sender_id', condition: hasRoom('outbox.account_id', 'outbox.agent_id') }),
     dueOf('task'),
-    // The tasks of an agent that moves to another account end in the one that it leaves.
+    // The tasks of a moving agent end in the account that it leaves.
     dueOf('push', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
     `
   SELECT 'webhook' AS kind, outbox.account_id, outbox.id AS agent_id, 'webhook' AS alias, outbox.id, outbox.url AS remote_url,
@@ -81,7 +81,7 @@ const due = crossAccountQuery<DueOutbox>(
   FROM webhooks AS outbox WHERE ${isDue('webhook', 'outbox.url')} AND ${isOpen.webhook}`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
-/** A remote agent that may tell of a message, and what the token that it shows is made of. */
+/** A remote agent that may report on a message, and the inputs of its token. */
 interface CallbackRow {
   accountId: string
   agentId: string
@@ -105,10 +105,10 @@ const lookNow = crossAccountStatement(
 export const outboxes = (db: Db) => ({
   /** The remote agents that a message goes to. */
   callbacks: (id: string) => db.all(callbacks, { id }),
-  /** Look at once what became of the message, if it is worked on. */
+  /** Request the state of the message at once, if the agent works on it. */
   lookNow: ({ accountId: account, agentId: agent }: CallbackRow, id: string, at: number): Statement =>
     db.bind(lookNow, { account, agent, id, at }),
-  /** What is due of these kinds and not claimed, longest due first; nothing of busy origins and accounts. */
+  /** Due and unclaimed outboxes of these kinds, longest due first, without busy origins and accounts. */
   due: (
     now: number,
     instance: string,

@@ -1,15 +1,15 @@
-/** What the loop of a process asks the database: the ends of the log, how far each follower is, and what is due. */
+/** The queries of a process's loop: the ends of the log, the position of each follower, and the due times. */
 import { hour } from '../../lib/time.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
 import { isOpen, type OutboxKind, outboxTables } from './outboxes.ts'
 
-/** After this time without an event, the client of a task that is worked on is notified. */
+/** The client of a working task is notified after this time without an event. */
 export const quietMs = hour
 
 /** The followers whose positions are stored: one process at a time moves them on. */
 export const messageFollowers = ['conversations', 'traffic', 'search', 'webhook messages', 'browser messages'] as const
 export const eventFollowers = ['webhook events', 'browser events', 'task notices'] as const
-/** Those whose tables are made from messages alone, and can be made again. */
+/** Followers whose tables are derived from messages alone and can be rebuilt. */
 export const rebuiltFollowers = ['conversations', 'traffic', 'search'] as const satisfies readonly StoredFollower[]
 export type StoredFollower = (typeof messageFollowers)[number] | (typeof eventFollowers)[number]
 
@@ -18,7 +18,7 @@ export function isEventFollower(name: StoredFollower): boolean {
   return (eventFollowers as readonly string[]).includes(name)
 }
 
-/** What becomes due at stored times. */
+/** Duties with stored due times. */
 export type StoredDuty =
   | 'expiry'
   | 'held messages'
@@ -87,7 +87,7 @@ const nextTexts = crossAccountQuery<{ upTo: number | null }>(
       SELECT seq, length(body) AS chars FROM messages WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit))
   WHERE chars_before < :chars`,
 )
-/** Few enough messages to take their texts together, however long these are. */
+/** Few enough messages to read their texts together, whatever their length. */
 const fewTexts = 25
 const nextEvents = query<{ upTo: number | null }>(
   `SELECT max(seq) AS up_to FROM (SELECT seq FROM log WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit)`,
@@ -120,7 +120,7 @@ const begin = statement(`
     WHERE sqlite_sequence.name = iif(value IN (SELECT value FROM json_each(:ofEvents)), 'log', 'messages')), 0)
   FROM json_each(:followers) WHERE 1 ON CONFLICT DO NOTHING`)
 
-// By the clock of the database: processes may differ.
+// By the clock of the database, because processes may differ.
 const trim = statement(`
   DELETE FROM log WHERE at < (unixepoch() - 60) * 1000
     AND seq <= (SELECT min(seq) FROM projections WHERE name IN (SELECT value FROM json_each(:followers)))`)
@@ -143,7 +143,7 @@ export const pulses = (db: Db) => ({
   /** The number of the last of the next `limit` messages after one, or `end` if there are none. */
   nextMessages: async (after: number, end: number, limit: number): Promise<number> =>
     end - after <= limit ? end : (await db.one(nextMessages, { after, end, limit }))?.upTo ?? end,
-  /** The same of messages with about `chars` characters in all. */
+  /** As above, for messages with about `chars` characters in total. */
   nextTexts: async (after: number, end: number, { limit, chars }: { limit: number; chars: number }): Promise<number> =>
     end - after <= Math.min(limit, fewTexts)
       ? end
@@ -162,12 +162,12 @@ export const pulses = (db: Db) => ({
     { after, upTo }: { after: number; upTo: number },
     { from, reason, at }: { from: 'messages' | 'log'; reason: string; at: number },
   ): Statement => db.bind(from === 'messages' ? skipMessage : skipEvent, { follower, after, upTo, reason, at }),
-  /** How many rows these followers have left out in the last week. */
+  /** The number of rows that these followers skipped in the last week. */
   skipped: async (followers: readonly StoredFollower[]): Promise<number> =>
     (await db.one(skipped, { followers: JSON.stringify(followers) }))!.rows,
   forgetSkipped: (followers: readonly StoredFollower[]): Statement =>
     db.bind(forgetSkipped, { followers: JSON.stringify(followers) }),
-  /** Forget how far all other followers are. Of these, one without a position begins at the end of the log. */
+  /** Remove the positions of all other followers. A new follower among these begins at the end of the log. */
   keep: (followers: readonly StoredFollower[]): Statement[] => [
     db.bind(forget, { followers: JSON.stringify(followers) }),
     db.bind(begin, {

@@ -1,9 +1,9 @@
-/** Reservations of all accounts, whose end has come. See docs/protocol/reservations.md, "Their end". */
+/** Due reservations of all accounts. See docs/protocol/reservations.md, "Their end". */
 import { day } from '../../lib/time.ts'
 import type { ToolCallTime } from '../../presence.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
-/** How long after its first end a reservation goes on at most while its agent calls tools. */
+/** Maximum extension of a reservation after its first end, while its agent calls tools. */
 const maxExtraMs = day
 
 const calls = `json_each(:calls) AS call`
@@ -48,9 +48,9 @@ export const reservations = (db: Db) => ({
     ...db.bind(noteCalls, { calls: JSON.stringify(calls) }),
     rows: calls.length,
   }),
-  /** Those of agents that called a tool since the last look go on, by their first length. */
+  /** Extend reservations of agents that called a tool since the last look, by their first length. */
   goOn: (now: number): Statement => db.bind(goOn, { now }),
-  /** Those that have ended, by agent: their time is over, the agent is deleted, or their task has ended. */
+  /** Due reservations, by agent: expired, or their agent is deleted, or their task has ended. */
   ended: async (now: number, limit: number) =>
     (await db.all(ended, { now, limit })).map(({ ids, isDeleted, ...row }) => ({
       ...row,

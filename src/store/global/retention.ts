@@ -40,7 +40,7 @@ const removing = crossAccountQuery<{ id: string }>(
   `SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at >= 0 AND state = 'removing' LIMIT :limit`,
 )
 
-/** Removes rows by their age alone. `name` is that of a cross-account statement. */
+/** Removes rows by their age alone. `name` belongs to a cross-account statement. */
 const removal = (table: string, isOld: string, name?: string) => {
   const key = primaryKeys[table] ?? 'rowid'
   const text =
@@ -84,10 +84,10 @@ const removals = {
   'skipped rows': removal('skipped_rows', 'at <= :until', 'old skipped rows'),
   invitations: removal('invitations', 'expires_at <= :until', 'expired invitations'),
 }
-/** How many usual rows one stands for: a task has some ten, and a row of an upload is long. */
+/** The weight in usual rows: a task has about ten, and a row of an upload is long. */
 const weights: Partial<Record<keyof typeof removals, number>> = { tasks: 10, 'contents of uploads': 20 }
 
-/** What is removed by its age alone. */
+/** Rows that are removed by age alone. */
 export type OldRows = keyof typeof removals
 
 const tasksToFail = crossAccountQuery<{ accountId: string; id: string; expiresAt: number }>(
@@ -122,7 +122,7 @@ const heldExpiring = crossAccountQuery<{ accountId: string; id: string }>(
   ORDER BY expires_at LIMIT :limit`,
 )
 
-/** Finds the accounts with something to remove, and removes what belongs to nothing else. */
+/** Finds the accounts with old rows, and removes independent old rows. */
 export function retention(db: Db) {
   return {
     /** Tasks without an end whose time is over, or whose recipient was deleted: then `expiresAt` is 0. */

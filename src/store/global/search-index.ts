@@ -24,7 +24,7 @@ export interface ChangedText {
   body: string
 }
 
-/** So many different texts of one message are read. Agents with others do not find it by its words. */
+/** Maximum different texts of a message that are indexed. Agents with further ones do not find it by its words. */
 const maxChanged = 20
 
 const texts = crossAccountQuery<NewText>(
@@ -38,7 +38,7 @@ const texts = crossAccountQuery<NewText>(
   FROM messages WHERE messages.seq > :after AND messages.seq <= :upTo ORDER BY messages.seq`,
 )
 
-// What is damaged has no text: it must not stop the index of all accounts.
+// Damaged rows count as empty, so that they do not stop the index of all accounts.
 const part = `iif(one.type = 'object', one.value, '{}')`
 const whole = crossAccountQuery<{ text: string | null }>(
   'texts of new messages',
@@ -82,7 +82,7 @@ const again = [
   `UPDATE projections SET seq = 0 WHERE name = 'search'`,
 ].map((text) => crossAccountStatement('words to store again', text))
 
-/** The words of a message, and what it has besides its text. */
+/** The words of a message, and the kinds of its other content. */
 export interface MessageWords extends PossibleNews {
   words: readonly string[]
   has: readonly string[]
@@ -102,7 +102,7 @@ export const searchIndex = (db: Db) => ({
     }))
     return { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true }
   },
-  /** In the same unit: whom the messages are news for. */
+  /** In the same unit: the people for whom the messages are news. */
   noteNews: (possible: readonly PossibleNews[], batch: { after: number; at: number }): Statement =>
     noteNews(db, possible, batch),
   /** Empty the index. It is filled again from the first message on. */

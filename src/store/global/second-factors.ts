@@ -18,7 +18,7 @@ import {
 interface NewPasskey {
   id: string
   userId: string
-  /** Base64url, as the browser says it. */
+  /** Base64url, as sent by the browser. */
   credentialId: string
   /** COSE, in base64url. */
   publicKey: string
@@ -56,7 +56,7 @@ const totpOf = query<StoredTotp>(`SELECT ${sealedColumns}, confirmed_at FROM tot
 const codesOf = query<{ n: number }>(`
   SELECT count(*) AS n FROM recovery_codes WHERE user_id = :user AND used_by IS NULL`)
 
-// The accounts of a user in which the caller is no owner.
+// The accounts of a user in which the caller is not an owner.
 const accountsNotOwned = `SELECT memberships.account_id FROM memberships
   WHERE memberships.user_id = :user AND NOT EXISTS (
     SELECT 1 FROM memberships AS own
@@ -70,7 +70,7 @@ const requireOwned = crossAccountStatement(
   preconditionText(`NOT EXISTS (${accountsNotOwned})`),
 )
 
-// What is used up is marked with the id of the attempt, so that a unit that is sent again succeeds again.
+// Used codes are marked with the id of the attempt, so that a repeated unit succeeds again.
 const addPasskey = statement(`
   INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
   VALUES (:id, :userId, :credentialId, :publicKey, :counter, :transports, :name, :at)
@@ -99,7 +99,7 @@ const confirmTotp = statement(`
 const requirePendingTotp = precondition(
   `EXISTS (SELECT 1 FROM totps WHERE ${isTotp} AND (${isPending} OR used_by = :attempt))`,
 )
-// Besides the one that the unit itself adds: it may be there already, if the unit is sent again.
+// Excludes the factor that the unit itself adds, which a repeated unit may find already stored.
 const hasOther = `(EXISTS (SELECT 1 FROM passkeys WHERE user_id = :user AND id <> :attempt)
     OR EXISTS (SELECT 1 FROM totps WHERE user_id = :user AND confirmed_at IS NOT NULL AND used_by IS NOT :attempt))`
 const requireOther = precondition(hasOther)
@@ -120,7 +120,7 @@ const removeCodesWithoutFactor = statement(`
 export const secondFactors = (db: Db) => ({
   passkeysOf: (user: string) => db.all(passkeysOf, { user }),
   passkeyByCredential: (credential: string) => db.one(passkeyByCredential, { credential }),
-  /** The authenticator app of a user, also one whose set-up is not finished. */
+  /** The authenticator app of a user, even if its set-up is unfinished. */
   totpOf: (user: string) => db.one(totpOf, { user }),
   codesOf: async (user: string) => (await db.one(codesOf, { user }))!.n,
   /** Whether a user belongs to an account that `owner` does not own. */
@@ -137,7 +137,7 @@ export const secondFactors = (db: Db) => ({
 
   /** Begin a set-up. No row if the user has a confirmed authenticator app. */
   setTotp: (user: string, secret: SealedToken, at: number): Statement => db.bind(setTotp, { user, ...secret, at }),
-  /** Use the code of a time step. No row if this step or a later one was used already. `iv` is that of the secret. */
+  /** Use the code of a time step. No row if this step or a later one was used already. `iv` belongs to the secret. */
   useTotp: (user: string, iv: string, step: number, attempt: string): Statement =>
     db.bind(useTotp, { user, iv, step, attempt }),
   /** Finish a set-up: two statements, of which the first fails the unit if it is not pending any more. */

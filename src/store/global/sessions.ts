@@ -69,7 +69,7 @@ const fromAddress = query(`
   WHERE users.email = :email AND sessions.address = :address AND sessions.awaits_second_factor = 0
   LIMIT 1`)
 
-// Decided by the statement itself, so that a factor that is added at the same time counts.
+// The statement itself decides, so that a concurrently added factor counts.
 const isHalf = `(:hasSecondFactor = 0 AND ${hasSecondFactor(':userId')})`
 const add = statement(`
   INSERT INTO sessions
@@ -94,7 +94,7 @@ export const sessions = (db: Db) => ({
     return { id, lastSeenAt, awaitsSecondFactor, confirmedAt, onlyAccount, identity, user: { id: userId, ...user } }
   },
   ofUser: (user: string, now: number, idleSince: number) => db.all(ofUser, { user, now, idleSince }),
-  /** Whether the user of an email address has signed in, wholly, from a client address. Ended sessions count too. */
+  /** Whether the user of an email address has completed a sign-in from a client address. Ended sessions count too. */
   beganAt: async (email: string, address: string) => (await db.one(fromAddress, { email, address })) !== undefined,
   add: ({ identity, ...session }: NewSession, at: number): Statement =>
     db.bind(add, { ...session, issuer: identity?.issuer ?? null, subject: identity?.subject ?? null, at }),

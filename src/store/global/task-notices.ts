@@ -10,7 +10,7 @@ const beDue = crossAccountStatement(
 )
 
 export const taskNotices = (db: Db) => ({
-  /** Each configuration sends what its task has, from its own position on: so this may be repeated. */
+  /** Each configuration sends the events after its own position, so this may be repeated. */
   beDue: (batch: { after: number; upTo: number }, at: number): Statement => ({
     ...db.bind(beDue, { ...batch, at }),
     rows: 10,

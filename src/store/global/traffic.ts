@@ -1,9 +1,9 @@
-/** The follower `traffic`: how many messages went from whom to whom, by hour and by day. */
+/** The follower `traffic`: counts of messages by sender and recipient, per hour and per day. */
 import { day, hour } from '../../lib/time.ts'
 import { crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 import { inBatch, places } from './conversations.ts'
 
-/** How long the counts of hours and of days are kept. */
+/** How long hourly and daily counts are kept. */
 export const trafficKeptMs = { [hour]: day + hour, [day]: 8 * day }
 const periods = Object.entries(trafficKeptMs).map(([ms, kept]) => `SELECT ${ms} AS ms, ${kept} AS kept`)
 

@@ -1,4 +1,7 @@
-/** Whom the log wakes: agents with new messages, and whoever waits for an agent, a person or a task. Only ids leave these queries. */
+/**
+ * The waits that the log wakes: agents with new messages, and waits for an agent, a person or a task. Only ids leave
+ * these queries.
+ */
 import { agentOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, type Db, query } from '../sql.ts'
 

@@ -19,9 +19,9 @@ export interface Unit {
 /** A group takes no more units once it has this many units or about this many rows. */
 const maxUnits = 128
 const maxRows = 2_000
-/** How many rows an account may have in a group in which others have units too: they wait until all is on disk. */
+/** Maximum rows of an account in a group with units of others, which wait until all is on disk. */
 const maxRowsBesideOthers = 500
-/** How many units may wait, and how long. Beyond that the newest of the account with most of them is refused. */
+/** Maximum number and age of waiting units. Beyond that the newest unit of the account with most units is refused. */
 const maxWaiting = 1_000
 const maxWaitMs = 2_000
 
@@ -59,7 +59,7 @@ export class Lanes {
     let rows = 0
     const maxRowsOfLane = this.#waiting.keys > 1 ? maxRowsBesideOthers : maxRows
     const rowsOf = new Map<string, number>()
-    /** Lanes that have all their rows in this group. The next group begins behind the others with them. */
+    /** Lanes that have used their rows of this group. In the next group they come last. */
     const full = new Map<string, Unit[]>()
     while (group.length < maxUnits && rows < maxRows) {
       const [lane, unit] = this.#waiting.next() ?? []

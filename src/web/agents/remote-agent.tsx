@@ -13,7 +13,7 @@ import type { Visit } from '../visit.ts'
 export function RemoteAgent(
   { visit, agent, state, now }: { visit: Visit; agent: Agent; state: RemoteState; now: number },
 ) {
-  const { url, card, unread, dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs } = state
+  const { url, card, unread, dueAt, attempts, failingSince, error, triedAt, pausedAt, answerMs, transport } = state
   const path = (action: string) => visit.path('agents', agent.alias, action)
   const skills = card?.skills.map(({ name }) => name) ?? []
   return (
@@ -23,7 +23,8 @@ export function RemoteAgent(
           Paused since <Time at={pausedAt} now={now} />. Its messages wait.
         </Notice>
       )}
-      {failingSince !== null && (
+      {failingSince !== null && attempts === 0 && <Notice kind='warning'>{error}</Notice>}
+      {failingSince !== null && attempts !== 0 && (
         <Notice kind='bad' title={error ?? undefined}>
           It has been failing for {durationInWords(now - failingSince)}, {pluralize(attempts ?? 0, 'attempt')}.
         </Notice>
@@ -31,7 +32,8 @@ export function RemoteAgent(
       <Facts
         items={[
           ['Address', <Name text={url} />],
-          ['Card', card ? <Name text={card.name} /> : 'not read yet'],
+          ['Reached through', transport],
+          ['Card', transport === null && (card ? <Name text={card.name} /> : 'not read yet')],
           ['Speaks', card && `A2A ${card.endpoint.version}, ${card.endpoint.binding}`],
           ['Signature', card?.isForged && 'does not verify: something changed the card on its way'],
           ['Not used', card && card.otherOrigins.length > 0 && `endpoints at ${card.otherOrigins.join(', ')}`],
@@ -58,7 +60,7 @@ export function RemoteAgent(
           >
             {pausedAt === null ? 'Pause' : 'Resume'}
           </ButtonForm>
-          <ButtonForm action={path('read-card')} kind='plain' isSmall>Read the card</ButtonForm>
+          {transport === null && <ButtonForm action={path('read-card')} kind='plain' isSmall>Read the card</ButtonForm>}
           {skills.length > 0 && (
             <ButtonForm action={path('skills')} fields={{ skills: skills.join('\n') }} kind='plain' isSmall>
               Use its skills

@@ -101,6 +101,14 @@ function writingIn(
   { reader, thread, messages }: OpenConversation,
   { answered, there }: Composing,
 ): Child {
+  const other = otherEndOf(reader, thread)
+  if (!thread.channel && other?.isHook) {
+    return (
+      <p class='soft small'>
+        <Name text={`@${other.alias}`} /> is an incoming hook. It only sends, and nobody reads what is sent to it.
+      </p>
+    )
+  }
   const to = recipientOf({ reader, thread }, answered)
   if (to !== undefined) {
     return <Writing visit={visit} thread={thread.id} to={to} answered={answered} there={there} />
@@ -114,7 +122,6 @@ function writingIn(
       </p>
     )
   }
-  const other = otherEndOf(reader, thread)
   if (other) {
     return (
       <p class='soft small'>
@@ -142,7 +149,7 @@ function writingIn(
 /** The names of a conversation that still receive messages. */
 function writableIn({ channel, agents, ...thread }: Thread): string[] {
   if (channel?.isDeleted) return []
-  return namesOf({ ...thread, channel, agents: agents.filter(({ isDeleted }) => !isDeleted) })
+  return namesOf({ ...thread, channel, agents: agents.filter(({ isDeleted, isHook }) => !isDeleted && !isHook) })
 }
 
 function recipientOf({ reader, thread }: Place, answered: AnsweredMessage | undefined): string | undefined {

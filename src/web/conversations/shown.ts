@@ -46,7 +46,7 @@ export function shownThread(
   { current, self }: { current?: number; self?: string },
 ): ShownThread {
   const { id, lastAt, lastSeq, seenSeq, messages, preview, unread } = thread
-  // Who reads it need not be told of themselves.
+  // Who reads it need not learn of themselves.
   const names = namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`)
   const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
   return {

@@ -37,7 +37,7 @@ export interface Cast {
 /** Prepare an empty database. */
 export async function cast(
   settings: Record<string, string | undefined>,
-  outside: { remote: string; webhook: string },
+  outside: { remote: string; webhook?: string },
 ): Promise<Cast> {
   const store = await openStore(processDeps(readConfig(settings)))
   try {
@@ -55,7 +55,7 @@ export async function cast(
     await createAgent(account, { alias: remote, type: 'a2a', remoteUrl: outside.remote })
     await setAutomated(account, { agent: remote, isAutomated: true })
     await createChannel(account, { name: 'all', members: ['poster', ...readers] })
-    await createWebhook(account, { url: outside.webhook, events: ['message'] })
+    if (outside.webhook) await createWebhook(account, { url: outside.webhook, events: ['message'] })
 
     const [owner, at] = [newId(), Date.now()]
     const user = { id: owner, email: 'bea@acme.example', name: 'Bea', passwordHash: null, verifiedAt: at }

@@ -1,4 +1,4 @@
-/** A2A tasks whose client is told of their events at a webhook. */
+/** A2A tasks whose client learns of their events at a webhook. */
 import { randomUUID } from 'node:crypto'
 import type { Webhook } from '../../support/webhook.ts'
 import type { LoadedAgent } from '../load.ts'

@@ -17,7 +17,8 @@ import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { hold } from '../../support/held.ts'
 import { callTool } from '../../support/mcp.ts'
 import { TestOutboxes } from '../../support/outboxes.ts'
-import { signedInMember } from '../../support/people.ts'
+import { signedIn, signedInMember } from '../../support/people.ts'
+import { personWithAlias } from '../../support/person-aliases.ts'
 import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
 import { startWebhook } from '../../support/webhook.ts'
 import { alert, issues, pullRequest, push, workflowRun } from './payloads.ts'
@@ -235,6 +236,16 @@ test('a template reads own members only, names nobody, and has no link but https
   expect(filled('{{none}}', { state: 'ok', n: 1 })).toBe('state: ok')
 })
 
+test('no payload makes its text slow', () => {
+  const since = performance.now()
+
+  for (const char of [' ', '\n', '\t', '@', ':', '/', '(', '[', ']', 'a', '{']) {
+    textOfPayload({ format: 'template', template: `${'{{a}}'.repeat(390)}x` }, { a: char.repeat(10_000) }, null)
+  }
+  // As squares of their lengths, blanks alone would take half a minute.
+  expect(performance.now() - since).toBeLessThan(2_000)
+})
+
 test('a JSON body without a template is a summary, and one that curl sends as a form is JSON too', async () => {
   const { path } = await hook()
 
@@ -330,4 +341,18 @@ test('an admin makes a hook, sees its address once and a warning, and revokes it
   expect(JSON.stringify(await activityOf(grid))).not.toMatch(/hidden-1|\/in\//)
   await postWithToken(admin, `${at}/${id}/revoke`, {})
   expect((await admin.open(at)).text).toContain('No incoming hooks')
+})
+
+test('a person reads what a hook sends them, and is offered no way to answer it', async () => {
+  const { person } = await personWithAlias(grid, 'dan')
+  const dan = await signedIn(grid, person)
+  const { path } = await hook({ to: '@dan' })
+  await send(path, 'deployed')
+  await followLog(grid.store)
+  const [{ id }] = await rows(grid, 'SELECT id FROM threads WHERE account_id = ?', [grid.acme.id])
+  const page = await dan.open(`/accounts/${grid.acme.id}/conversations/${id}`)
+
+  expect(page.text).toContain('deployed')
+  expect(page.text).toContain('@builds is an incoming hook. It only sends, and nobody reads what is sent to it.')
+  expect(page.html).not.toMatch(/<textarea|\?answer=|>Reply</)
 })

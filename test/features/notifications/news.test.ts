@@ -1,4 +1,4 @@
-/** Whom a message names as `@alias`, and who follows a channel: when they are told of it, and what is said. */
+/** Whom a message names as `@alias`, and who follows a channel: when they learn of it, and what is said. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel, followChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
@@ -117,7 +117,7 @@ test('an alias of another account is not named, and a retracted message tells no
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('a follower is told of all posts once an hour, also after the members were set anew, until they stop', async () => {
+test('a follower learns of all posts once an hour, also after the members were set anew, until they stop', async () => {
   await followChannel(ann.account, general, true)
   await setChannelMembers(grid.acme.store, { channel: 'general', members: ['ann-lee', 'alice'] })
   await say(grid, alice, '#general', 'one')

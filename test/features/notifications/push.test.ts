@@ -1,4 +1,4 @@
-/** Notifications in browsers: when one is sent, what it says, and what becomes of one that cannot be sent. */
+/** Notifications in browsers: when one is sent, what it says, and what happens to one that cannot be sent. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
 import { heldMessage, heldMessages } from '../../../src/grid/approvals/held.ts'
@@ -91,7 +91,7 @@ onEachDatabase((open) => {
     expect(follower.end({ ...pulse, messages: 9, positions: new Map([['conversations', 4]]) })).toBe(4)
   })
 
-  test('a browser is told of what waits for the decision of its person, without a word of it', async () => {
+  test('a browser learns of what waits for the decision of its person, without a word of it', async () => {
     await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: '@bob', deciders: [ann.person.id] })
     await createApprovalRule(grid.acme.store, { name: 'owners', from: 'any', to: '@alice' })
     const send = (from: AccountStore, to: string) => sendMessage(from, { to, text: 'a secret text' })
@@ -114,7 +114,7 @@ onEachDatabase((open) => {
     expect(await after(day)).toEqual([])
   })
 
-  test('a browser is told of an open choice, although its person has written since', async () => {
+  test('a browser learns of an open choice, although its person has written since', async () => {
     const choices = ['Yes', 'No']
     await sendMessage(alice, { to: 'ann-lee', text: 'a secret text', choices })
     await say(grid, alice, 'ann-lee', 'another')
@@ -155,7 +155,7 @@ onEachDatabase((open) => {
     expect((await notices()).map(({ due_at }) => due_at)).toEqual([null, null])
   })
 
-  test('a thread is told of once in a minute, with all that has come', async () => {
+  test('a thread is announced once in a minute, with all that has come', async () => {
     await say(grid, alice, 'ann-lee', 'one')
     expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
     await say(grid, alice, 'ann-lee', 'two')
@@ -168,7 +168,7 @@ onEachDatabase((open) => {
     expect((await after(quietMs)).map(({ title }) => title)).toEqual(['@bob'])
   })
 
-  test('what arrives while the browser is told of something else is told after a minute', async () => {
+  test('what arrives during another notification is announced after a minute', async () => {
     await say(grid, alice, 'ann-lee', 'one')
     service.answers.push(async (response) => {
       await say(grid, alice, 'ann-lee', 'two')

@@ -166,7 +166,7 @@ test('the port of METRICS_PORT answers /metrics to everybody, and nothing else',
     .toEqual([200, 404, 404, 404])
 })
 
-test('checks by guardrails are counted with what became of them', async () => {
+test('checks by guardrails are counted with what happened to them', async () => {
   await open(testProviders())
   await guard(grid.acme, 'alice', { direction: 'outbound', config: { phrases: ['stop'] } })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'go' })

@@ -293,7 +293,7 @@ test('a call that waits for its answer links to the trace of an answer that cont
   expect(named(spans, 'POST /api/v1/messages')[0].links).toMatchObject([{ traceId: answered.traceId }])
 })
 
-test('asking a remote agent what became of a message goes on with its trace', async () => {
+test('asking a remote agent what happened to a message goes on with its trace', async () => {
   const remote = await remoteAgent(({ method }) =>
     method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: '42' })
   )

@@ -1,4 +1,4 @@
-/** Webhooks: what they are told, in which order, and what becomes of one that does not answer. */
+/** Webhooks: what they are told, in which order, and what happens to one that does not answer. */
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { figures } from '../../../src/features/telemetry/store.ts'
@@ -533,7 +533,7 @@ test('a failed backup is told once to webhooks that want it, and to no others', 
   expect(other.taken).toEqual([])
 })
 
-test('a paused webhook is told of no condition', async () => {
+test('a paused webhook learns of no condition', async () => {
   const { hook, id } = await webhook(() => 204, ['attention'])
   await send('hello')
   await pauseWebhook(acme, id)

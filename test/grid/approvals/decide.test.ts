@@ -96,7 +96,7 @@ test('what a guardrail found in a message that was held is recorded once', async
   expect(await rows(grid, 'SELECT action FROM verdicts WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
 })
 
-test('a remote agent is not told of a refusal', async () => {
+test('a remote agent does not learn of a refusal', async () => {
   await send()
   await rows(grid, 'UPDATE agents SET remote_url = ? WHERE account_id = ? AND id = ?', [
     ...['https://remote.example', grid.acme.id, grid.alice.id],

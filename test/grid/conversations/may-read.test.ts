@@ -110,11 +110,12 @@ test('what an owner reads by the switch alone is recorded: all of others, and of
 test('a thread of a pair or channel is one place, and the messages of a conversation id have each their own', async () => {
   const { account, personAlias } = await personWithAlias(grid, 'dan')
   const reader = await readerOf(account)
-  const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false }, {
+  const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false, isHook: false }, {
     id: personAlias.agentId,
     alias: 'dan',
     isForeign: false,
     isDeleted: false,
+    isHook: false,
   }]
   const channel = { id: theirs.id, name: 'theirs', isDeleted: false }
 

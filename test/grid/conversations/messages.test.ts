@@ -1,4 +1,4 @@
-/** Messages of threads, what became of them, and chains. See docs/architecture.md, "Conversations". */
+/** Messages of threads, what happened to them, and chains. See docs/architecture.md, "Conversations". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import {
@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect((await listThreads(grid.acme.store, {})).threads[0].preview!.text).toBe('redacted')
   })
 
-  test('receipts say what became of a message', async () => {
+  test('receipts say what happened to a message', async () => {
     const { id, seq } = await say(grid, alice, 'bob', 'hi')
     const receipt = async () => (await receiptsOf(grid.acme.store, [seq])).get(seq)!.recipient
 

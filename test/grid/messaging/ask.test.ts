@@ -102,7 +102,7 @@ test('a post is answered by a reply alone', async () => {
   expect(await answerOf(asking)).toEqual(['me'])
 })
 
-test('without an answer in time, a note says what became of the message, and a late answer is unread', async () => {
+test('without an answer in time, a note says what happened to the message, and a late answer is unread', async () => {
   const asking = asked({ text: 'how many?' }, { seconds: 0.5 })
   await idle(1)
   grid.clock.now += 4_000

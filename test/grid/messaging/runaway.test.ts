@@ -321,7 +321,7 @@ describe('in a channel', () => {
     expect((await pausesOf(grid))[0].agents).toEqual(names)
   })
 
-  test('a second loop is paused beside the first, and the owners are told of both', async () => {
+  test('a second loop is paused beside the first, and the owners learn of both', async () => {
     await open(4)
     await ring(workers.slice(0, 2), 300)
     await notifyOfPauses(grid.store)

@@ -1,6 +1,6 @@
 /** Messages that are sent at a time. See docs/delivery.md, "Sending later". */
-import { beforeEach, expect, test } from 'vitest'
-import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { createAgent, deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
 import { sendScheduled } from '../../../src/grid/messaging/send-later.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
@@ -123,6 +123,23 @@ test('a reason that passes only delays it', async () => {
   expect([await read(grid.bob), await read(grid.alice)]).toEqual([['good morning'], []])
 })
 
+test('slow guardrails of an account delay no message of another, nor do the many that wait there', async () => {
+  await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
+  let pass = () => {}
+  const passed = new Promise<void>((resolve) => pass = resolve)
+  providers.remote.check = () => passed.then(() => ({ kinds: [] }))
+  for (let n = 0; n < 11; n++) await send({ message: `${n}` })
+  const { apiKey: key } = await createAgent(grid.evil.store, { alias: 'mallory' })
+  await send({ to: '@eve', send_at: '3601' }, { ...grid.eve, key })
+  const ended = after(hour + minute)
+  await vi.waitFor(async () => expect(await read(grid.eve)).toEqual(['good morning']))
+  pass()
+  await ended
+  expect(await read(grid.bob)).toHaveLength(10)
+  await after(0)
+  expect(await read(grid.bob)).toEqual(['10'])
+})
+
 test('a repeat with the same key is the same message, before and after it is sent', async () => {
   const first = await send({ idempotency_key: 'k' })
   expect((await send({ idempotency_key: 'k' })).text).toEqual(first.text)
@@ -138,7 +155,7 @@ test('100 of an agent wait at most; what an agent leaves behind goes with it', a
   expect((await send({ to: '@alice' }, grid.bob)).code).toBeUndefined()
   await deleteAgent(grid.acme.store, 'alice')
   await after(hour)
-  await after(0)
+  for (let n = 0; n < 10; n++) await after(0)
   expect(await read(grid.bob)).toEqual([
     expect.stringMatching(/^Your message to @alice, .* was refused: Agent '@alice' not found/),
   ])

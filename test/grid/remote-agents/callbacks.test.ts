@@ -1,4 +1,4 @@
-/** Remote agents that tell of what becomes of a message. */
+/** Remote agents that tell of what happens to a message. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, type RemoteAgent, remoteAgent, type RemoteCall, taskResult } from '../../support/remote-agent.ts'

@@ -253,7 +253,7 @@ test('another sender does not get into a conversation by naming it', async () =>
   expect(remote.calls[1].params.message!.contextId).toBeUndefined()
 })
 
-test('the sender is told of a failure whose words are too long or blocked', async () => {
+test('the sender learns of a failure whose words are too long or blocked', async () => {
   await withRemote(() => taskResult('t1', 'FAILED', { said: `swordfish ${'x'.repeat(20_000)}` }))
   const { message_id } = await send('one')
   await step()
@@ -361,7 +361,7 @@ test.each(['storage_full', 'unavailable', 'guardrail_unavailable'] as const)(
   },
 )
 
-test('a file of 1 MiB goes to the agent, and the sender is told of one that is longer', async () => {
+test('a file of 1 MiB goes to the agent, and the sender learns of one that is longer', async () => {
   await withRemote(() => messageResult('ok'))
   const file = async (bytes: number) => {
     const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes })

@@ -2,6 +2,8 @@
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { endReservation } from '../../../src/grid/reservations/end-reservations.ts'
+import { meeting } from '../../../src/grid/reservations/names.ts'
+import { KeyedMutex } from '../../../src/lib/limits/keyed-mutex.ts'
 import { normaliseSpace } from '../../../src/lib/name-patterns.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
@@ -236,4 +238,29 @@ test('of parallel agents one gets an exclusive name', async () => {
   const wide = held.filter((name: string) => name.endsWith('src/**'))
   expect(wide.length === 0 || held.length === 1).toBe(true)
   expect(results.filter(({ code }) => code === undefined)).toHaveLength(held.length)
+})
+
+test('names that are slow to compare hold up nobody, and are compared for one caller at a time', async () => {
+  const waiting = { reservations: new KeyedMutex() }
+  const slow = Array.from({ length: 200 }, (_, n) => ({ name: `${'a'.repeat(190)}${n}` }))
+  const order: string[] = []
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  count()
+
+  const callers = ['first', 'second'].map(async (caller) => {
+    expect(await meeting({ waiting }, [`*${'a'.repeat(99)}b*`, '*17'], slow)).toHaveLength(2)
+    order.push(`${caller} after ${turns}`)
+  })
+  await Promise.all(callers)
+  isOver = true
+
+  const [first, second] = order.map((text) => Number(text.split(' ').at(-1)))
+  expect(order.map((text) => text.split(' ')[0])).toEqual(['first', 'second'])
+  expect(first).toBeGreaterThan(3)
+  expect(second).toBeGreaterThan(first + 3)
 })

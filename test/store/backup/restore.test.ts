@@ -19,6 +19,7 @@ import { copyGrid } from '../../../src/store/backup/move.ts'
 import { backUpStopped, openStopped } from '../../../src/store/backup/stopped.ts'
 import { isFull } from '../../../src/store/driver/database-errors.ts'
 import { isNoSpace } from '../../../src/store/driver/local-file.ts'
+import { newerSchema } from '../../support/later-step.ts'
 import { type LocalFile, localFile, putFact } from '../../support/local-file.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
@@ -159,15 +160,15 @@ test('a restore that is killed at any step loses nothing', async () => {
 })
 
 test.each([
-  ['migration_changed', "UPDATE __drizzle_migrations SET hash = 'x'"],
-  ['schema_newer', "INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')"],
+  ['migration_changed', ["UPDATE __drizzle_migrations SET hash = 'x'"]],
+  ['schema_newer', newerSchema],
 ])(
   'a database that this program refuses to start on is neither restored, verified nor copied: %s',
-  async (code, sql) => {
+  async (code, statements) => {
     const other = join(file.folder, 'other.db')
     cpSync(file.path, other)
     const { client, close } = await openStopped({ url: `file:${other}` })
-    await client.execute(sql)
+    await client.batch(statements)
     await close()
     backup = join(file.folder, 'of another version')
     await backUpStopped({ url: `file:${other}` }, { path: backup, key: 'plain', madeAt: now, minFreeBytes: 0 })

@@ -4,13 +4,17 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { migrations } from '../../../db/migrations.ts'
 import { readConfig } from '../../../src/config.ts'
 import { processDeps } from '../../../src/cli/process.ts'
-import { openStore } from '../../../src/store/store.ts'
+import { openStore, type StoreOptions } from '../../../src/store/store.ts'
 import { addStep } from '../../support/later-step.ts'
 import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../../support/process.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
+/** The schema of before. */
+const schema = migrations.length
+const copy = `grid.db.schema-${schema}`
 const disk = smallDisk(4)
 afterAll(() => disk?.remove())
 
@@ -31,20 +35,34 @@ test('a start that migrates keeps the file as it was, readable by its owner alon
   const second = await runCommand('bun', ['list-accounts', '--json'], { DATABASE_URL: database.url })
 
   expect(JSON.parse(second.stdout).error.code).toBe('database_in_use')
-  expect(copies()).toEqual(['grid.db.schema-1'])
-  expect(statSync(join(database.folder, 'grid.db.schema-1')).mode & 0o777).toBe(0o600)
-  expect(await facts(join(database.folder, 'grid.db.schema-1'))).toEqual(before)
+  expect(copies()).toEqual([copy])
+  expect(statSync(join(database.folder, copy)).mode & 0o777).toBe(0o600)
+  expect(await facts(join(database.folder, copy))).toEqual(before)
   await store.close()
 })
 
 test('a start without a migration, and one of a new file, keep nothing', async () => {
   await (await open()).close()
-  rmSync(join(database.folder, 'grid.db.schema-1'))
+  rmSync(join(database.folder, copy))
   await (await open()).close()
   database.url = `file:${join(database.folder, 'new.db')}`
   await (await open()).close()
 
   expect(copies()).toEqual([])
+})
+
+test('without space for the copy and what must stay free nothing is migrated, unless no copy is wanted', async () => {
+  const readSpace = () => Promise.resolve({ free: 1_000_000, total: 1_000_000_000 })
+
+  await expect(open({}, { readSpace })).rejects.toMatchObject({
+    code: 'disk_full',
+    message: expect.stringContaining('"agent-grid migrate --no-backup" makes none.'),
+  })
+  expect((await facts(path))[0].user_version).toBe(schema)
+  const store = await open({}, { withoutBackup: true })
+
+  expect([store.schemaVersion, copies()]).toEqual([schema + 1, []])
+  await store.close()
 })
 
 // Skipped where mounting is not allowed, and failing there under CI.
@@ -55,19 +73,20 @@ test.skipIf(!disk && !process.env.CI)(
     for (const end of ['', '.keys']) cpSync(path + end, small + end)
     disk!.fill(400_000)
 
-    await expect(open({ DATABASE_URL: `file:${small}` })).rejects.toMatchObject({
+    // With no mark only the write itself finds out.
+    await expect(open({ DATABASE_URL: `file:${small}`, MIN_FREE_MB: '0' })).rejects.toMatchObject({
       code: 'disk_full',
       message: expect.stringMatching(/^The database .+ has to be migrated, and a copy .+ no space .+ Free some space/),
     })
 
     // The header of an SQLite file has the version of its schema.
-    expect(readFileSync(small).readUInt32BE(60)).toBe(1)
+    expect(readFileSync(small).readUInt32BE(60)).toBe(schema)
     expect(readdirSync(disk!.folder).filter((name) => name.includes('schema'))).toEqual([])
   },
 )
 
-async function open(env: Record<string, string> = {}) {
-  return await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'error', ...env })))
+async function open(env: Record<string, string> = {}, options: StoreOptions = {}) {
+  return await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'error', ...env })), options)
 }
 
 function copies(): string[] {

@@ -73,7 +73,7 @@ test('the command line lists and resumes paused conversations, sets limits and m
   expect(command('list-paused-conversations').print(listed)).toContain('@alice @bob')
   const resume = () => run('resume-conversation', { account, conversation: conversation.conversation_id })
   const resumed = await resume()
-  expect(command('resume-conversation').print(resumed)).toBe('The conversation of @alice, @bob goes on.')
+  expect(command('resume-conversation').print(resumed)).toBe('The conversation of @alice, @bob is resumed.')
   await expect(resume()).rejects.toMatchObject({ code: 'conversation_not_found' })
   expect(await run('set-automated', { account, agent: 'bob' })).toEqual({ alias: '@bob', automated: true })
   expect(await run('set-automated', { account, agent: 'bob', automated: 'no' })).toMatchObject({ automated: false })

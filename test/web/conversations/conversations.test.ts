@@ -1,4 +1,4 @@
-/** The pages of conversations: what each role reads, pages both ways, what is new, and what became of messages. */
+/** The pages of conversations: what each role reads, pages both ways, what is new, and what happened to messages. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'

@@ -39,7 +39,7 @@ test('a long text is cut in its conversation, and whole on its own page', async 
   }
 })
 
-test('its page and its line say what became of it: stored, being read, answered', async () => {
+test('its page and its line say what happened to it: stored, being read, answered', async () => {
   const { id, seq } = await say(grid, alice, '@bob', 'how long?')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
   const line = async () => (await owner.open(`${base}/conversations/${threadId}?m=${seq}`)).text

@@ -1,4 +1,4 @@
-/** Agent keys that a person was shown, and what becomes of them when the person leaves. See docs/security.md. */
+/** Agent keys that a person was shown, and what happens to them when the person leaves. See docs/security.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { type Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

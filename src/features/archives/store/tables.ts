@@ -168,7 +168,7 @@ const makeDue = statement(makeMessageDue)
 const messageOf = (table: string) => `(SELECT messages.id FROM messages WHERE messages.seq = ${table}.seq)`
 const isOfOwnMessage = (table: string) =>
   `EXISTS (SELECT 1 FROM messages WHERE messages.seq = ${table}.seq AND messages.account_id = ?1)`
-/** A delivery is named by its message and its recipient: their numbers are those of one grid. */
+/** A delivery is named by its message and its recipient: their numbers mean something in one grid only. */
 const delivery = {
   read: (table: string) => ({ agent_id: agentOf(table), message_id: messageOf(table) }),
   store: {
@@ -224,7 +224,7 @@ const artifacts: ArchivedTable = {
   table: 'artifacts',
   fields: fields('task_id position:n artifact_id is_appended:append is_last:last_chunk name parts'),
   order: 'n',
-  // Null would say that the parts are those of a message.
+  // Null would say that the parts belong to a message.
   read: { name: `iif(${isOfHidden}, NULL, name)`, parts: `iif(${isOfHidden} AND parts IS NOT NULL, '[]', parts)` },
 }
 
@@ -299,7 +299,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     read: {
       text: `iif(id IN ${hidden}, '', body)`,
       details: `iif(id IN ${hidden}, NULL, a2a)`,
-      // The number itself is that of another grid.
+      // The number itself belongs to another grid.
       is_held: 'seq < 0',
     },
     then: ({ id, is_held }, { account }) =>

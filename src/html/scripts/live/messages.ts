@@ -1,6 +1,6 @@
 /**
  * The messages of an open conversation: a list with `data-thread="T"` and `data-seq="N"`. Those after `N` are put behind it
- * while the reader is near its end; otherwise a button says how many there are. What becomes of its messages is shown.
+ * while the reader is near its end; otherwise a button says how many there are. What happens to its messages is shown.
  * `data-glance` around it: the messages are shown next to a list, and do not count as seen.
  */
 export const messagesScript = `
@@ -104,7 +104,7 @@ function liveMessages(root, list, account, say) {
     thread,
     readOn,
     haveChanged,
-    // Before the stream began, anything may have become of those that wait.
+    // Before the stream began, anything may have happened to those that wait.
     lookAtOpen: () => haveChanged(items().filter(isOpen).map(seqOf)),
     isShown: seq => seq <= Number(list.dataset.seq),
     goOn() { haveChanged([]); readOn() },

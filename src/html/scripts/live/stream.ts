@@ -11,7 +11,7 @@ function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused,
   const kinds = ['hello', 'thread', 'state', 'presence', 'count', 'resync', 'beat', 'bye']
   let source, watched = [], lastId = 0, begunAt = 0, heardAt = performance.now(), isLeader = !channel, isEnded = false, retryTimer, openTimer
   const me = () => ({ type: 'join', tab, account, watch: watch(), seq: known() })
-  function tell(name, data) {
+  function handle(name, data) {
     heard(name, data)
     channel?.postMessage({ type: 'event', name, data })
   }
@@ -39,7 +39,7 @@ function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused,
         lastId = Math.max(lastId, Number(event.lastEventId) || 0)
         if (name === 'hello') begunAt = data.seq
         if (name === 'bye') return ended(data)
-        if (name !== 'beat') tell(name, data)
+        if (name !== 'beat') handle(name, data)
       })
     }
     source.addEventListener('error', () => {
