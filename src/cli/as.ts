@@ -1,11 +1,12 @@
 /** Runs a session as an agent of its own. See docs/clients.md, "Many sessions in one folder". */
 import { basename, join } from 'node:path'
 import process from 'node:process'
-import { bareUrl, nearestConnection } from '../clients/connections.ts'
+import { bareUrl, nearestConnection, withAt } from '../clients/connections.ts'
 import { type AdminAccess, agentKey, isServed, readLocalGrid } from '../clients/local-grid.ts'
 import { machineName } from '../clients/login.ts'
 import { clientNames, programs } from '../clients/programs.ts'
 import { type GridAgent, stateFolder } from '../clients/state/paths.ts'
+import { keepSessionKey, leftSessionKeys } from '../clients/state/session-keys.ts'
 import { writeJson } from '../clients/state/sessions.ts'
 import { type CommandArguments, CommandError, type ProcessCommand, usageError } from './command.ts'
 import { revoke } from './disconnect-client.ts'
@@ -36,7 +37,9 @@ export const as: ProcessCommand = {
   async start(_json, args, words) {
     if (words.length === 0) throw usageError('Name the command behind --, such as: agent-grid as @worker-1 -- claude')
     const access = adminAccess(args)
+    await revokeLeft({ url: access.url, alias: withAt(args.agent!) })
     const { key, alias, isNew } = await agentKey(access, args.agent!, `session on ${machineName()}`)
+    const forget = keepSessionKey({ url: access.url, alias }, key)
     try {
       if (isNew) printError(`${alias} is new on ${access.url}.`)
       const { AGENT_GRID_ADMIN_KEY: _, ...others } = process.env
@@ -47,9 +50,17 @@ export const as: ProcessCommand = {
         ...{ AGENT_GRID_URL: access.url, AGENT_GRID_KEY: key, AGENT_GRID_ALIAS: alias },
       })
     } finally {
-      if (!await revoke(access.url, key)) printError(`The grid could not be reached: a key of ${alias} still works.`)
+      if (await revoke(access.url, key)) forget()
+      else printError(`The grid could not be reached: a key of ${alias} works until the next session as ${alias}.`)
     }
   },
+}
+
+/** An agent has room for 50 keys, and a session that was killed could not revoke its own. */
+async function revokeLeft(agent: GridAgent): Promise<void> {
+  for (const { key, forget } of leftSessionKeys(agent)) {
+    if (await revoke(agent.url, key)) forget()
+  }
 }
 
 function adminAccess({ url: given, 'admin-key': key }: CommandArguments): AdminAccess {
@@ -75,7 +86,7 @@ function sessionOf(
   const command = basename(program).replace(/\.(?:exe|cmd)$/i, '')
   const name = clientNames.find((name) => programs[name].commands.includes(command))
   if (name === undefined) return { words: [program, ...words] }
-  const session = programs[name].session?.(`${agent.url}/mcp/v1/grid`)
+  const session = programs[name].session?.(`${agent.url}/mcp/v1/grid`, process.env)
   if (!session) {
     throw usageError(`${programs[name].title} takes no agent for one session. Connect it with "agent-grid connect".`)
   }

@@ -19,9 +19,9 @@ export interface ClientProgram {
   tool?(name: string, isPlugin?: boolean): string
   /**
    * What gives one session the key of `AGENT_GRID_KEY`, whatever its files say: words for its command line, which others
-   * can read, variables, or settings in a file that a variable names. Fails with `ClientError`.
+   * can read, variables, or settings in a file that a variable names. `env` is the environment of the user. Fails with `ClientError`.
    */
-  session?(url: string): {
+  session?(url: string, env: Record<string, string | undefined>): {
     words?: readonly string[]
     env?: Record<string, string>
     settings?: { variable: string; value: Json }

@@ -30,11 +30,3 @@ export function numberOf(value: unknown): number {
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value) ?? ''
 }
-
-/** A text in one line, without the most common marks of Markdown. */
-export function oneLine(text: string): string {
-  const lines = text.split('\n').filter((line) => !/^[\s|:`-]*$/.test(line))
-  return lines.map((line) => line.replace(/^[\s>#*|-]+/, '').replace(/\*\*|`+/g, '').replaceAll('|', ' ')).join(' ')
-    .replace(/\s+/g, ' ')
-    .trim()
-}

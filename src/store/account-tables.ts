@@ -123,7 +123,7 @@ const maxKept = 1_000
 const tableNames = Object.keys(tables) as (keyof Tables)[]
 const [BoundReads, BoundChanges] = [lazyClass<Reads>(tableNames), lazyClass<Changes>(tableNames)]
 
-/** Binds the tables to an account. Each table is created on first use. */
+/** Binds the tables to an account. Tables are created on first use. */
 export function accountTables(db: Db): (accountId: string) => AccountTables {
   const kept = new Map<string, AccountTables>()
 

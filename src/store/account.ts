@@ -60,7 +60,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** Decrypt a token that was sealed for this row. Fails with `internal` if it does not open. */
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
   /**
-   * The guardrails of this account or of `home`, for the check of a message. Callers of other accounts do not see them.
+   * The guardrails of this account or of `home`, for the check of a message. Other accounts do not see them.
    */
   guarding(home?: string): Guarding
   /** The followers of the log that stand still. */

@@ -46,5 +46,5 @@ export async function choose(
 }
 
 function closed(): GridError {
-  return new GridError('already_answered', 'This question is closed: it was answered, or has expired.')
+  return new GridError('already_answered', 'This question is no longer open: it was answered, or has expired.')
 }

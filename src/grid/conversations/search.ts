@@ -1,7 +1,7 @@
 /** Full-text search of the messages that the calling user may read. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import { excerptOf, type ExcerptPiece, queryWords } from '../../lib/search-words.ts'
-import { oneLine } from '../../lib/text.ts'
+import { oneLine } from '../../lib/one-line.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { FoundPlace, SearchTerms } from '../../store/account/search.ts'
 import { isReadBySwitch, mayRead, placeOf, readableTimes, type Reader, readerOf, recordReading } from './may-read.ts'

@@ -1,6 +1,5 @@
 /**
- * A text longer than a message: the message has its beginning, and a part has the whole. See docs/protocol/messages.md,
- * "Long texts".
+ * Texts longer than a message, which has the beginning. See docs/protocol/messages.md, "Long texts".
  */
 import { hasAtMost } from '../../lib/text.ts'
 import type { Part } from './part.ts'

@@ -190,8 +190,7 @@ type Given<T> = T | undefined | Promise<T | undefined>
 /** One concern of a send: its part of the unit, and its reasons to refuse a message. */
 export interface Concern {
   /**
-   * Reviews a draft before its unit. Fails, or adds to the changes in `before`. It may use the network, so it may be
-   * slow.
+   * Reviews a draft before its unit: fails, or adds to the changes in `before`. It may use the network.
    */
   review?(outgoing: OutgoingMessage, before: Review): Given<Review>
   /** Undefined if the concern has nothing to do with this send. */

@@ -1,5 +1,5 @@
 /**
- * Large parts are stored separately; messages have handles to fetch them. See docs/protocol/messages.md, "Large parts".
+ * Large parts are stored separately. See docs/protocol/messages.md, "Large parts".
  */
 import { Buffer } from 'node:buffer'
 import { isBase64 } from '../../lib/encoding.ts'

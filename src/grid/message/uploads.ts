@@ -152,8 +152,7 @@ function stateOf({ id, received, bytes }: Upload): UploadState {
 }
 
 /**
- * Details with the content of uploads as `raw`, for guardrails. Content beyond the limit is left out. `messageId` may
- * be stored.
+ * Details with uploads as `raw`, for guardrails, up to a limit. `messageId` may be stored.
  */
 export async function withContents(
   account: AccountStore,

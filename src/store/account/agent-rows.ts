@@ -1,5 +1,5 @@
 /**
- * Adds and deletes rows of agents, with their dependent rows. `test/imports.test.ts` enforces that only this file does.
+ * Adds and deletes agents with their dependent rows. Only this file does: see `test/imports.test.ts`.
  */
 import type { Row } from '@libsql/client'
 import { type Query, statement } from '../sql.ts'

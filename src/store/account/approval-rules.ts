@@ -12,8 +12,7 @@ export interface ApprovalRule extends Omit<Row, 'accountId' | 'deciders'> {
 /** A rule that is in force. */
 export interface ActiveApprovalRule extends ApprovalRule {
   /**
-   * The ids of person aliases whose messages it does not hold, because others would decide without the person's
-   * consent.
+   * The ids of person aliases whose messages it does not hold without the person's consent.
    */
   exemptIds: string[]
 }

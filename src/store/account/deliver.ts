@@ -1,6 +1,5 @@
 /**
- * Adds rows of deliveries, and makes deliveries to remote agents due. `test/imports.test.ts` enforces that only this
- * file does.
+ * Adds deliveries, and makes those to remote agents due. Only this file does: see `test/imports.test.ts`.
  */
 import { agentOf, inboxOf } from './inbox-message.ts'
 

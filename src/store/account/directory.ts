@@ -100,8 +100,7 @@ export const directory = {
     recipient: (alias: string, caller: { alias: string; agentId: string }) =>
       account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
     /**
-     * Examine `limit` public agents by alias, after `after` and `skip` more. Agents that the caller cannot reach are
-     * hidden.
+     * Examine `limit` public agents by alias, after `after` and `skip` more. Unreachable agents are hidden.
      */
     search: (
       search: string,

@@ -1,6 +1,5 @@
 /**
- * Erases everything that an agent or a person has written, and lists where copies remain. See docs/people.md, "Erasing
- * words".
+ * Erases the words of an agent or a person, and lists where copies remain. See docs/people.md, "Erasing words".
  */
 import { type AccountDb, crossAccountStatement, query, type Statement, statement } from '../sql.ts'
 

@@ -96,8 +96,7 @@ type ActiveRow =
   }
 
 /**
- * A row for each guardrail of the agents that `attached` selects. Grouping comes first, so that each configuration is
- * read once.
+ * A row for each guardrail of the agents in `attached`, grouped first to read each configuration once.
  */
 const ofAttached = (attached: string) =>
   query<ActiveRow>(`

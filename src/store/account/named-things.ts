@@ -30,8 +30,7 @@ const search = query<NamedThing>(`
 export const namedThings = {
   reads: (account: AccountDb) => ({
     /**
-     * Entries with all words in name or description, and the task with that id. Names that begin with the first word
-     * come first.
+     * Entries with all words, and the task with that id. Names that begin with the first word come first.
      */
     search: (words: [string, ...string[]], limit: number) =>
       account.all(search, { wanted: JSON.stringify(words), limit }),

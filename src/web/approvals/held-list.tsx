@@ -7,7 +7,7 @@ import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
 import { Via } from '../../html/conversation/message.tsx'
 import type { HeldRow } from '../../store/account/held.ts'
-import { oneLine } from '../../lib/text.ts'
+import { oneLine } from '../../lib/one-line.ts'
 import type { Visit } from '../visit.ts'
 
 /**

@@ -28,7 +28,7 @@ import { WaitsHere } from '../attention/questions.tsx'
 import { formErrors, PageForm, readChoice, Refusal } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 import { listFields, type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
-import { oneLine } from '../../lib/text.ts'
+import { oneLine } from '../../lib/one-line.ts'
 import { namesOf } from './shown.ts'
 
 /** How much of an answered message is shown, in UTF-16 units. */

@@ -15,7 +15,7 @@ import { Icon } from '../../html/icons.tsx'
 import type { Origin } from '../forms.tsx'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
-import { oneLine } from '../../lib/text.ts'
+import { oneLine } from '../../lib/one-line.ts'
 
 const maxShown = 3
 const maxText = 160

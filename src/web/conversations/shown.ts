@@ -10,7 +10,7 @@ import type { ShownMessage } from '../../html/conversation/message.tsx'
 import { type DeliveryState, isEnded, type ShownReceipt } from '../../html/conversation/state-line.tsx'
 import type { ShownThread } from '../../html/conversation/thread-row.tsx'
 import { isId } from '../../lib/id.ts'
-import { oneLine } from '../../lib/text.ts'
+import { oneLine } from '../../lib/one-line.ts'
 import { minute } from '../../lib/time.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
 

@@ -12,7 +12,7 @@ import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { TaskBadge } from '../../html/conversation/task-chip.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
-import { oneLine } from '../../lib/text.ts'
+import { oneLine } from '../../lib/one-line.ts'
 import { hiddenWords, listPosition } from '../listing.tsx'
 import type { AccountPages, Visit } from '../visit.ts'
 

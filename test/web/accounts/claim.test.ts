@@ -105,7 +105,7 @@ test('a discarded agent loses its key at once, and its claim link is dead for th
   expect(await status(good.key)).toBe(200)
   expect(await status(bad.key)).toBe(401)
   expect((await person.open(bad.path)).status).toBe(400)
-  expect((await person.open(bad.path)).text).toContain('This claim link was used: its agents were claimed already')
+  expect((await person.open(bad.path)).text).toContain('This claim link was used. Its agents were claimed together')
   expect((await person.open('/claim/unknown')).text).toContain('This claim link is unknown')
 })
 

@@ -1,0 +1,31 @@
+/** Keys of sessions of `agent-grid as`, kept while they run, so that a killed one does not leave its key behind. */
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { isAlive, ownMark, type ProcessMark } from './lock.ts'
+import { type GridAgent, stateFolder } from './paths.ts'
+import { readJson, writeJson } from './sessions.ts'
+
+const folderOf = (agent: GridAgent) => join(stateFolder(agent), 'session-keys')
+
+/** Keep the key of this process. Call what it returns when the key is revoked. */
+export function keepSessionKey(agent: GridAgent, key: string): () => void {
+  const path = join(folderOf(agent), `${ownMark().pid}.json`)
+  writeJson(path, { ...ownMark(), key })
+  return () => rmSync(path, { force: true })
+}
+
+/** The keys of processes that have ended. `forget` a key when it is revoked. */
+export function leftSessionKeys(agent: GridAgent): { key: string; forget(): void }[] {
+  const folder = folderOf(agent)
+  let names: string[] = []
+  try {
+    names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+  } catch {
+    // No session was ever run as this agent.
+  }
+  return names.flatMap((name) => {
+    const path = join(folder, name)
+    const kept = readJson(path) as ProcessMark & { key: string } | undefined
+    return kept && !isAlive(kept) ? [{ key: kept.key, forget: () => rmSync(path, { force: true }) }] : []
+  })
+}
