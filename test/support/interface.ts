@@ -10,6 +10,7 @@ import { adminReadTools } from '../../src/mcp/admin-read-tools.ts'
 import { adminWriteTools } from '../../src/mcp/admin-write-tools.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
 import { listedPrompts } from '../../src/mcp/prompts.ts'
+import { legacyRevisions, modernRevisions } from '../../src/mcp/protocol.ts'
 import { listedResources } from '../../src/mcp/resources.ts'
 import { toolCatalog } from '../../src/mcp/tool.ts'
 import { signupTool } from '../../src/mcp/toolset.ts'
@@ -75,6 +76,7 @@ export async function currentInterface(): Promise<Interface> {
       'earlier names of settings': [settings, ...featureSettings.map(({ table }) => table)]
         .flatMap((table: SettingTable) => Object.values(table)).flatMap(({ formerly }) => formerly ?? []),
       webhooks: [...webhookEvents, 'test'],
+      'revisions of MCP': [...legacyRevisions, ...modernRevisions],
       prompts: listedPrompts.map(({ name }) => name),
       resources: listedResources.map(({ uri }) => uri),
       metrics: [...(await metrics.text()).matchAll(/^# TYPE (.+)$/gm)].map(([, metric]) => metric),
