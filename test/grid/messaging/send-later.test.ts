@@ -10,6 +10,7 @@ import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
@@ -132,7 +133,7 @@ test('slow guardrails of an account delay no message of another, nor do the many
   const { apiKey: key } = await createAgent(grid.evil.store, { alias: 'mallory' })
   await send({ to: '@eve', send_at: '3601' }, { ...grid.eve, key })
   const ended = after(hour + minute)
-  await vi.waitFor(async () => expect(await read(grid.eve)).toEqual(['good morning']))
+  await waitFor('the message of the other account', async () => (await read(grid.eve)).includes('good morning'))
   pass()
   await ended
   expect(await read(grid.bob)).toHaveLength(10)
