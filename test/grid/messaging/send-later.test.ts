@@ -1,5 +1,5 @@
 /** Messages that are sent at a time. See docs/delivery.md, "Sending later". */
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAgent, deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
 import { sendScheduled } from '../../../src/grid/messaging/send-later.ts'
