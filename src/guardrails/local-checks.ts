@@ -21,7 +21,7 @@ import {
 
 export const localProviders: readonly Provider[] = [phrases, patterns, pii, invisibleText, length, language]
 
-/** They find what stands in a text, so they are asked about its pieces put together as well. */
+/** They search the text itself, so they also check its pieces joined together. */
 const searching = [phrases, patterns, pii].map(({ id }) => id)
 
 /** What prepared checks may take of the memory together, and what is counted for each besides its own `bytes`. */
@@ -57,7 +57,7 @@ export class LocalChecks {
     }
   }
 
-  /** Fails if the configuration cannot work, as one of an older version might not. */
+  /** Fails if the configuration cannot work, which one of an older version might not. */
   async check({ guarded, ...given }: LocalConfig & { guarded: GuardedText }): Promise<Verdict> {
     const check = this.#of(given)
     const whole = await this.#verdictOf(check, guarded)

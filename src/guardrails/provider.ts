@@ -1,10 +1,10 @@
-/** What a guardrail provider is: how it is configured, what it is asked, and what it answers. */
+/** The interface of guardrail providers: configuration, input and verdict. */
 import * as z from 'zod'
 import { atMost } from '../lib/input.ts'
 import type { SafeFetch } from '../lib/outbound/safe-fetch.ts'
 
 export interface GuardedText {
-  /** What will be stored and read: the text of the message, then each text of its parts, joined by line feeds. */
+  /** The text to be stored and read: the message text, then the text of each part, joined by line feeds. */
   readonly text: string
   /** Stretches of the text in order that readers may put together with nothing between them, if there are several. */
   readonly pieces?: readonly Span[]
@@ -19,17 +19,17 @@ export interface Span {
   readonly end: number
 }
 
-/** With more stretches than these, all of a text is masked. */
+/** If there are more spans, the whole text is masked. */
 export const maxSpans = 1_000
 
 export interface Verdict {
-  /** Kinds of things, such as `email address`; empty for none. Shown to senders, so never a pattern. */
+  /** The kinds found, such as `email address`; empty for none. Senders see them, so they never contain a pattern. */
   readonly kinds: readonly string[]
-  /** Where, as far as it knows. A redaction without spans and replacement masks the whole text. */
+  /** The known positions. A redaction without spans and replacement masks the whole text. */
   readonly spans?: readonly Span[]
   /** The text to deliver instead, if the provider writes one. */
   readonly replacement?: string
-  /** The answer of the service as it came, for people who try the guardrail. Never stored. */
+  /** The raw answer of the service, for people who test the guardrail. Never stored. */
   readonly raw?: unknown
 }
 
@@ -46,7 +46,7 @@ export interface ProviderTools {
 /** Checks one text. A provider that cannot answer throws; `onFailure` of the guardrail then decides. */
 export interface GuardrailCheck {
   (guarded: GuardedText, tools: ProviderTools): Verdict | Promise<Verdict>
-  /** About how much memory it takes, also after it has run; undefined if that is a few kilobytes. */
+  /** Approximate memory use, also after a run; undefined for a few kilobytes. */
   readonly bytes?: number
 }
 
@@ -55,19 +55,19 @@ export interface Provider<Config = unknown> {
   readonly id: string
   readonly name: string
   readonly description: string
-  /** `local` answers from its configuration and the text alone. `remote` calls a service. */
+  /** `local` needs only its configuration and the text. `remote` calls a service. */
   readonly kind: 'local' | 'remote'
   /** The setting with the URL of the service that gets the texts, if it is remote. */
   readonly address?: string
   readonly config: z.ZodType<Config>
   readonly needsToken: boolean
-  /** Check the form of a new token. Throws a `RefusedConfig` for one that cannot work. */
+  /** Check the format of a new token. Throws a `RefusedConfig` if it cannot work. */
   checkToken?(token: string): void
-  /** Make the check of a configuration. Throws a `RefusedConfig` for one that cannot work, such as a wrong pattern. */
+  /** Create the check of a configuration. Throws a `RefusedConfig` if it cannot work, for example a wrong pattern. */
   prepare(config: Config): GuardrailCheck
 }
 
-/** A configuration that has the right shape and still cannot work. */
+/** A configuration of the right shape that cannot work. */
 export class RefusedConfig extends Error {
   /** The path of the field, such as `patterns.0`; `token` for the token. */
   readonly field: string
@@ -86,7 +86,7 @@ export function provider<Shape extends z.ZodRawShape>(
   return { needsToken: false, ...rest, config: z.strictObject(config) } as Provider
 }
 
-/** A URL is shown to every admin, so it may contain no credentials. Those belong into the token. */
+/** Every admin sees the URL, so it may not contain credentials. They belong in the token. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
   .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
 
@@ -102,8 +102,8 @@ export const threshold = z.number().min(0).max(1)
 /**
  * Why a remote provider gave no verdict. `refused`: the address is not allowed. `incomplete`: the answer broke off, or
  * is not HTTP, not UTF-8 or compressed. `rejected`: another status that is neither 2xx nor 5xx. `wrong_token`: the
- * token has not the form that the service needs. With `refused` and `wrong_token`, nothing was sent. `too_slow`: a check
- * in the grid used up its time.
+ * token does not have the format that the service needs. With `refused` and `wrong_token`, nothing was sent.
+ * `too_slow`: a check in the grid used up its time.
  */
 export type FailureReason =
   | 'refused'
@@ -120,7 +120,7 @@ export type FailureReason =
   | 'wrong_token'
   | 'too_slow'
 
-/** The message is for the operator. It never has the token, the text, or the answer. */
+/** The message is for the operator. It never contains the token, the text or the answer. */
 export class ProviderFailure extends Error {
   readonly reason: FailureReason
 
@@ -131,7 +131,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Tenants do not learn which of these it was, so that they cannot explore networks with a guardrail. */
+/** Tenants do not see which one it was, so they cannot probe networks with a guardrail. */
 const unreached: readonly FailureReason[] = [
   'refused',
   'not_connected',
@@ -141,7 +141,7 @@ const unreached: readonly FailureReason[] = [
   'incomplete',
 ]
 
-/** What a tenant may know of a failure. See docs/security.md, "Outgoing requests". */
+/** The part of a failure that a tenant may know. See docs/security.md, "Outgoing requests". */
 export function failureForTenants({ reason, message }: ProviderFailure): { reason: string; message: string } {
   return unreached.includes(reason)
     ? { reason: 'unreachable', message: 'The service was not reached, or gave no usable answer in time.' }

@@ -42,14 +42,14 @@ export const listedProviders: readonly ListedProvider[] = providers.map(
   },
 )
 
-/** How long a local check may take, and a preparation, which must leave time for the check. */
+/** Time limits of a local check and of its preparation, which must leave time for the check. */
 const checkMs = 1_500
 const prepareMs = 900
 const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 4 * second } as const
 
 /** Runs the checks of guardrails: local ones on a thread, because expressions of users can take seconds. */
 export class GuardrailChecks {
-  /** How long the remote guardrails of one message may take together. */
+  /** The total time limit of the remote guardrails of one message. */
   readonly timeoutMs: number
   readonly #providers: ReadonlyMap<string, Provider>
   readonly #local: LocalChecks
@@ -64,8 +64,8 @@ export class GuardrailChecks {
 
   /**
    * What a guardrail of the account `owner` says of a text. `toolsOf` is called for a remote one. Fails with a
-   * `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration cannot work, as one of an
-   * older version might not.
+   * `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration cannot work, which one of
+   * an older version might not.
    */
   async check(
     owner: string,
@@ -99,7 +99,7 @@ export class GuardrailChecks {
     return this.#providers.has(id)
   }
 
-  /** The service that gets the texts which a guardrail checks; undefined if there is none. Throws without its address. */
+  /** The service to which a guardrail sends texts; undefined if there is none. Throws without its address. */
   serviceOf({ provider, config }: LocalConfig): URL | undefined {
     return serviceOf(this.#providerOf(provider), JSON.parse(config))
   }

@@ -37,7 +37,7 @@ export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }
   )
 }
 
-/** The same as a part of an SVG picture, 24 by 24. */
+/** The icon as part of an SVG picture, 24 by 24. */
 export function AgentPicture({ alias }: { alias: string }) {
   const next = numbers(alias)
   const [background, ...colours] = palettes[next(palettes.length)]

@@ -23,7 +23,7 @@ const styles = tokens + base + controls + content + frame + conversation + writi
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)
-/** The icon of the grid: of its pages, on a home screen, and of its notifications. */
+/** The icon of the grid on its pages, on a home screen and in notifications. */
 export const icon = asset('svg', 'image/svg+xml', iconSvg)
 
 /** `text` as a file of pages. */

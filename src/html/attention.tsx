@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What needs a person, as rows, and how much of a quota is used. */
+/** Rows of items that need a person, and the use of quotas. */
 import type { Child } from 'hono/jsx'
 import { Card } from './components.tsx'
 import { ButtonForm, ButtonLink, CsrfField, HiddenFields } from './form.tsx'
@@ -11,10 +11,10 @@ export interface NeedRow {
   icon: IconName
   tone: 'bad' | 'warning' | 'info'
   what: Child
-  /** Undefined if there is nothing that the reader may open. */
+  /** Undefined if the reader may not open anything. */
   href?: string
   facts: Child[]
-  /** When it began or ends, at the end of the line. */
+  /** The time when it began or ends, at the end of the line. */
   at?: Child
   /** Below the line. */
   more?: Child
@@ -22,9 +22,9 @@ export interface NeedRow {
   /** Instead of the icon. */
   picture?: Child
   isUrgent?: boolean
-  /** Something was said since the reader looked. */
+  /** There are messages since the last visit of the reader. */
   isNew?: boolean
-  /** The rows of which this one is the sum: it opens them. */
+  /** The rows that this one summarizes and opens. */
   folded?: { rows: NeedRow[]; foot?: Child }
 }
 
@@ -100,7 +100,7 @@ export function NeedCard(
   )
 }
 
-/** What a row is of, as forms send it. */
+/** The subject of a row, as forms send it. */
 type NeedFields = Record<'kind' | 'subject', string>
 
 /** A menu of times for which a row can be hidden: `times` are values of the field `time`, with their titles. */
@@ -139,7 +139,7 @@ export function usedInWords({ used, quota, unit }: { used: number; quota: number
   return quota > 0 ? `${amount} of ${quota.toLocaleString('en')} ${unit}` : `${amount} ${unit}`
 }
 
-/** How much of a quota is used. */
+/** The use of a quota. */
 export function Meter({ label, ...use }: { label: string; used: number; quota: number; unit: string }) {
   const { used, quota } = use
   return (

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Text of others inside text of ours. See docs/security.md, "Pages". */
+/** User text inside our own text. See docs/security.md, "Pages". */
 
 const directionControls = /[\u202a-\u202e\u2066-\u2069]/g
 /** Hebrew, Arabic and the other blocks that Unicode keeps for scripts written from right to left. */

@@ -10,7 +10,7 @@ export interface StackedBar {
   counts: number[]
 }
 
-/** What the counts of one colour are. */
+/** The meaning of one colour. */
 export interface Series {
   name: string
   colour: 'accent' | 'danger' | 'warning' | 'info' | 'ink' | 'soft'
@@ -44,9 +44,9 @@ export function BarChart(
   const y = (count: number) => headroom + plotHeight * (1 - count / top)
   const share = (value: number) => `${value.toFixed(3)}%`
   const zone = useZone()
-  // A day is counted in UTC, and is that day everywhere.
+  // Days are counted in UTC, so a day is the same everywhere.
   const name = unit === 'hour' ? (at: number) => hour(clockAt(zone, at)) : date
-  // So that they fit in one row on the smallest phone.
+  // They fit in one row on the smallest phone.
   const labelEvery = unit === 'hour' ? 6 : 10
   const countsOf = ({ counts }: StackedBar) =>
     series.length === 1
@@ -124,13 +124,13 @@ function Legend({ series, bars }: { series: Series[]; bars: StackedBar[] }) {
   )
 }
 
-/** Where each part of a bar begins and ends, in pixels above the axis. The least that is not 0 has 2 pixels. */
+/** Where each part of a bar begins and ends, in pixels above the axis. The smallest value above 0 has 2 pixels. */
 function stack(counts: number[], pixels: number): { from: number; to: number }[] {
   let top = 0
   return counts.map((count) => {
     const from = top
     if (count > 0) top += Math.max(2, count * pixels)
-    // A gap of one pixel tells two parts apart without their colours.
+    // A gap of one pixel separates two parts without relying on their colours.
     return { from: from > 0 ? from + 1 : from, to: top }
   })
 }

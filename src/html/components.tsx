@@ -31,7 +31,7 @@ export function Notice({ kind = 'info', title, children }: { kind?: NoticeKind; 
   )
 }
 
-/** Shown in place of an empty list: says what belongs here and offers the first step. */
+/** Replaces an empty list: describes its content and offers the first step. */
 export function EmptyState(
   { icon, title, children, action }: { icon: IconName; title: string; children?: Child; action?: Child },
 ) {
@@ -173,7 +173,7 @@ export function useZone(): string {
   return useContext(TimeZone)
 }
 
-/** What clocks in the zone of the page show, as a `Date` whose UTC fields are to be read. `at` is in milliseconds. */
+/** The local time in the zone of the page, as a `Date` whose UTC fields hold it. `at` is in milliseconds. */
 export function useClock(at: number): Date {
   return clockAt(useZone(), at)
 }
@@ -214,7 +214,7 @@ export function timeInWords(at: number, now: number, zone: string): string {
   return at > now ? `in ${amount}` : `${amount} ago`
 }
 
-/** The same for a past time where there is little room: `just now`, `5 min`, `3 h`, `12 Mar 2026`. */
+/** The short form for a past time: `just now`, `5 min`, `3 h`, `12 Mar 2026`. */
 export function ageInWords(at: number, now: number, zone: string): string {
   return timeInWords(Math.min(at, now), now, zone).replace(/ ago$/, '')
 }

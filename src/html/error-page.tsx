@@ -29,9 +29,9 @@ const titles = {
 
 export interface ErrorFrame {
   frame: AppFrame
-  /** Where to go on. */
+  /** The link to continue with. */
   next: { title: string; href: string }
-  /** The names of some members who may do what the user may not. */
+  /** The names of some members who are allowed to do it. */
   allowed: string[]
 }
 

@@ -3,10 +3,10 @@
 import { type Child, createContext, useContext } from 'hono/jsx'
 import { Icon } from './icons.tsx'
 
-/** Names of fields that carry what must never be sent back to a browser. A form that waits drops them. */
+/** Names of fields whose values must never be sent back to a browser. A form that waits drops them. */
 export const secretFields = ['password', 'current', 'token', 'remoteToken', 'signingSecret', 'clientSecret'] as const
 
-/** What was posted to a form that is shown again, and why it was refused. Its fields show both. */
+/** The values posted to a form that is shown again, and the error. Its fields show both. */
 export interface PostedForm {
   values: URLSearchParams
   errorOf(name: string): string | undefined
@@ -80,7 +80,7 @@ function fieldAttributes(field: FieldProps) {
     required: field.isRequired,
     'aria-describedby': describedBy || undefined,
     'aria-invalid': error ? 'true' : undefined,
-    // Of several, a browser takes the first, and scrolls to it.
+    // If there are several, a browser uses the first and scrolls to it.
     autofocus: error !== undefined,
   }
 }
@@ -184,7 +184,7 @@ export function TextArea(
     placeholder?: string
     /** The id of the form that it belongs to, if it is outside of it. */
     inForm?: string
-    /** Keeps what is typed in the browser under this name until it is sent. Ctrl+Enter sends it. */
+    /** Keeps the input in the browser under this name until it is sent. Ctrl+Enter sends it. */
     draft?: string
   },
 ) {

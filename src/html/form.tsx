@@ -20,7 +20,7 @@ export interface FormProps {
   isLine?: boolean
   /** It has a field for a file. */
   hasFile?: boolean
-  /** Its fields hold what exists: it carries what it was made from. */
+  /** Its fields hold existing values, so it carries their fingerprint. */
   changes?: boolean
   /** Replaces the values of the fields. */
   posted?: PostedForm
@@ -116,7 +116,7 @@ interface ButtonProps {
   whenChanged?: boolean
   /** The form answers with a file, so the page stays. The text then stands beside the button. */
   downloads?: string
-  /** Sends a form by its id to another place than its own, also while required fields are empty. */
+  /** Sends a form by its id to a different address, even if required fields are empty. */
   sends?: { form: string; to: string }
   /** Shown when the pointer rests on it. */
   title?: string

@@ -9,7 +9,7 @@ import { Icon, Logo } from './icons.tsx'
 import { barSections, homePath, paths, searchPath, type Section, sectionPath, writePath } from './paths.ts'
 import { SearchField } from './search-field.tsx'
 
-/** `isUrgent`: part of what is open ends within the hour. */
+/** `isUrgent`: an open item ends within the hour. */
 export interface FrameNeeds {
   open: number
   isUrgent: boolean
@@ -28,11 +28,11 @@ export interface AppFrame {
   sections: readonly (readonly Section[])[]
   /** The name of a section, or `search`. Undefined on pages that belong to no section. */
   current: string | undefined
-  /** What was said up to this message is in the page; undefined if that is not known. */
+  /** The page contains the messages up to this one; undefined if that is not known. */
   seq?: number
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
-  /** How much needs the user, for the number in the navigation; undefined if it is not known. */
+  /** The number of items that need the user, for the navigation; undefined if it is not known. */
   needs?: Promise<FrameNeeds | undefined>
   /** The paths of scripts besides the one of all pages. */
   scripts?: readonly string[]

@@ -9,7 +9,7 @@ import { TimeZone } from './components.tsx'
 import { Csrf } from './form.tsx'
 import { withFingerprints } from './made-from.ts'
 
-/** What makes the grid an application of its own on a home screen. */
+/** Lets users install the grid as an application on a home screen. */
 export const manifestPath = '/manifest.webmanifest'
 
 /** Options of every page. `status` defaults to 200. */

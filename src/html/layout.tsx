@@ -7,7 +7,7 @@ import { type AppFrame, BottomBar, Header, Jump, Shortcuts, SideNavigation } fro
 import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Logo } from './icons.tsx'
 
-/** News of an open page: see `scripts/live.ts`. */
+/** Events of an open page: see `scripts/live.ts`. */
 type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'
 
 export interface AppPage extends HtmlResponseOptions {
@@ -22,9 +22,9 @@ export interface AppPage extends HtmlResponseOptions {
   back?: { title: string; href: string }
   /** The content fills the window next to the navigation. It contains the `h1` itself. */
   isWhole?: boolean
-  /** The news after which a browser with script reads the content again: see `scripts/live.ts`. */
+  /** The events after which a browser with script reloads the content: see `scripts/live.ts`. */
   fresh?: FreshName[]
-  /** The threads of which the page shows what happened to messages; `fresh` has `state`. */
+  /** Conversations whose message states this page keeps current; `fresh` has `state`. */
   threads?: number[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the fields of a form were made from, so that an outdated form undoes nothing. Each form of a page carries a
- * fingerprint of the values with which the page filled it in. See docs/architecture.md, "Pages".
+ * Fingerprints of form fields, so that an outdated form undoes nothing. Each form of a page carries a fingerprint of
+ * the values with which the page filled it in. See docs/architecture.md, "Pages".
  */
 import { createHash } from 'node:crypto'
 import { secretFields } from './fields.tsx'
@@ -8,7 +8,7 @@ import { secretFields } from './fields.tsx'
 /** The field with the fingerprint: `NAME:HASH` for each field of the form. */
 export const madeFromField = 'made_from'
 
-/** Fields that say nothing of what exists. */
+/** Fields that fingerprints leave out. */
 const ignored: string[] = [...secretFields, madeFromField, 'csrf']
 const form = /<form([^>]*)>([^]*?)<\/form>/g
 const empty = new RegExp(`(<input type="hidden" name="${madeFromField}" value=")("/?>)`)
@@ -51,7 +51,7 @@ export function hashesIn(fingerprint: string): Map<string, string> {
   )
 }
 
-/** Lines end as the browser likes. */
+/** Line ends depend on the browser. */
 export function hashOf(values: readonly string[]): string {
   const sorted = values.map((value) => value.replaceAll('\r\n', '\n')).sort()
   return createHash('sha256').update(JSON.stringify(sorted)).digest('base64url').slice(0, 12)

@@ -42,7 +42,7 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
   bullet_list: (content) => <ul dir='auto'>{content}</ul>,
   list_item: (content) => <li dir='auto'>{content}</li>,
   table: (content) => (
-    // It scrolls sideways, which takes the focus of the keyboard, and so a name.
+    // It scrolls sideways, so it needs keyboard focus and therefore a name.
     <div class='table' role='region' aria-label='Table' tabindex={0}>
       <table>{content}</table>
     </div>
@@ -59,7 +59,7 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
 
 /**
  * A text that an agent or a person wrote, as elements of our own. HTML in it is text. A link names its host and shows
- * the other side nothing of this page; an image is not loaded, because loading it would show its host who reads it.
+ * the other side nothing of this page; an image is not loaded, because loading it would reveal the reader to its host.
  */
 export function Markdown({ text }: { text: string }) {
   if (text.length > maxParsed) return <pre class='plain' dir='auto'>{text}</pre>

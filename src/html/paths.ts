@@ -17,7 +17,7 @@ export interface Section {
   key?: string
 }
 
-/** The sections of the core in the order of the navigation: what is said, who says it, and the account. */
+/** The sections of the core in the order of the navigation: conversations, agents and the account. */
 const groups: readonly (readonly Section[])[] = [
   [
     { name: 'home', title: 'Home', key: 'h' },

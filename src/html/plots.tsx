@@ -41,7 +41,7 @@ export function Plot(
         {sizes.map((parts, index) => {
           let from = height - 1
           const shown = parts.map((part, n) => {
-            // What is not 0 can be seen.
+            // Every value above 0 is visible.
             const size = part === 0 ? 0 : Math.max(2, part / top * (height - 4))
             from -= size
             return size > 0 && (

@@ -5,7 +5,7 @@ import { Icon } from './icons.tsx'
 /** Longer searches are cut. */
 export const maxSearchLength = 200
 
-/** A field to search with. It works without script, in a form with the method GET; `label` names it. */
+/** A search field. It works without script, in a form with the method GET; `label` names it. */
 export function SearchField(
   { label, name = 'search', placeholder = 'Search', ...more }: {
     label: string

@@ -1,4 +1,4 @@
-/** Static files: what pages load, and what browsers ask for by name. */
+/** Static files: files that pages load, and files that browsers request by name. */
 import { type Asset, icon, pageScript, styleSheet } from '../html/assets.ts'
 import { manifestPath } from '../html/html-response.tsx'
 import { staticAnswer } from '../lib/http/static-answer.ts'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Forms of pages: what was posted, why it was refused, and the shapes that several pages share. */
+/** Forms of pages: posted values, errors, and form shapes that several pages share. */
 import type { Child } from 'hono/jsx'
 import { GridError } from '../errors.ts'
 import { Card, Notice } from '../html/components.tsx'
@@ -59,7 +59,7 @@ export function Refusal({ visit, children }: { visit: Pick<FormRequest, 'inputEr
 }
 
 const origins = ['home', 'attention'] as const
-/** The pages that list what needs the visitor: forms of their rows say which, and lead back there. */
+/** The pages that list items for the visitor. Forms of their rows name the page and lead back to it. */
 export type Origin = (typeof origins)[number]
 
 /** The page that a form came from, if it leads back there. */

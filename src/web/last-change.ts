@@ -1,10 +1,10 @@
-/** Who changed what a page is about, from the activity log. */
+/** The last change of the subject of a page, from the activity log. */
 import { timeInWords } from '../html/components.tsx'
 import type { AccountStore } from '../store/account.ts'
 import type { ListedActivity } from '../store/account/activity.ts'
 import type { LastChange } from './outdated-form.ts'
 
-/** How many of the newest changes of the account are looked at. */
+/** The number of the newest changes of the account that are searched. */
 const maxLooked = 50
 
 /**

@@ -14,7 +14,7 @@ import type { Visit } from './visit.ts'
 /** Rows per page. */
 export const pageSize = 50
 
-/** The page and search text that the URL of a list selects. */
+/** The page and search text selected by the URL of a list. */
 export interface ListPosition {
   search: string
   /** Starts at 1. */
@@ -96,7 +96,7 @@ export function listPage(
     /** The name of one row, such as `skill`. */
     noun: string
     lead: Child
-    /** What to say while the account has none. */
+    /** Shown while the account has none. */
     empty: Child
     at: ListPosition & { path: string }
     /** The number of rows on all pages. */
@@ -154,7 +154,7 @@ export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** Instead of what owners and admins may not read. Others have no row. */
+/** Replaces text that owners and admins may not read. Others have no row. */
 export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
 /** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */

@@ -1,4 +1,4 @@
-/** `GET /live`: what changes on the open pages of a browser. One stream serves all of its tabs. */
+/** `GET /live`: changes for the open pages of a browser. One stream serves all of its tabs. */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
@@ -14,7 +14,7 @@ import type { PageDeps } from './visit.ts'
 export const livePath = '/live'
 
 const heartbeatMs = 15 * second
-/** A lost stream is opened again after two to four seconds: not all at the same time, after a restart. */
+/** Lost streams are reopened after two to four seconds, so they do not all reconnect at once after a restart. */
 const retryMs = 2 * second
 /** Accounts and threads of one stream. */
 const maxWatched = 40
@@ -49,7 +49,7 @@ export function liveStream(
       for (const [id, threads] of asked) {
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
-        // With the role that the visitor had when the session was checked last.
+        // Uses the role of the visitor at the last check of the session.
         visits.set(id, countedVisit(store, visitor, { id, account }))
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }

@@ -12,7 +12,7 @@ export interface LastChange {
 export interface PostedForm {
   request: Request
   form: URLSearchParams
-  /** Who last changed one of these fields of what the page is about, if that is known. */
+  /** The user who last changed one of these fields of the subject of the page, if known. */
   lastChange?(fields: readonly string[]): Promise<LastChange | undefined>
 }
 

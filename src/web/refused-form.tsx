@@ -31,7 +31,7 @@ export function withCookie(response: Response, cookie: string | undefined): Resp
   return response
 }
 
-/** What a request to a page knows of its form. */
+/** The form of a request to a page. */
 export interface FormVisit {
   request: Request
   trace: CallTrace
@@ -39,7 +39,7 @@ export interface FormVisit {
   visitor: Visitor | undefined
   /** The posted form; empty on GET. */
   form: URLSearchParams
-  /** Why the posted form was rejected. The page shows it at the field `details.field`. */
+  /** The error of the rejected form. The page shows it at the field `details.field`. */
   inputError: GridError | undefined
   /**
    * The form that waits until the user has signed in or proved who they are, as `KeptForm` passes it on; undefined if
@@ -78,7 +78,7 @@ export async function answerOrWait(
   }
 }
 
-/** Errors after which the page shows the form again: the user corrects it, or sends it again later. */
+/** Errors after which the page shows the form again, so the user can correct it or send it again later. */
 const correctable: ErrorKind[] = [
   'invalid',
   'conflict',
@@ -92,7 +92,7 @@ const correctable: ErrorKind[] = [
 const notCorrectable: ErrorCode[] = ['confirmation_required', 'second_factor_required', 'forbidden_form']
 
 function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams): boolean {
-  // If a form field names something that does not exist, the user can correct it. If the path does, they cannot.
+  // The user can correct a form field that names something missing, but not a path that does.
   const isUnknownName = kind === 'not_found' && details.field !== undefined && form.has(details.field)
   return isUnknownName || (correctable.includes(kind) && !notCorrectable.includes(code))
 }

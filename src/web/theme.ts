@@ -1,4 +1,4 @@
-/** The colour scheme that a reader chose in this browser, on every page that they open. */
+/** Applies the colour scheme that a reader chose in this browser to every page. */
 import type { Context, Next } from 'hono'
 import { cookieOf } from '../lib/http/cookies.ts'
 

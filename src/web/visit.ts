@@ -1,4 +1,4 @@
-/** Registration of pages, and what each page gets: the user, the account and the posted form. */
+/** Registers pages and gives each page the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
 import type { Child } from 'hono/jsx'
 import { allows, confirmedForMs, type Permission, requireWholeSession, type UserActor } from '../auth/actor.ts'
@@ -50,7 +50,7 @@ export interface PageDeps {
   features: readonly WebFeature[]
 }
 
-/** What an optional feature adds to the pages. */
+/** The additions of an optional feature to the pages. */
 export interface WebFeature {
   readonly pages?: (pages: AccountPages, deps: PageDeps) => void
   readonly publicPages?: (pages: PublicPages, deps: PageDeps) => void
@@ -87,7 +87,7 @@ export interface WebFeature {
 export interface AccountSubject {
   path: string
   title: string
-  /** The search box finds it by them too. */
+  /** More words by which the search box finds it. */
   words: string
   may?: Permission
   state(visit: Visit, deps: PageDeps): SubjectState | Promise<SubjectState>
@@ -98,7 +98,7 @@ interface SubjectState {
   text: string
   /** Something is broken. */
   isBad?: boolean
-  /** What the visitor does on the page. */
+  /** The visitor's action on the page. */
   link: 'Set up' | 'Change' | 'Open'
 }
 
@@ -153,9 +153,9 @@ export interface Visit extends PublicVisit {
   /** The time zone of the user, as their browser has said; otherwise UTC. */
   timeZone: string
   may(permission: Permission): boolean
-  /** What waits for the answer of the user, looked up once for the page and its frame. */
+  /** Questions that wait for the user, looked up once for the page and its frame. */
   questions(): Promise<Question[]>
-  /** Everything that is wrong in the account, looked up once in the same way. */
+  /** All problems of the account, looked up once in the same way. */
   conditions(): Promise<Condition[]>
   /** The frame of the page, with the notice that `?done=CODE` selects. `open`: the page has counted what needs the user. */
   frame(current: string, open?: number): AppFrame
@@ -273,13 +273,13 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    // Before everything that the page reads.
+    // Runs before all reads of the page.
     const seq = account.waiting.live.position || undefined
     const questions = once(() => questionsOf(account))
     const conditions = once(() => findConditions(account))
     const findOffer = () => findClaimOffer(store, user)
     const needs = once(() => attention.now({ id, account, questions, conditions, findOffer }))
-    // Beside the reads of the page. After a form there is mostly no page.
+    // Runs in parallel with the reads of the page. After a form there is usually no page.
     if (request.method === 'GET') void needs()
     const requested = requestedBy(c, store)
     const { query, requestId } = requested
@@ -352,7 +352,7 @@ export function accountPages(
   }
 }
 
-/** What a visit knows of its request, whoever sent it. */
+/** The request of a visit, regardless of the sender. */
 function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<PublicVisit, 'visitor' | 'csrf'> {
   return {
     request: c.req.raw,

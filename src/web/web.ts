@@ -49,7 +49,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
   const accountRoutes = accountPages(app, pageDeps, { routes })
-  /** What users do about themselves. */
+  /** Pages on which users manage their own data. */
   const ownRoutes = accountRoutes.may('view')
   const welcomePage = staticAnswer(() => welcome(config))
 

@@ -1,4 +1,4 @@
-/** Exporting an account, and importing it into another grid. See docs/protocol/archive.md. */
+/** Exports an account and imports it into another grid. See docs/protocol/archive.md. */
 import { requireConfirmed } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -78,9 +78,9 @@ export interface ImportStart {
 }
 
 /**
- * Begin to import an account, or go on with an import that was interrupted. Resolves to the names that are taken or
- * reserved; if there are any, nothing was written. Fails with `write_conflict` if another archive of the account is half
- * imported, and with `invalid_input` for what no grid of this version makes.
+ * Begin to import an account, or resume an interrupted import. Resolves to the names that are taken or reserved; if
+ * there are any, nothing was written. Fails with `write_conflict` if another archive of the account is half imported,
+ * and with `invalid_input` for what no grid of this version makes.
  */
 export async function beginImport(store: Store, { manifest, list, agents, aliases, providers }: ImportStart) {
   const imports = store.feature(archiveImports)
@@ -114,7 +114,7 @@ export async function importRows(
   await store.write([imports.requireBegun(account, list), ...statements])
 }
 
-/** The host of a guardrail follows from its configuration: by it, people consent that their texts are sent there. */
+/** The configuration of a guardrail determines its host, which people allow to receive their texts. */
 function withHost({ deps: { guardrailChecks } }: Store, record: string, row: ArchivedRow): ArchivedRow {
   if (record !== 'guardrail') return row
   try {
@@ -131,7 +131,7 @@ export interface ImportEnd {
   list: string
   /** The ids of the live agents. */
   agents: string[]
-  /** The ids of those that get a key, with their aliases. */
+  /** The ids and aliases of agents that get a key. */
   withKeys: [id: string, alias: string][]
   renamed: [id: string, alias: string][]
   people: { email: string; role: string; agent_id: string | null }[]

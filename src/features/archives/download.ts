@@ -1,4 +1,4 @@
-/** An archive that is sent while it is read, and how many at a time. See docs/security.md, "Overload". */
+/** Sends an archive while it is read, and limits parallel downloads. See docs/security.md, "Overload". */
 import { placeIn } from '../../answers/downloads.ts'
 import { GridError } from '../../errors.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'
@@ -8,7 +8,7 @@ import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Each is a copy of the whole database for a while. */
+/** Each temporarily holds a copy of the whole database. */
 const limits = { perKey: Infinity, perGroup: 1, total: 2 }
 
 const places = new WeakMap<Store, ConcurrencyLimit>()
@@ -44,7 +44,7 @@ export async function archiveBody(
   }
 }
 
-/** An iterator and no generator: one that was not begun would not end what it holds. */
+/** An iterator, not a generator: a generator that never started would not release its resources. */
 function beginningWith(
   first: IteratorResult<Uint8Array>,
   rest: AsyncIterator<Uint8Array>,

@@ -103,7 +103,7 @@ export async function readSignedLines(
   return list
 }
 
-/** It has exactly what `withSignature` writes. */
+/** It contains exactly what `withSignature` writes. */
 function lastLine(text: string | undefined): LastLine {
   const { lines, digests, public_key, protected: header, signature } = Object(parsed(text)) as LastLine
   const { kty, crv, x, y } = Object(public_key) as JWK

@@ -1,4 +1,4 @@
-/** What programs outside post to the address of a hook, as messages. See docs/protocol/incoming.md. */
+/** Turns posts of outside programs to the address of a hook into messages. See docs/protocol/incoming.md. */
 import { createHmac } from 'node:crypto'
 import { GridError } from '../../errors.ts'
 import { sendMessage } from '../../grid/messaging/send-message.ts'

@@ -1,4 +1,4 @@
-/** Addresses to which programs outside post messages. See docs/protocol/incoming.md. */
+/** Addresses to which outside programs post messages. See docs/protocol/incoming.md. */
 import type { HookDelivery, incomingHooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import type { TokenColumns } from '../../store/account/agents.ts'

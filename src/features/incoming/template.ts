@@ -1,9 +1,9 @@
-/** The text that is made of a JSON body. A template has no logic. See docs/protocol/incoming.md, "Templates". */
+/** Renders a JSON body as text. A template has no logic. See docs/protocol/incoming.md, "Templates". */
 import { printable } from '../../lib/redact.ts'
 import type { HookFormat } from './store.ts'
 
 export const maxTextLength = 10_000
-/** What is looked at to make a text. */
+/** The maximum length of the input for a text. */
 const maxSource = 4 * maxTextLength
 const maxSummaryLines = 10
 const maxSummaryValue = 200
@@ -69,6 +69,6 @@ function harmless(text: string): string {
   return Array.from(printable(text.slice(0, maxSource))).slice(0, maxTextLength).join('')
     .replace(/[a-z\d+.-]{0,40}:\/\//gi, (scheme) => /https:\/\/$/i.test(scheme) ? scheme : '')
     .replace(/\]\((?!\s*<?https:\/\/)/gi, '] (')
-    // Last, because what was cut out may have stood between the sign and a name.
+    // This runs last, because removed text may have stood between the sign and a name.
     .replace(/(?<![\p{L}\p{N}_.+-])@(?=[a-z0-9@])/giu, '')
 }

@@ -1,4 +1,4 @@
-/** Who sends how much to whom in an account, and no text. See docs/web.md, "Network". */
+/** Message counts between agents of an account, without texts. See docs/web.md, "Network". */
 import { networkTables } from './store.ts'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -17,7 +17,7 @@ export interface NetworkQuery {
   open?: string
 }
 
-/** What two nodes sent each other, or what was sent within a node that stands for many. */
+/** Messages between two nodes, or within a node that represents many agents. */
 export interface NetworkEdge {
   a: NetworkNode
   b: NetworkNode
@@ -56,7 +56,7 @@ const maxEdgesOfGroups = 30
 /** Of more agents, those that were seen last are counted, with what they sent. */
 export const maxAgents = 500
 
-/** Who sent how much to whom, as every member of the account may see it. */
+/** The message counts that every member of the account may see. */
 export async function networkOf(account: AccountStore, query: NetworkQuery): Promise<Network> {
   const traffic = account.feature(networkTables).read
   const now = account.deps.now()

@@ -2,14 +2,14 @@
 
 export const networkGroupings = ['channel', 'skill'] as const
 
-/** What agents sent and received, and how they answered, in the time of the picture. */
+/** Messages sent and received, and answer times, in the period of the picture. */
 export interface Counts {
   sent: number
   received: number
   /** Refused or not checked by guardrails, or parked: sent or to be received. */
   failed: number
   answers: number
-  /** How long the answers took in all. */
+  /** The total time of the answers. */
   answerMs: number
 }
 
@@ -38,7 +38,7 @@ export interface NetworkNode extends Counts {
   members: number
 }
 
-/** The rows of `networkTables`, and what is asked for. */
+/** The rows of `networkTables`, and the parameters. */
 interface Source {
   ends: { id: string; name: string; lastSeenAt: number | null }[]
   groups: { name: string; agents: string }[]

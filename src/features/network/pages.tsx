@@ -48,7 +48,7 @@ async function show(visit: Visit) {
   const { nodes, groups, open, edges, hidden, since, isCut } = network
   const link = (change: Partial<NetworkQuery>) => networkHref(visit, { ...query, ...change })
   const strong = groups.length > 0 ? edges : edges.filter(isStrong)
-  // What needs a look comes first.
+  // Problems come first.
   const [failing, others] = [true, false].map((fails) => strong.filter(({ failed }) => failed > 0 === fails))
   const first = [...failing, ...others].slice(0, maxRows)
   const more = edges.filter((edge) => !first.includes(edge))

@@ -76,7 +76,7 @@ export function Ring({ label, nodes, edges }: Drawn) {
   const longest = Math.max(0, ...nodes.map(({ name }) => labelOf(name).length))
   const half = others.length > 0 ? centre : Math.min(centre, widestReach + 14 + Math.ceil(longest * letterWidth))
   const most = Math.max(1, ...edges.map(({ a, b, there, back }) => a === b ? 0 : there + back))
-  // Many lines are thin and pale, so that single ones can be followed.
+  // If there are many lines, they are thin and pale, so each can be followed.
   const [widest, opacity] = edges.length > 100 ? [3, .6] : [5, 1]
   return (
     <svg

@@ -1,8 +1,8 @@
-/** Who sends to whom, as the page draws it. */
+/** Message counts between agents, as the page draws them. */
 import { agentOf } from '../../store/account/inbox-message.ts'
 import { type AccountDb, query } from '../../store/sql.ts'
 
-/** How many of the newest findings of guardrails, and of messages that were set aside, are looked at. */
+/** The number of the newest guardrail findings and set-aside messages that are read. */
 const maxFailures = 5_000
 /** Pairs with a sender of another account that are looked at. */
 const maxForeign = 1_000
@@ -16,7 +16,7 @@ interface Between {
 interface Sent extends Between {
   messages: number
   lastAt: number
-  /** How many of them answered another message, and how long these took in all. */
+  /** The number of answers among them, and the total time of these answers. */
   answers: number
   answerMs: number
 }
@@ -90,9 +90,9 @@ export const networkTables = {
             { source, target, messages, lastAt, answers, answerMs }
           ))
       ),
-    /** What was set aside at agents of the account since then. */
+    /** Messages set aside at agents of the account since then. */
     parked: (since: number) => account.all(parked, { since }),
-    /** What guardrails of the account refused, or could not check. Ends are names here: `@alias`, `#name`. */
+    /** Messages that guardrails of the account refused or could not check. Ends are names here: `@alias`, `#name`. */
     refused: (since: number) => account.all(refused, { since }),
     /** Live channels, `#name`, and the agents, `@alias`, that were seen last. */
     ends: async (limit: number): Promise<{ id: string; name: string; lastSeenAt: number | null }[]> =>

@@ -17,7 +17,7 @@ export function digestEmail(
     accountName: string
     waiting?: string
     senders: string[]
-    /** What waits for a decision of the person, the first to expire first. */
+    /** Messages that wait for a decision of the person, the first to expire first. */
     held: { count: number; senders: string[]; firstEndsAt: number | undefined }
     news: string[]
     unsubscribe: string

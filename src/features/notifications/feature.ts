@@ -1,4 +1,4 @@
-/** How people are notified of messages: in their browsers and by email. See docs/web.md, "Notifications". */
+/** Notifies people of messages in their browsers and by email. See docs/web.md, "Notifications". */
 import type { Feature } from '../../feature.ts'
 import { second } from '../../lib/time.ts'
 import type { Route } from '../../request-context.ts'

@@ -9,11 +9,11 @@ interface News {
   /** The number and the sender of the message. */
   seq: number
   alias: string
-  /** What the sender did, such as `posted in #general`. */
+  /** The action of the sender, such as `posted in #general`. */
   did: string
 }
 
-/** What the user was not shown and may read, newest first: of all conversations, or of one. */
+/** Messages that the user may read and has not seen, newest first: of all conversations, or of one. */
 export async function newsOf(
   account: AccountStore,
   userId: string,

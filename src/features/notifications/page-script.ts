@@ -1,4 +1,4 @@
-/** What browsers run to show notifications. */
+/** Browser scripts that show notifications. */
 import { asset, icon } from '../../html/assets.ts'
 import { staticAnswer } from '../../lib/http/static-answer.ts'
 import type { ServedAsset } from '../../web/assets.ts'

@@ -89,7 +89,7 @@ export function notificationPages(pages: AccountPages, { store }: PageDeps): voi
 }
 
 export function publicNotificationPages({ get, post }: PublicPages, { store }: PageDeps): void {
-  // What the script asks for in a browser that is notified.
+  // The script sends this request in a browser that gets notifications.
   post('/notifications/renew', async (visit) => {
     await renewBrowser(store, signedIn(visit), visit.form.get('endpoint') ?? '')
     return new Response(null, { status: 204 })

@@ -12,7 +12,7 @@ import { recordResult } from './subscriptions.ts'
 export const quietMs = 5 * second
 /** A browser is notified of one thread at most once in this time. */
 export const batchMs = minute
-/** How long a process has for a notification that it took, before another one tries. */
+/** The time a process has for a claimed notification before another one tries. */
 const claimMs = 2 * minute
 /** Delays before the retries, unless the push service says more. */
 const retryAfterMs = [10 * second, minute, 5 * minute, hour]

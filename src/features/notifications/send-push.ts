@@ -34,7 +34,7 @@ async function readPushKey(store: Store): Promise<PushKey | undefined> {
   return { publicKey: stored.publicKey, privateKey: await store.open('push_keys', id, stored) }
 }
 
-/** What the service worker of the browser shows. It has no text of a message. */
+/** The notification that the service worker shows. It contains no message text. */
 interface Notification {
   title: string
   body: string

@@ -43,7 +43,7 @@ const keyOf = ({ subscriptionId, threadId, kind }: Notice) => ({ subscription: s
 
 const maxUnread = 1_000
 
-/** A browser is notified of the news of a conversation at most once in this time. What is older is no news. */
+/** A browser is notified of news of a conversation at most once in this time. Older messages are not news. */
 export const newsMs = hour
 
 interface Digest {
@@ -87,7 +87,7 @@ const isNotice = `account_id = :account AND subscription_id = :subscription AND 
 const claim = statement(`
   UPDATE push_notices SET due_at = :until, tries = tries + 1 WHERE ${isNotice} AND due_at = :dueAt RETURNING tries`)
 const postpone = statement(`UPDATE push_notices SET due_at = :until WHERE ${isNotice} AND due_at = :dueAt`)
-// What has come since has a later notification.
+// Newer messages have a later notification.
 const settle = statement(`
   UPDATE push_notices SET first_seq = iif(last_seq > :notifiedSeq, :notifiedSeq + 1, first_seq),
     due_at = iif(last_seq > :notifiedSeq, :until, NULL), tries = 0, pushed_at = coalesce(:pushedAt, pushed_at)
@@ -168,7 +168,7 @@ export const notificationTables = {
   reads: (account: AccountDb) => ({
     subscriptions: (user: string): Promise<PushSubscription[]> => account.all(list, { user }),
     subscription: (subscription: string) => account.one(byId, { subscription }),
-    /** What waits for a user, of the messages that a notification is about, the newest first. */
+    /** Messages of a notification that still wait for the user, the newest first. */
     inThread: (user: string, subscription: string, thread: number) =>
       account.all(inThread, { user, subscription, thread, kind: 'message' }),
     /**

@@ -14,10 +14,10 @@ import { allNotifications, notificationTables, type PushSubscription } from './s
 
 const maxBrowsers = 10
 const maxUserAgentLength = 200
-/** After so many notifications that were given up in a row, a browser is not notified any more. */
+/** After this many abandoned notifications in a row, a browser is no longer notified. */
 const maxFailures = 5
 
-/** What a browser says of its subscription: `PushSubscription.toJSON()`. */
+/** The subscription as the browser reports it: `PushSubscription.toJSON()`. */
 interface NewSubscription {
   endpoint: string
   p256dh: string
@@ -29,7 +29,7 @@ export async function listBrowsers(account: AccountStore): Promise<PushSubscript
   return await account.feature(notificationTables).read.subscriptions(callingUser(account.actor).userId)
 }
 
-/** Notify the browser of the calling user from now on. What another user of the same browser subscribed to ends. */
+/** Notify the browser of the calling user from now on. Subscriptions of another user in the same browser end. */
 export async function subscribe(store: Store, account: AccountStore, input: NewSubscription): Promise<void> {
   const { userId, sessionId } = callingUser(account.actor)
   const { endpoint, p256dh, auth } = checked(account, input)

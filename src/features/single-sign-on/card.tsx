@@ -193,7 +193,7 @@ const outcomes: Record<ListedSignIn['outcome'], string> = {
   address_taken: 'refused: another user has the address',
 }
 
-/** What the provider said at the newest sign-ins. Removed members can be let in again. */
+/** The claims of the newest sign-ins. Removed members can be let in again. */
 function SignIns({ visit, signIns, action }: { visit: Visit; signIns: ListedSignIn[]; action: string }) {
   return (
     <Table

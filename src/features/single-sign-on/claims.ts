@@ -1,11 +1,11 @@
-/** What a provider says of a user: their address and their roles. See docs/people.md, "Single sign-on". */
+/** Reads the address and the roles of a user from the claims of a provider. See docs/people.md, "Single sign-on". */
 import { claimAt, type OidcUser } from './oidc.ts'
 import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
 import { normaliseEmail, plainName } from '../../lib/names.ts'
 import type { SignInReport } from './store.ts'
 import type { SsoProvider } from './store.ts'
 
-/** How the claims of a provider are read. */
+/** The rules for reading the claims of a provider. */
 export interface ClaimRules {
   /** As it was set up. */
   issuer: string
@@ -82,7 +82,7 @@ function textsIn(value: unknown): string[] {
   return [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one)).map(String)
 }
 
-/** Why a claim that did not come may exist all the same. */
+/** Why a missing claim may still exist. */
 function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['notes'] {
   const elsewhere = claims._claim_names
   const isElsewhere = typeof elsewhere === 'object' && elsewhere !== null &&
@@ -92,7 +92,7 @@ function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['n
 
 const maxNames = 40
 
-/** What came and what did not, for the owners of the account. */
+/** The received and missing claims, for the owners of the account. */
 export function reportOf(who: OidcUser, said: SaidAddress, provider: SsoProvider): SignInReport {
   const { emailClaim, roleClaim } = provider
   const names = (found: string[]) => found.slice(0, maxNames).map((name) => plainName(name, 60))

@@ -1,4 +1,4 @@
-/** Who joins an account with its provider. See docs/people.md, "Who joins an account". */
+/** Who may join an account with its provider. See docs/people.md, "Who joins an account". */
 import { GridError } from '../../errors.ts'
 import { authorize } from '../../grid/authorize.ts'
 import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
@@ -51,7 +51,7 @@ export async function proveMember(
   return [change.requireNotRemoved(comer), change.requireVerified(domain)]
 }
 
-/** Why the provider of an account does not sign somebody in, as the owners of the account see it. */
+/** The reason why the provider of an account refuses a sign-in, as the owners of the account see it. */
 export type SsoRefusalReason = 'no_address' | 'not_verified' | 'other_domain' | 'removed' | 'address_taken'
 
 export class SsoRefusal extends GridError {

@@ -21,7 +21,7 @@ export interface OidcProvider {
   wanted: readonly string[]
   /** Every request to the provider goes through it. */
   send: SafeStream
-  /** Told what the provider did wrong. */
+  /** Called with the error of the provider. */
   log: Log
   now: () => number
 }
@@ -35,7 +35,7 @@ export interface OidcFlow {
   isFresh: boolean
 }
 
-/** Who has signed in there. Only `issuer` and `subject` tell people apart. */
+/** The identity that has signed in there. Only `issuer` and `subject` identify a person. */
 export interface OidcUser {
   issuer: string
   subject: string
@@ -50,7 +50,7 @@ const timeoutSeconds = 10
 const maxBytes = 256 * 1024
 /** How long ago a fresh proof may have been given there. */
 const freshSeconds = 5 * minute / second
-/** How far the clock of the provider may be ahead. */
+/** The allowed clock skew of the provider. */
 const maxAheadMs = 5 * minute
 
 /** Loaded on first use: most grids have no provider. */

@@ -220,7 +220,7 @@ function replacePage({ csrf }: PublicVisit, { id, token, current, next }: Replac
   )
 }
 
-/** What came of a trial, for the owner who tries the provider. */
+/** The result of a trial, for the owner who tries the provider. */
 function triedPage(
   { csrf }: PublicVisit,
   { report, refusal, next }: Extract<FinishedSso, { did: 'try' }>,
@@ -239,7 +239,7 @@ function triedPage(
   )
 }
 
-/** What a provider has said of somebody, as facts. */
+/** The claims of a provider about a user, as facts. */
 export function reportFacts({ email, isVerified, roles, claims, missing, notes }: SignInReport): [string, string][] {
   const list = (names: string[]) => names.length === 0 ? 'none' : names.join(', ')
   return [

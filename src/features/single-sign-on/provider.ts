@@ -138,7 +138,7 @@ async function checkDomain(account: AccountStore): Promise<boolean> {
   const provider = await read.get()
   if (!provider) throw new GridError('not_found', 'The account has no single sign-on.')
   const { domain } = provider
-  // A name server that does not answer is as good as none: there are days to mend it.
+  // No answer of a name server counts as a missing record: owners have days to fix it.
   const isThere = (await resolveTxt(domain).catch((): string[] => [])).includes(recordOf(provider))
   const at = now()
   const missingSince = isThere ? null : provider.missingSince ?? (provider.verifiedAt === null ? null : at)
@@ -203,7 +203,7 @@ export async function removeProvider(account: AccountStore): Promise<void> {
   })
 }
 
-/** Domains whose record is gone, for Attention. Lost is twice as bad as about to be lost. */
+/** Domains whose record is gone, for Attention. A lost domain weighs twice a domain in its grace period. */
 export async function missingDomains(account: AccountStore): Promise<FeatureCondition<MissingDomain>[]> {
   const found = await account.feature(ssoTables).read.missing()
   return found.map((of) => ({

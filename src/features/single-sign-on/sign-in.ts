@@ -22,7 +22,7 @@ export const ssoFlowMs = 10 * minute
 /** The id of the provider of the settings. */
 export const gridProviderId = 'grid'
 
-/** What waits in a cookie while the user is at the provider. */
+/** The cookie data kept while the user is at the provider. */
 interface Flow extends OidcFlow {
   provider: string
   next: string
@@ -90,7 +90,7 @@ export async function beginSso(
   return { url, kept, name: provider.name, accountName: account?.name }
 }
 
-/** What came of a sign-in at the provider. */
+/** The result of a sign-in at the provider. */
 export type FinishedSso =
   | { did: 'link'; next: string }
   | { did: 'try'; next: string; report: SignInReport; refusal: string | undefined }

@@ -75,7 +75,7 @@ export const allSso = (db: Db) => ({
   provider: (id: string) => db.one(provider, { id }),
   /** Also a draft, and without a verified domain. */
   anyProvider: (id: string) => db.one(byIdAnyway, { id }),
-  /** That of the account that has verified the domain of an email address. */
+  /** The provider of the account that has verified the domain of an email address. */
   ofDomain: (domain: string) => db.one(ofDomain, { domain }),
   /** Whether any account has a provider that signs people in. */
   hasAny: async () => await db.one(anyVerified, {}) !== undefined,

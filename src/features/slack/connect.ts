@@ -24,7 +24,7 @@ export function slackEventsPath(id: string): string {
   return `/api/v1/slack/${id}/events`
 }
 
-/** What a person posts in Slack to say who they are. */
+/** The code that a person posts in Slack to prove who they are. */
 export const linkCodePattern = /grid-link-[\w-]{20,100}/
 const codeLifetimeMs = hour
 
@@ -178,7 +178,7 @@ export async function askToLinkSlack(account: AccountStore, channel: string): Pr
   return code
 }
 
-/** What the calling user writes in Slack no longer comes as them. */
+/** Messages of the calling user in Slack no longer carry their alias. */
 export async function unlinkSlack(account: AccountStore, channel: string): Promise<void> {
   const { precondition } = await authorize(account, 'use')
   const { read, change } = account.feature(slackTables)

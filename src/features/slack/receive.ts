@@ -148,7 +148,7 @@ async function takeMessage(
   await send(writer, sender, { ...input, text: whole })
 }
 
-/** What is refused for good is not sent again: Slack would only repeat it. */
+/** Permanent failures are not reported, because Slack would only repeat the event. */
 async function send(writer: AccountStore, sender: Sender, input: SendInput): Promise<void> {
   try {
     await sendMessage(writer, sender, input)

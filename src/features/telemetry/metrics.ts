@@ -8,7 +8,7 @@ import type { WaitingFigures } from './store.ts'
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
-/** What is looked up when somebody asks. Times are milliseconds. */
+/** Values that are read on each request. Times are milliseconds. */
 export interface CurrentFigures extends WaitingFigures, ProcessLoad {
   now: number
   /** The longest delay of the event loop since the last time. */
@@ -67,7 +67,7 @@ export class Metrics implements core.Metrics {
     this.#attempts.inc({ kind, outcome: isReached ? 'reached' : 'failed' })
   }
 
-  /** The text of all metrics, with what is there now. */
+  /** The text of all metrics with their current values. */
   async text(current: CurrentFigures): Promise<string> {
     const { now, waitingSince, databaseBytes, backupAt } = current
     this.#unread.set(current.unread)

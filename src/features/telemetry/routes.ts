@@ -12,7 +12,7 @@ import { figures as tables, type WaitingFigures } from './store.ts'
 /** @see https://prometheus.io/docs/specs/om/open_metrics_spec/ */
 const openMetricsType = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
-/** How long what was read from the database counts. */
+/** The time for which values from the database are cached. */
 const keptMs = 10 * second
 
 /** The text of all metrics. The database is asked at most every 10 s. */

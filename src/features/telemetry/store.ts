@@ -1,8 +1,8 @@
-/** How much waits over all accounts, for metrics. */
+/** The waiting work of all accounts, for metrics. */
 import { isOpen, outboxKinds, outboxTables } from '../../store/global/outboxes.ts'
 import { crossAccountQuery, type Db } from '../../store/sql.ts'
 
-/** How much waits in the database, over all accounts. */
+/** The waiting work in the database, over all accounts. */
 export interface WaitingFigures {
   unread: number
   /** Milliseconds since the epoch; null if nothing is unread. */
@@ -12,7 +12,7 @@ export interface WaitingFigures {
   dueOutboxes: number
 }
 
-/** The oldest message is looked for in so many inboxes. */
+/** The number of inboxes in which the oldest message is searched. */
 const maxInboxes = 10_000
 
 const dueOutboxes = outboxKinds.map((kind) =>

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { replaceIn, spanOf, type View } from './view.ts'
 
-/** Entities that stand for what a phrase or an address consists of, and those that hide something. */
+/** Entities for the characters of phrases and addresses, and entities that hide something. */
 const entities: Record<string, string> = Object.fromEntries(
   ('amp& lt< gt> quot" apos\' nbsp\u00a0 ensp\u2002 emsp\u2003 thinsp\u2009 shy\u00ad zwnj\u200c zwj\u200d lrm\u200e ' +
     'rlm\u200f commat@ period. comma, colon: semi; num# sol/ bsol\\ excl! quest? lpar( rpar) lowbar_ hyphen\u2010 ' +
@@ -42,7 +42,7 @@ function fromPercents(text: string): string | undefined {
 
 /** The view without the tags and comments of HTML, or the same view. */
 export function withoutTags(view: View): View {
-  // A search for the end of a comment that has none would read the rest of the text, for each.
+  // Searching for the end of each unclosed comment would read the rest of the text every time.
   const until = view.text.lastIndexOf('-->') + '-->'.length
   return replaceIn(replaceIn(view, /<!--[^]*?-->/g, () => '', { until }), /<\/?[a-z][^<>]*>/gi, () => '')
 }
@@ -52,7 +52,7 @@ const encodedRuns = /[A-Za-z0-9+/_-]{16,}={0,2}/g
 const isHex = /^(?:[0-9a-f]{2})+$/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** What is encoded in the text, in base64 or hexadecimal. What is no text when it is decoded is left out. */
+/** The text encoded as base64 or hexadecimal. Anything that does not decode to text is left out. */
 export function embedded(view: View, depth = 2): View[] {
   if (depth === 0) return []
   return runsOf(view.text).flatMap(({ encoded, start, end }) => {
@@ -71,7 +71,7 @@ interface Run {
   end: number
 }
 
-/** What may stand between the pieces of one text: the ends of lines, quotation marks of code and of email. */
+/** Separators between the pieces of one text: line ends, and quotation marks of code and email. */
 const betweenPieces = /^[\s"'`+,>\\]{1,8}$/
 
 /** Stretches that may be encoded: each alone, and those together that follow each other. */

@@ -1,4 +1,4 @@
-/** Texts without the differences that a reader does not mind. */
+/** Normalizes texts: removes differences that a reader ignores. */
 import { mask, replaceIn, type View } from './view.ts'
 
 /** Beyond printable ASCII, except what stands for something that was found. */
@@ -18,7 +18,7 @@ const plainForm = remembered((char) => {
   return /\p{Nd}/u.test(char) ? digitOf(char) : char.normalize('NFKC')
 })
 
-/** Decimal digits stand in rows of ten. */
+/** Decimal digits come in blocks of ten. */
 function digitOf(char: string): string {
   const compatible = char.normalize('NFKC')
   if (/\d/.test(compatible)) return compatible

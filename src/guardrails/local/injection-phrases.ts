@@ -1,6 +1,6 @@
 /**
- * How prompt injections are worded. A line is a rule: groups of terms, separated by `>`, that follow each other with a
- * few words between them at most. Of each group one term is enough; `*` ends a term that goes on as it likes.
+ * The wording of prompt injections. A line is a rule: groups of terms, separated by `>`, that follow each other with a
+ * few words between them at most. One term of each group is enough; `*` at the end of a term matches any continuation.
  */
 export const injectionRules = rulesOf(`
   # English

@@ -3,7 +3,7 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { provider, type Span } from '../provider.ts'
 import { joined } from './view.ts'
 
-/** What does not show, also where a script or an emoji needs it. */
+/** Invisible characters, including those that a script or an emoji needs. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u
 const emoji = /\p{Emoji}(?:[\p{Emoji_Modifier}\ufe0e\ufe0f\u20e3\u200d\u{e0020}-\u{e007f}]|(?<=\u200d)\p{Emoji})+/gu
 const needed = /[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu
@@ -41,7 +41,7 @@ function removed(text: string): Span[] {
   return spans
 }
 
-/** What scripts need, if a text has too much of it. */
+/** Characters that scripts need, if a text has too many of them. */
 function hidden(text: string): Span[] {
   const plain = text.replace(emoji, (found) => ' '.repeat(found.length))
   const found = [...plain.matchAll(needed)]

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { type GuardedText, provider, type Span, type Verdict } from '../provider.ts'
 import { joined, oncePerText } from './view.ts'
 
-/** The languages that can be told apart, by ISO 639-1, with the codes of ISO 639-3 by which franc knows them. */
+/** The languages that can be distinguished: ISO 639-1 codes with the ISO 639-3 codes that franc uses. */
 const codes = Object.fromEntries(
   `
   af:afr am:amh ar:arb az:azj be:bel bg:bul bn:ben bs:bos ca:cat cs:ces da:dan de:deu el:ell en:eng es:spa et:ekk
@@ -15,7 +15,7 @@ const codes = Object.fromEntries(
 )
 const languages = Object.keys(codes)
 
-/** Scripts, and the languages that they are of. All others are written in Latin letters. */
+/** Scripts and their languages. All other languages are written in Latin letters. */
 const scripts = `
   Han:zh,ja Hiragana:ja Katakana:ja Hangul:ko Cyrillic:ru,uk,be,bg,sr,mk,kk,ky,mn,tg,bs,az,uz
   Arabic:ar,fa,ur,ps,kk,ms,ha,pa Devanagari:hi,mr,ne Greek:el Hebrew:he Armenian:hy Georgian:ka Thai:th Lao:lo
@@ -26,13 +26,13 @@ const latin = languages.filter((language) =>
   ['az', 'bs', 'ha', 'ms', 'sr', 'uz'].includes(language) ||
   !scripts.some(({ languages }) => languages.includes(language))
 )
-/** Scripts of several languages, which franc tells apart by how often letters follow each other. */
+/** Scripts of several languages, which franc distinguishes by their letter sequences. */
 const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
   const written = name === 'Latin' ? latin : scripts.find((script) => script.name === name)!.languages
   return { letters: new RegExp(`\\p{Script=${name}}+`, 'gu'), only: written.map((language) => codes[language]) }
 })
 
-/** Fewest letters of a script from which on it is a text and not a name or a quotation. */
+/** The minimum number of letters of a script that make a text, not just a name or a quotation. */
 const fewestOfScript = 12
 /** Fewest letters that show a language, and how many code units are looked at together: franc reads the first 2,048. */
 const fewestLetters = 60
@@ -77,7 +77,7 @@ interface Stretch extends Span {
   readonly likely: readonly string[]
 }
 
-/** What of a message is no code, in stretches that end between words. */
+/** The parts of a message that are not code, in stretches that end between words. */
 const proseOf = oncePerText((text) => {
   const prose = withoutCode(text)
   const stretches: Stretch[] = []
@@ -90,7 +90,7 @@ const proseOf = oncePerText((text) => {
   return { prose, stretches }
 })
 
-/** What may be no prose: code between backticks, and words of ASCII characters. */
+/** Text that may not be prose: code between backticks, and words of ASCII characters. */
 const words = /```[^`]*(?:```|$)|`[^`\n]*`|[!-~]+/g
 /** Code, addresses, paths and numbers have some of these. */
 const mark = /[\d_/\\@={}<>;|$#()[\]`]/

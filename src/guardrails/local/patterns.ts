@@ -1,4 +1,4 @@
-/** Finds what matches regular expressions. */
+/** Finds matches of regular expressions. */
 import { RE2JS, RE2JSException, RE2Set } from 're2js'
 import * as z from 'zod'
 import { type GuardedText, provider, RefusedConfig, type Span, text } from '../provider.ts'
@@ -68,7 +68,7 @@ function parse(pattern: string, field: string): RE2JS {
   }
 }
 
-/** All matches. When they take too much effort, the rest of the text counts as one. */
+/** All matches. If the search takes too much effort, the rest of the text counts as one match. */
 function spansOf(pattern: RE2JS, text: string, effort: Effort): Span[] {
   const spans: Span[] = []
   const matcher = pattern.matcher(text)

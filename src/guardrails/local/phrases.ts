@@ -45,9 +45,9 @@ function viewsOf(text: string): View[] {
   return [view, ...(plain === view ? [] : [plain]), ...embedded(view)]
 }
 
-/** Letters from which on a phrase is found also where its words are split or written together. */
+/** The minimum length in letters at which a phrase also matches if its words are split or joined. */
 const longEnough = 12
-/** Such phrases have nothing but words. */
+/** Such phrases consist of words only. */
 const onlyWords = /^[\p{L}\p{N}\p{M}\s]+$/u
 
 function listed(kind: string, phrases: readonly string[]): Finder {

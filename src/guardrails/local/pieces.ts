@@ -1,8 +1,8 @@
-/** What stands in several pieces of a text that readers may put together, such as a word split over two text parts. */
+/** Finds matches across pieces of a text that readers may join, such as a word split over two text parts. */
 import type { Span } from '../provider.ts'
 import { mask, type View } from './view.ts'
 
-/** So many UTF-16 units are read at the beginning and at the end of a piece. */
+/** The number of UTF-16 units that are read at the beginning and at the end of a piece. */
 const nearby = 1_000
 
 /** The pieces of a text with nothing between them. The middle of long ones is left out. */

@@ -65,7 +65,7 @@ export function joined(spans: readonly Span[]): Span[] {
   return out
 }
 
-/** How many UTF-16 units two texts may have together of which something is kept. */
+/** The maximum total length in UTF-16 units of two texts whose results are cached. */
 const mostKept = 1_500_000
 
 /**
@@ -129,7 +129,7 @@ const unspaced = `[${
 }]`
 const edge = new RegExp(`(?<!${inWord})|(?!${inWord})|(?<=${unspaced})|(?=${unspaced})`, 'uy')
 
-/** Whether a word may begin or end here. */
+/** Whether a word can begin or end here. */
 export function isWordEdge(text: string, at: number): boolean {
   edge.lastIndex = at
   return edge.test(text)

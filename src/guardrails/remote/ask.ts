@@ -1,4 +1,4 @@
-/** Sends the requests of remote providers, and says for each failure what went wrong. */
+/** Sends the requests of remote providers and classifies their failures. */
 import type { z } from 'zod'
 import { check } from '../../lib/input.ts'
 import { plainName } from '../../lib/names.ts'
@@ -39,7 +39,7 @@ export async function ask<Answer>(tools: ProviderTools, question: Question<Answe
   return { answer: checked.data, raw }
 }
 
-/** The answer is not what the interface says. `why` is a constant text. */
+/** The answer does not match the interface. `why` is a constant text. */
 export function unusableAnswer(host: string, why: string): ProviderFailure {
   return new ProviderFailure('unusable_answer', `The answer of ${host} cannot be used: ${why}.`)
 }
@@ -49,7 +49,7 @@ export function bearer({ token }: ProviderTools): Record<string, string> {
   return { Authorization: `Bearer ${headerValue(token)}` }
 }
 
-/** The token as the value of a header. Fails with `wrong_token` if there is none, or it does not fit. */
+/** The token as the value of a header. Fails with `wrong_token` if it is missing or invalid. */
 export function headerValue(token: string | undefined): string {
   if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return token
   throw new ProviderFailure(
@@ -80,7 +80,7 @@ async function post<Answer>(tools: ProviderTools, question: Question<Answer>): P
   }
 }
 
-/** Whatever the parser says of the text stays here: it may quote it. */
+/** The error of the parser stays here, because it may quote the text. */
 function jsonOf<Answer>(response: SafeResponse, { maxTokens }: Question<Answer>, host: string): unknown {
   try {
     return response.json({ maxTokens })

@@ -1,9 +1,9 @@
-/** A model that judges. */
+/** A language model as judge. */
 import * as z from 'zod'
 import { type GuardedText, httpUrl, provider, ProviderFailure, type ProviderTools, text } from '../provider.ts'
 import { ask, bearer, below, unusableAnswer } from './ask.ts'
 
-/** Some models refuse to answer, which says nothing of the text: then there is no content. */
+/** Some models refuse to answer and send no content. This says nothing about the text. */
 const completion = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
 })
@@ -102,7 +102,7 @@ function newFence(): string {
 
 const judgement = z.object({ violation: z.boolean() })
 
-/** Undefined without a judgement. It must be the whole answer: a model may repeat parts of the text. */
+/** Undefined without a judgement, which must be the whole answer: a model may repeat parts of the text. */
 export function readJudgement(content: string): string[] | undefined {
   // Models that reason aloud do it before they answer.
   const answer = content.replace(/^[\s\S]*<\/think>/, '').trim()

@@ -35,7 +35,7 @@ export const webhook = provider({
       const key = keyOf(tools.token ?? '')
       if (!key) throw new ProviderFailure('wrong_token', wrongSecret)
       const { text, direction, sender, recipient } = guarded
-      // The same for both attempts, so that the service sees that they are one.
+      // The same for both attempts, so that the service recognizes the second one.
       const id = `msg_${newId()}`
       const { answer, raw } = await ask(tools, {
         url,

@@ -7,16 +7,16 @@ import { Icon } from '../icons.tsx'
 /** The answers that an agent offers to a person. Names are with `@`. */
 export interface ShownChoices {
   asker: string
-  /** Told to others than the person themselves. */
+  /** Shown to readers other than that person. */
   asked?: string
   offered: string[]
   /** The place of the answer in `offered`. */
   chosen?: number
-  /** Where the reader answers; undefined if they cannot. */
+  /** The address for the answer; undefined if the reader cannot answer. */
   form?: { action: string; fields: Record<string, string> }
 }
 
-/** Buttons of one click each, or which answer was chosen. Whose words they are stands above them. */
+/** Buttons of one click each, or the chosen answer. The author is shown above them. */
 export function Choices({ asker, asked, offered, chosen, form }: ShownChoices) {
   return (
     <div class='offer'>

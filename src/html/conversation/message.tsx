@@ -24,7 +24,7 @@ export interface ShownSender {
   isForeign: boolean
 }
 
-/** What belongs to a message besides its text. `size` is in words. */
+/** The parts of a message besides its text. `size` is in words. */
 export interface ShownPart {
   name: string
   type: string
@@ -47,14 +47,14 @@ export interface ShownMessage {
   quote?: { from: string; text: string; href: string }
   parts: ShownPart[]
   choices?: ShownChoices
-  /** What guardrails did to it, as sentences. */
+  /** The actions of guardrails on it, as sentences. */
   verdicts: { text: string; isBad: boolean }[]
   receipts: ShownReceipt[]
   /** The task that it belongs to. */
   task?: ShownTask
   /** Instead of `receipts`, for a message with many recipients. */
   readBy?: ReadBy
-  /** Where all messages that began with the same one are, if there are others. */
+  /** The address of all messages that began with the same one, if there are others. */
   chainHref?: string
   /** Where its conversation is, on a page that has messages of several. */
   threadHref?: string
@@ -280,7 +280,7 @@ export function Part({ part: { name, type, size, href }, children }: { part: Sho
 /** Types that browsers show without running anything in them. */
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
-/** Fetched and shown when it is opened: what others send may be large, or nothing that one wants to see. */
+/** Fetched and shown when it is opened: content from others may be large or unwanted. */
 function Picture({ href, name }: { href: string; name: string }) {
   return (
     <details class='picture'>

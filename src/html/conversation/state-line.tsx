@@ -2,10 +2,10 @@
 /** @jsxImportSource hono/jsx */
 import { LocalTime, timeInWords, useZone } from '../components.tsx'
 
-/** States of a message that nothing more happens to, although it was not read. `withdrawn`: its task was canceled. */
+/** Final states of an unread message. `withdrawn`: its task was canceled. */
 const ended = ['withdrawn', 'expired', 'retracted'] as const
 
-/** How far a message is at one recipient. `waiting`: unread for longer than is usual. */
+/** The delivery state of a message at one recipient. `waiting`: unread for longer than usual. */
 export type DeliveryState =
   | 'stored'
   | 'waiting'

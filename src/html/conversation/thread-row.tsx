@@ -18,7 +18,7 @@ export interface ShownThread {
   preview?: { from?: string; text: string }
   /** How many messages to the reader are unread. */
   unread: number
-  /** Something was said since the reader looked. */
+  /** There are messages since the last visit of the reader. */
   isNew: boolean
   isCurrent: boolean
 }

@@ -2,7 +2,7 @@ import { fetchingScript, freshScript } from './live/fresh.ts'
 import { messagesScript } from './live/messages.ts'
 import { streamScript } from './live/stream.ts'
 
-/** What an open page says by itself: what is new, at most every 5 s, and that its updates are paused. */
+/** Announcements of an open page: new items, at most every 5 s, and that its updates are paused. */
 const sayScript = `
 function liveSayer() {
   const status = document.createElement('p')

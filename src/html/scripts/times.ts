@@ -1,8 +1,8 @@
-/** Times on open pages: the zone of the browser, how long ago a page was made, and days by name. */
+/** Times on open pages: the zone of the browser, the age of the page, and days by name. */
 /** The cookie with the time zone of a browser. */
 export const zoneCookie = 'grid-zone'
 
-/** Tells the time zone of the browser, so that what is made without script uses it, from the next page on. */
+/** Puts the time zone of the browser into a cookie, for what is made without script from the next page on. */
 const zone = `
 const zoneNow = Intl.DateTimeFormat().resolvedOptions().timeZone
 if (zoneNow && !document.cookie.split('; ').includes('${zoneCookie}=' + zoneNow)) {

@@ -14,7 +14,7 @@ import { placeholders, reasonOf, sentenceOf, type SentencePlaceholder } from './
 const maxListed = 3
 const maxRefLength = 80
 
-/** What is known of who made a call. */
+/** Known facts about the caller. */
 export type Caller =
   & Pick<
     ListedActivity,
@@ -22,7 +22,7 @@ export type Caller =
   >
   & { tool?: string }
 
-/** Who made the call, and with which kind of credential. */
+/** The caller and the kind of credential. */
 export function actorOf(row: Caller): { name: Child; credential: Child } {
   const { actorType, userName, userEmail, credentialKind, keyLast4, agentAlias } = row
   const user = userName || userEmail

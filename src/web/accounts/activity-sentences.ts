@@ -52,7 +52,7 @@ export const placeholders: Record<string, SentencePlaceholder> = {
 type Phrase = readonly [verb: string, past: string, object: string]
 export type Phrases = Readonly<Record<string, Phrase>>
 
-/** What has phrases besides the core. */
+/** Sources of phrases besides the core. */
 type Features = readonly { readonly phrases?: Phrases }[]
 
 /**
@@ -60,7 +60,7 @@ type Features = readonly { readonly phrases?: Phrases }[]
  * phrase of `create_agent` or `admin_create_agent`, if it has none of its own.
  */
 const phrases: Phrases = {
-  // Refused before its tool, or there is no such tool.
+  // Refused before the tool ran, or the tool does not exist.
   'tools/call': ['Call', 'Called', 'a tool[ {name}]'],
   admin_list_agents: ['List', 'Listed', 'the agents'],
   admin_list_channels: ['List', 'Listed', 'the channels'],

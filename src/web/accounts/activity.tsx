@@ -183,7 +183,7 @@ function filterOf(query: URLSearchParams, zone: string): ActivityFilter {
     ...(kind === 'key' && { credentialId: id }),
     since: startOfDay(filter('from'), zone),
     until: to === undefined ? undefined : nextDayAt(zone, to, 0),
-    // A kind of call and a failure are asked for by name, whether they change something or not.
+    // A filter by kind of call or failure includes calls that change nothing.
     isChange: filter('readings') === undefined && filter('tool') === undefined && outcome !== anyFailure,
     before: Number.isSafeInteger(before) ? before : undefined,
   }

@@ -23,7 +23,7 @@ import { type PageDeps, type Pages, type PublicVisit, signedIn, wholly } from '.
 import { PageForm, Refusal } from '../forms.tsx'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
-/** How many accounts of a visitor are looked at. */
+/** The number of accounts of a visitor that are checked. */
 const maxLooked = 20
 
 const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const

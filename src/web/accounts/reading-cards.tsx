@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What people read of messages, as the owners of the account decide. */
+/** Which messages people can read, as the owners of the account decide. */
 import { type PeopleRead, setContentsVisible, setPeopleRead } from '../../grid/accounts/people-read.ts'
 import { Card, dateInWords } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'

@@ -18,7 +18,7 @@ export const usage: AccountSubject = {
   page: (visit) => UsageCard({ visit }),
 }
 
-/** What was sent today, of what the quotas allow. */
+/** The use of today's quotas. */
 export async function UsageCard({ visit }: { visit: Visit }) {
   const { messages, megabytes } = await usedToday(visit)
   return (

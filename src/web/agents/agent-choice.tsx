@@ -18,7 +18,7 @@ export function AgentChoice({ agents, hint, value, ...field }: {
   /** Of the checkboxes, and of the text. */
   hint: [string, string]
   agents: Awaited<ReturnType<typeof choosableAgents>>
-  /** What was typed. */
+  /** The typed text. */
   value: string
 }) {
   return agents.length > 0 && agents.length <= maxCheckboxes

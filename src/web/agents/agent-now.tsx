@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What an agent does now: whether it is here, what waits for it, and what it said and heard last. */
+/** The current state of an agent: its presence, waiting messages, and latest conversations. */
 import type { Child } from 'hono/jsx'
 import { isProgram, presenceOf } from '../../grid/agents/find-agent.ts'
 import { answerTimesOf } from '../../grid/conversations/answer-times.ts'
@@ -217,7 +217,7 @@ function LastMessages({ talk: { messages, hidden, reader }, agent, visit, now }:
   )
 }
 
-/** With whom it talks: the agents and channels of its newest conversations, each with the conversation. */
+/** The agents and channels of its newest conversations, each with the conversation. */
 function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
   const nameOf = (thread: Thread) =>
     namesOf(thread).filter((name) => name !== `@${agent.alias}`).join(', ') || `@${agent.alias}`

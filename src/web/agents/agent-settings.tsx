@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What can be changed about an agent. Users who may not change it see the values. */
+/** The settings of an agent. Users who may not change them see the values. */
 import { isProgram } from '../../grid/agents/find-agent.ts'
 import { approvalConsent, servicesFor } from '../../grid/guardrails/consents.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
@@ -97,7 +97,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
   })
 }
 
-/** What was erased, and who still has it. */
+/** The erased messages, and recipients who may still have copies. */
 export interface ErasedWords {
   rows: Record<string, number>
   kept: string[]

@@ -12,7 +12,7 @@ import type { Agent } from '../../store/account/agents.ts'
 import { Refusal } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 
-/** The pages of one agent: what it does now, how programs act as it, and its settings. */
+/** The pages of one agent: its current state, how programs act as it, and its settings. */
 export type AgentTab = 'now' | 'connect' | 'settings'
 
 /** The path of a page of an agent, or of an action on it. */
@@ -37,7 +37,7 @@ export async function accessOf({ account, may }: Visit, { id, type }: Agent) {
   return { keys, programs, maySignIn }
 }
 
-/** Actions whose forms show why they were refused. */
+/** Actions whose forms show their own errors. */
 const showsItself = /\/(settings|skills|guardrails|keys)$/
 
 /** A page of one agent with its tabs. People have neither keys nor programs here. */

@@ -31,7 +31,7 @@ const orders: Record<AgentOrder, string> = {
   seen: 'Last seen',
 }
 
-/** What the address of a page of the list selects. */
+/** The selection in the address of a page of the list. */
 interface ListPlace {
   search: string
   order: AgentOrder
@@ -39,7 +39,7 @@ interface ListPlace {
   after?: AgentPlace
 }
 
-/** Reads `?search=`, `?sort=` and `?after=`. What is not understood is ignored. */
+/** Reads `?search=`, `?sort=` and `?after=`. Invalid values are ignored. */
 function listPlace(query: URLSearchParams): ListPlace {
   const { search } = listPosition(query)
   const sort = query.get('sort') ?? ''

@@ -12,7 +12,7 @@ import {
   snippets,
 } from '../../clients/snippets.ts'
 
-/** The line that connects the coding clients of a machine, before the ways of single clients. */
+/** The command that connects the coding clients of a machine, shown before the ways of single clients. */
 export function ConnectLine({ config, alias, secret }: { config: Config; alias?: string; secret?: string }) {
   return (
     <div class='stack tight'>

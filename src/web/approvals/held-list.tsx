@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What waits for the decision of the visitor, as rows. */
+/** Rows of messages that wait for the decision of the visitor. */
 import { endsSoon } from '../../grid/approvals/held.ts'
 import { NeedCard, type NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'

@@ -62,7 +62,7 @@ interface Choice {
   hash: string
 }
 
-/** The log has who decided on what, and no word of the message. */
+/** The log records who decided on which message, but not its text. */
 async function decide(
   visit: Visit,
   tool: string,
@@ -171,7 +171,7 @@ async function show(visit: Visit) {
   )
 }
 
-/** The ways to the message that it answers and to its conversation. */
+/** Links to the message that it answers and to its conversation. */
 function Around({ visit, place: { thread, answered } }: { visit: Visit; place: HeldPlace }) {
   if (thread === undefined && answered === undefined) return null
   return (
@@ -206,7 +206,7 @@ const outcomes = {
   joined: 'Its sender has added to it: the whole is a newer message',
 } as const
 
-/** Who decided, for whoever comes too late. */
+/** Shows the decision to a visitor who comes too late. */
 function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held: HeldMessage }) {
   return (
     <Notice kind={state === 'approved' ? 'good' : 'info'} title={outcomes[state]}>
@@ -227,7 +227,7 @@ function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held
   )
 }
 
-/** A file or data, with what else is said of it. */
+/** A file or data, with its metadata. */
 function HeldPart({ visit, id, part }: { visit: Visit; id: string; part: Record<string, unknown> }) {
   const { part_id: partId, kind, filename, mediaType, bytes, text, ...others } = part
   const name = typeof filename === 'string'
@@ -319,7 +319,7 @@ function Value({ title, value }: { title: string; value: unknown }) {
   return text.length > maxUnfolded ? <Disclosure title='Show'>{shown}</Disclosure> : shown
 }
 
-/** Each form carries the hash of what is shown above it. */
+/** Each form carries the hash of the content above it. */
 function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held: HeldMessage }) {
   const here = visit.path('held', id)
   const fields = { hash }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What needs a person. See docs/web.md, "Attention". */
+/** Items that need a person. See docs/web.md, "Attention". */
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld, heldMessages } from '../../grid/approvals/held.ts'
 import {

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What needs a person, in words, and what can be done about it. */
+/** Descriptions of items that need a person, and their actions. */
 import type { Child } from 'hono/jsx'
 import { type Condition, keyOldMs, maxCounted } from '../../grid/attention/attention.ts'
 import { nearlyUsed } from '../../grid/message/quota.ts'
@@ -26,7 +26,7 @@ import type { FeatureWords, Visit } from '../visit.ts'
 type Words = Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
 
 const maxNamed = 8
-/** A row that stands for several names so many. */
+/** A row for several items names at most this many. */
 const maxFolded = 3
 
 type Follower = Extract<Condition, { kind: 'follower' }>['of']['follower']
@@ -196,7 +196,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         facts: [
           `${unread.toLocaleString('en')} waiting`,
           sender && <>oldest from {named([sender])}</>,
-          // Whether its program is gone, or is there and does not read.
+          // Whether its program is gone, or is connected but does not read.
           presence
             ? `connected now: ${presenceWords(presence, lastSeenAt, now)}`
             : lastSeenAt === null
@@ -457,7 +457,7 @@ function turnsInHour(turns: number): string {
   return `${turns.toLocaleString('en')} turns in an hour with no message from a person`
 }
 
-/** How full an inbox is, in words. What is not nearly full refuses messages of other accounts alone. */
+/** How full an inbox is, in words. An inbox that is not nearly full refuses only messages of other accounts. */
 export function fullness({ unread, max }: FullInbox): string {
   if (unread >= max) return 'full'
   const percent = Math.floor(unread / max * 100)

@@ -1,4 +1,4 @@
-/** How much needs a person, for the number in the navigation. See docs/web.md, "Attention". */
+/** The number of items that need a person, for the navigation. See docs/web.md, "Attention". */
 import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { Visitor } from '../../auth/session.ts'
@@ -21,12 +21,12 @@ export interface CountedVisit {
   id: string
   account: AccountStore
   findOffer(): Promise<ClaimOffer | undefined>
-  /** Everything that is wrong in the account. */
+  /** All problems of the account. */
   conditions(): Promise<Condition[]>
   questions(): Promise<Question[]>
 }
 
-/** Everything that the number of a visitor counts. */
+/** All items in the number of a visitor. */
 export function countedVisit(
   store: Store,
   { user }: Pick<Visitor, 'user'>,
@@ -55,7 +55,7 @@ export class AttentionCounts {
     this.#deps = deps
   }
 
-  /** What the visitor has open. Undefined if that cannot be found out: a page does without it. */
+  /** The open items of the visitor. Undefined if the count fails: the page is then shown without it. */
   async now(visit: CountedVisit): Promise<NeedsNow | undefined> {
     const { id, account, findOffer, conditions, questions } = visit
     try {
@@ -63,7 +63,7 @@ export class AttentionCounts {
         const found = this.#recent(this.#conditions, id, conditions)
         return needsOf((await withoutSnoozed(account, found, findOffer())).open)
       })
-      // Questions and held messages are not kept: an answer shows at once.
+      // Questions and held messages are not cached, so an answer shows at once.
       return withQuestions(...await Promise.all([counted, questions(), countHeld(account)]))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })
@@ -71,7 +71,7 @@ export class AttentionCounts {
     }
   }
 
-  /** The rows that the page itself has just found. */
+  /** The rows that the page has just loaded. */
   found(visit: Pick<CountedVisit, 'id' | 'account'>, open: readonly Condition[]): void {
     this.#counts.set(keyOf(visit), { at: this.#deps.now(), value: Promise.resolve(needsOf(open)) })
   }

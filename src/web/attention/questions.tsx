@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What waits for the answer of the visitor. See docs/web.md, "Attention". */
+/** Questions that wait for the visitor. See docs/web.md, "Attention". */
 import type { Child } from 'hono/jsx'
 import { countQuestions, dismissQuestion, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
 import { NeedCard } from '../../html/attention.tsx'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What needs a person, as rows: what is broken, and then warnings. */
+/** Rows of items that need a person: first failures, then warnings. */
 import { type Condition, countConditions } from '../../grid/attention/attention.ts'
 import type { NeedRow } from '../../html/attention.tsx'
 import type { Origin } from '../forms.tsx'
@@ -8,7 +8,7 @@ import { hiddenWords } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { actionOf, foldOf, hrefOf, inWords, sumInWords } from './condition-words.tsx'
 
-/** From so many on, conditions with the same fold are one row. */
+/** From this number on, conditions with the same fold become one row. */
 const manyAlike = 3
 
 interface ShownCondition {

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Who is in a channel, and who can be added. */
+/** The members of a channel, and agents that can be added. */
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { CellSelect, ChoiceList, TextInput } from '../../html/fields.tsx'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What was posted to a channel. See docs/people.md, "People who read". */
+/** The posts of a channel. See docs/people.md, "People who read". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { readerOf } from '../../grid/conversations/may-read.ts'
 import { threadOf } from '../../grid/conversations/threads.ts'

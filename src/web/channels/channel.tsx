@@ -57,7 +57,7 @@ export function channelPage(
   )
 }
 
-/** What can be changed about a channel. Fails with `channel_not_found`. */
+/** The settings of a channel. Fails with `channel_not_found`. */
 export async function showSettings(visit: Visit): Promise<Response> {
   const channel = await channelOf(visit)
   const action = channelPath(visit, channel.id, 'settings')

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Where a person writes in a conversation, and says what they have read of it. */
+/** The composer of a conversation, and the buttons that mark its messages as read. */
 import type { Child } from 'hono/jsx'
 import { presenceOf } from '../../grid/agents/find-agent.ts'
 import type { Reader } from '../../grid/conversations/may-read.ts'
@@ -31,7 +31,7 @@ import { listFields, type ListPlace, listPlace, listQuery, seqIn } from './list-
 import { oneLine } from '../../lib/one-line.ts'
 import { namesOf } from './shown.ts'
 
-/** How much of an answered message is shown, in UTF-16 units. */
+/** The length at which a quoted answered message is cut, in UTF-16 units. */
 const maxQuoted = 200
 
 /**
@@ -69,7 +69,7 @@ export async function composingIn(visit: Visit, id: number, place: Promise<Place
 }
 
 /**
- * What stands below the messages of a conversation: the composer, or why there is none, and the buttons that mark its
+ * The area below the messages of a conversation: the composer, or why there is none, and the buttons that mark its
  * messages, unless it is at a glance. Nothing for those who may not write.
  */
 export function composerOf(

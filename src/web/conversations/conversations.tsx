@@ -78,7 +78,7 @@ async function showThread(visit: Visit) {
   return await bothPanes(visit, place, { ...list, threads: seen }, pane, false)
 }
 
-/** A conversation with what stands around its messages. */
+/** A conversation with the elements around its messages. */
 interface Pane {
   open: OpenConversation
   position: ThreadPosition
@@ -145,7 +145,7 @@ function titleWith({ thread }: OpenConversation) {
   return <ThreadNames names={namesOf(thread)} label={labelOf(thread)} />
 }
 
-/** What was said after a message, as items for the list of messages. With `?glance` it does not count as seen. */
+/** The messages after a given one, as items for the list of messages. With `?glance` it does not count as seen. */
 async function showFollowing(visit: Visit) {
   const { account, requestId, query, path } = visit
   const after = seqIn(query, 'after')

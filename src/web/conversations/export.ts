@@ -7,7 +7,7 @@ import type { PageResult, Visit } from '../visit.ts'
 import { threadIn } from './list-pane.tsx'
 import { labelOf, namesOf, shownMessage, titleOf } from './shown.ts'
 
-/** How a file is written: what it begins with, each message, what is between messages, and how it ends. */
+/** The format of a file: its beginning, each message, the separator between messages, and its end. */
 interface Format {
   mediaType: string
   begin(open: OpenConversation, at: string): string

@@ -12,7 +12,7 @@ import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 import { shownThread } from './shown.ts'
 
-/** Where the list stands: what it shows, and from where on. */
+/** The position of the list: its filter and its first row. */
 export interface ListPlace {
   show: Show
   /** A part of a name; not given or empty for all. */
@@ -22,7 +22,7 @@ export interface ListPlace {
 
 const filters: [Show, string][] = [['you', 'You'], ['all', 'All'], ['channels', 'Channels'], ['waiting', 'Waiting']]
 
-/** Reads `?show=`, `?search=` and `?older=`. What is not understood is ignored. */
+/** Reads `?show=`, `?search=` and `?older=`. Invalid values are ignored. */
 export function listPlace(query: URLSearchParams): ListPlace {
   const show = filters.find(([show]) => show === query.get('show'))?.[0] ?? 'all'
   return { show, search: searchIn(query), before: seqIn(query, 'older') }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** One message with all that happened to it, its parts, and its chain. See docs/people.md, "People who read". */
+/** One message with its history, its parts and its chain. See docs/people.md, "People who read". */
 import type { Child } from 'hono/jsx'
 import {
   canRetract,

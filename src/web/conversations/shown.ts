@@ -18,7 +18,7 @@ import type { Receipt } from '../../store/account/thread-messages.ts'
 const maxQuoted = 160
 /** A line of the list has room for less, in UTF-16 units. */
 const maxPreview = 100
-/** A message that is unread for longer is said to wait. */
+/** A message that is unread for longer is shown as waiting. */
 const usualWaitMs = 10 * minute
 
 export type Path = (...parts: string[]) => string
@@ -46,7 +46,7 @@ export function shownThread(
   { current, self }: { current?: number; self?: string },
 ): ShownThread {
   const { id, lastAt, lastSeq, seenSeq, messages, preview, unread } = thread
-  // Who reads it need not learn of themselves.
+  // Readers do not need their own name.
   const names = namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`)
   const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
   return {
@@ -161,7 +161,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
   }
 }
 
-/** It asked for something that did not come: what was said about that is no answer. */
+/** The request failed, so a message about the failure is not an answer. */
 function hasFailed({ task }: OpenMessage): boolean {
   return task !== undefined && task.isFirst && ['failed', 'rejected', 'canceled'].includes(task.state)
 }

@@ -17,7 +17,7 @@ const exceptionsPerPage = 20
 /** Of a longer text the beginning is shown. In UTF-16 units. */
 const maxShown = 5_000
 
-/** Registers what people do about a case: allow its text, and take that back. `page` shows a refused form again. */
+/** Registers the actions on a case: allow its text, and revoke that. `page` shows a refused form again. */
 export function casePages({ get, post }: Pages<Visit>, page: (visit: Visit) => Promise<Response>): void {
   const actions = [
     { name: 'allow', tool: 'allow_text', change: allowText, done: 'text-allowed' },

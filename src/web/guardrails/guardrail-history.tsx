@@ -18,7 +18,7 @@ export const verdictActions = [
   'failed',
 ] as const satisfies VerdictAction[]
 
-/** The colour of each in charts: green is what went well. */
+/** The colour of each in charts: green means success. */
 const verdictSeries = {
   blocked: { name: 'Blocked', colour: 'warning' },
   held: { name: 'Held', colour: 'ink' },
@@ -28,7 +28,7 @@ const verdictSeries = {
   failed: { name: 'Not checked, refused', colour: 'soft' },
 } as const satisfies Record<VerdictAction, Series>
 
-/** How often a guardrail did what. */
+/** The number of each action of a guardrail. */
 export interface CountOfGuardrail {
   guardrailId: string
   action: VerdictAction

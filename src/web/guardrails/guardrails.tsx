@@ -74,7 +74,7 @@ async function list(visit: Visit) {
   })
 }
 
-/** What a guardrail did, each with its number. */
+/** The actions of a guardrail with their counts. */
 function Counted({ sums }: { sums: Sums }) {
   const done = verdictActions.filter((action) => sums[action] > 0)
   if (done.length === 0) return <span class='soft'>nothing</span>

@@ -12,7 +12,7 @@ import type { AccountStore } from '../../store/account.ts'
 import { formErrors, Refusal } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
-/** In characters: encoded as a form it is below what forms may have. */
+/** In characters: encoded as a form, it stays below the size limit of forms. */
 const maxTyped = 3_500
 /** Of a longer raw answer the beginning is shown. In UTF-16 units. */
 const maxRaw = 20_000
@@ -20,7 +20,7 @@ const maxRaw = 20_000
 const maxText = 20_000
 const maxMarks = 500
 
-/** What came of a trial. */
+/** The result of a trial. */
 export interface TriedText {
   /** As the guardrail saw it. */
   text: string

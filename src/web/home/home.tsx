@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The first page of an account: what waits for the visitor, what is broken, and what is new. */
+/** The first page of an account: items for the visitor, problems, and news. */
 import type { Child } from 'hono/jsx'
 import { findClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld, heldMessages } from '../../grid/approvals/held.ts'
@@ -25,7 +25,7 @@ import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { clockAt, day } from '../../lib/time.ts'
 import { FirstSteps, isBeginning } from './first-steps.tsx'
 
-/** So that the first broken thing is in the first screen. */
+/** This keeps the first problem on the first screen. */
 const maxHeld = 4
 const maxQuestions = 3
 const maxBroken = 5
@@ -68,7 +68,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
     )
   }
   attention.found({ id: visit.membership.id, account }, open)
-  // What waits for the visitor is not shown twice.
+  // Items that wait for the visitor are not shown twice.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
   const { broken, warnings } = byUrgency(visit, open, 'home')
   const answers = countQuestions(questions)

@@ -86,7 +86,7 @@ function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions, featur
   }, show)
 }
 
-/** Where a user goes on after an email link. Who has lost the identity of a provider sees that first. */
+/** The next page after an email link. A user who has lost the identity of a provider first sees a page about it. */
 export function pathAfterLink(features: PageDeps['features'], next: string, isUnlinked: boolean): string {
   const way = isUnlinked ? features.find(({ signIn }) => signIn)?.signIn : undefined
   return way?.unlinkedPath(next) ?? next

@@ -41,7 +41,7 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
     }
   }, show)
   post('/sign-out', async ({ request }) => {
-    // What the browser keeps of the user, such as drafts, goes with the session. Script does the same without HTTPS.
+    // Data of the user in the browser, such as drafts, is removed with the session. Script does the same without HTTPS.
     const headers = { 'Location': '/', 'Set-Cookie': await sessions.end(request), 'Clear-Site-Data': '"storage"' }
     return new Response(null, { status: 303, headers })
   })

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Who works on what, and the button that ends it. */
+/** Reservations, and the button that ends each. */
 import { presenceOf } from '../../grid/agents/find-agent.ts'
 import { endReservation } from '../../grid/reservations/end-reservations.ts'
 import { Name } from '../../html/bidi.tsx'

@@ -1,4 +1,4 @@
-/** Where the search box and Ctrl K lead: what people named, pages, settings and actions. */
+/** Targets of the search box and Ctrl K: named entities, pages, settings and actions. */
 import type { Permission } from '../../auth/actor.ts'
 import { listThreads } from '../../grid/conversations/threads.ts'
 import { sectionsWith, writePath } from '../../html/paths.ts'
@@ -37,7 +37,7 @@ const fixedPlaces: readonly FixedPlace[] = [
   { name: 'Export activity', kind: 'action', path: 'activity', words: 'csv download log' },
 ]
 
-/** What can be done with an agent. It is found by a word of its own beside the words that find the agent. */
+/** Actions on an agent. Each is found by a word of its own beside the words that find the agent. */
 const agentActions: { name: string; may: Permission; isRemote?: true; href(visit: Visit, alias: string): string }[] = [
   { name: 'Write to', may: 'use', href: ({ membership }, alias) => writePath(membership.id, `@${alias}`) },
   { name: 'Rotate key of', may: 'manage', href: ({ path }, alias) => path('agents', alias, 'key') },
@@ -69,7 +69,7 @@ interface Ranked {
   place: Place
 }
 
-/** Found by something that is not shown, such as a description. */
+/** The match is in text that is not shown, such as a description. */
 const byMore = 5
 
 /** The sum over the words, each 0 for the whole name to 4 for another word; undefined if one is not there. */
@@ -108,7 +108,7 @@ const shown = ({ path }: Visit, place: FixedPlace): Place => ({ ...place, href: 
 async function conversationsOf({ account, visitor, path, may }: Visit, words: readonly string[]): Promise<Ranked[]> {
   if (words.length !== 2 || !words.every((word) => /^@./.test(word))) return []
   const names = words.map((word) => word.slice(1))
-  // Others than owners and admins open only their own.
+  // Users other than owners and admins can open only their own.
   const list = { userId: visitor.user.id, names, isOfUser: !may('manage') }
   const { threads } = await listThreads(account, list)
   return threads.filter(({ kind }) => kind === 'pair').map((thread) => {

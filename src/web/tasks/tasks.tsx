@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What agents asked of each other and expect an answer to. */
+/** Requests between agents that wait for an answer. */
 import {
   type ListedTask,
   listSeenTasks,
@@ -103,7 +103,7 @@ async function list(visit: Visit) {
   )
 }
 
-/** The first line of what was asked, and why it failed or waits. */
+/** The first line of the request, and why it failed or waits. */
 function Title({ visit, task: { seq, text, why, isReadable } }: { visit: Visit; task: ListedTask }) {
   if (!isReadable) return <span class='soft'>{hiddenWords}</span>
   const [line = ''] = text.split('\n').filter((line) => line.trim() !== '')

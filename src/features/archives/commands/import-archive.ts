@@ -27,7 +27,7 @@ interface ArchivedAgent {
   deleted_at: number | null
 }
 
-/** What an import says besides its rows. */
+/** The data of an import besides its rows. */
 interface Content {
   manifest: ArchiveManifest
   agents: ArchivedAgent[]
@@ -42,12 +42,12 @@ interface Imported extends Record<string, unknown> {
   left_out: Record<string, number>
   keys: { alias: string; api_key: string }[]
   invitations: { email: string; role: string; url: string }[]
-  /** What needs its token again. */
+  /** Agents and guardrails that need their token again. */
   paused_agents: string[]
   guardrails: string[]
 }
 
-/** About how much one unit has. */
+/** The approximate size of one unit. */
 const unitLines = 100
 const unitChars = 128 * 1024
 
@@ -88,7 +88,7 @@ export async function importArchive(ask: Ask, { read, renames, reserved, now }: 
   }
 }
 
-/** Nothing is believed of the archive because it is signed. */
+/** The signature alone does not make the archive trusted. */
 async function examine(read: ImportOptions['read'], now: number): Promise<{ list: string; content: Content }> {
   const content: Partial<Content> & Omit<Content, 'manifest'> = {
     ...{ agents: [], people: [], services: [], providers: new Set() },
@@ -102,7 +102,7 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
       fault = error
     }
   })
-  // Who changed the archive, or signed another one, is named first.
+  // A changed archive, or one signed by another key, is reported first.
   if (fault !== undefined) throw fault
   if (content.manifest === undefined) throw notAnArchive()
   return { list, content: content as Content }
@@ -139,7 +139,7 @@ function manifestOf(line: string): ArchiveManifest {
   } catch {
     throw notAnArchive()
   }
-  // What the first line began with before version 1.
+  // The start of the first line before version 1.
   if (manifest.format !== archiveFormat && !('agent_grid_archive' in manifest)) throw notAnArchive()
   checkVersion(manifest.version)
   const isCount = ([what, n]: [string, unknown]) => /^[a-z_]{1,80}$/.test(what) && Number.isSafeInteger(n)
@@ -201,7 +201,7 @@ async function sendRows(ask: Ask, read: ImportOptions['read'], account: string, 
   return found
 }
 
-/** What people read. The keys and links are not shown again. */
+/** The output for people. The keys and links are not shown again. */
 export function printImported(
   { account_id, keys, invitations, paused_agents, guardrails, left_out }: Imported,
 ): string {

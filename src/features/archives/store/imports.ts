@@ -40,14 +40,14 @@ const show = statement(`
 const open = statement(`UPDATE accounts SET state = 'claimed' WHERE id = :account AND state = 'importing'`)
 const forget = statement(`DELETE FROM store_facts WHERE key = :key`)
 
-/** Retention looks for it too: until the import ends it removes nothing that a later row names. */
+/** Retention also checks it: until the import ends, retention removes nothing that a later row refers to. */
 const keyOf = (account: string) => `import:${account}`
 
 export const archiveImports = (db: Db) => ({
-  /** Which of these names another account has, or had: the alias of a deleted agent stays reserved. */
+  /** The names that another account has or had: the alias of a deleted agent stays reserved. */
   taken: (account: string, aliases: string[], agents: string[]): Promise<TakenName[]> =>
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
-  /** The digest of the archive whose import into the account was begun and not ended. */
+  /** The digest of the archive with an unfinished import into the account. */
   begun: async (account: string) => (await db.one(begun, { key: keyOf(account) }))?.value,
   /** Fails as `checkVersion` and `checkArchived`. */
   begin({ version, account }: ArchiveManifest, digest: string, at: number): Statement[] {

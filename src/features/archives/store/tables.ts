@@ -1,6 +1,6 @@
 /**
- * How an archive names the tables and columns of the database, and what it leaves out. The names of an archive are those of
- * `validators.ts`, and do not change: a column that is renamed, or gets another form, changes here alone. See
+ * The names of database tables and columns in an archive, and the data that it leaves out. The names of an archive are
+ * those of `validators.ts`, and do not change: a column that is renamed, or gets another form, changes here alone. See
  * docs/protocol/archive.md.
  */
 import type { InValue } from '@libsql/client'
@@ -38,7 +38,7 @@ export interface ArchivedTable {
   readonly convert?: Readonly<Record<string, Conversion>>
   /** Of a column that does not get the value of its field, or has none. */
   readonly store?: Readonly<Record<string, Stored>>
-  /** What follows the insert of a row. */
+  /** Statements that follow the insert of a row. */
   readonly then?: (row: ArchivedRow, context: ImportContext) => Statement[]
   /** A row that is there may not be inserted again, even without effect. */
   readonly isAppendOnly?: true
@@ -116,7 +116,7 @@ export const hideMessages = `
       OR EXISTS (SELECT 1 FROM held_messages AS h
         WHERE h.message_id = m.id AND h.sender_account_id = m.account_id AND h.to_id = ?3))))`
 
-/** How much of the account `?1` is not in an archive, by what it is. */
+/** The amount of data of the account `?1` that an archive leaves out, by kind. */
 export const leftOut: Readonly<Record<string, string>> = {
   texts_that_the_reader_may_not_read: 'SELECT count(*) FROM temp.hidden_messages WHERE ?1 IS NOT NULL',
   messages_from_other_accounts:
@@ -224,11 +224,11 @@ const artifacts: ArchivedTable = {
   table: 'artifacts',
   fields: fields('task_id position:n artifact_id is_appended:append is_last:last_chunk name parts'),
   order: 'n',
-  // Null would say that the parts belong to a message.
+  // Null would mean that the parts belong to a message.
   read: { name: `iif(${isOfHidden}, NULL, name)`, parts: `iif(${isOfHidden} AND parts IS NOT NULL, '[]', parts)` },
 }
 
-/** In the order in which they can be stored: what is named comes first. */
+/** In the order in which they can be stored: a row comes after the rows that it refers to. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
     record: 'agent',
@@ -349,7 +349,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     table: 'leases',
     fields: fields('agent_id id created_at expires_at'),
     store: {
-      // Its holder is elsewhere. What no one will end ends now.
+      // Its holder is elsewhere. A lease without an expiry ends now.
       expires_at: ({ expires_at }, { at }) => ['coalesce(?, ?)', expires_at, at],
       holder: () => [`''`],
       seqs: ({ agent_id, id }, { account }) => [

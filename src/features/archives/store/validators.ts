@@ -34,7 +34,7 @@ const text = (max: number) => textLike(`a text of at most ${max} characters`, (v
 const lastTime = Date.UTC(9999, 11, 31)
 const count = is('a whole number', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
 const flag = is('0 or 1', (value) => value === 0 || value === 1)
-/** When something happened. A clock of another machine may be ahead. */
+/** The time of an event. The clock of another machine may be ahead. */
 const past = is(
   'a time before this one',
   (value, now) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= now + day,

@@ -20,9 +20,9 @@ import {
 } from './tables.ts'
 import { archiveFormat, archiveVersion, personRecord } from './validators.ts'
 
-/** Which texts a person who exports may read. All times are milliseconds since the epoch. */
+/** The texts that the exporting person may read. All times are milliseconds since the epoch. */
 export interface ArchiveReader {
-  /** The id of the agent as which the person takes part; null without one. */
+  /** The id of the person's agent; null without one. */
   agentId: string | null
   /** Since when they may read all; null for never. */
   since: number | null
@@ -52,14 +52,14 @@ export interface ArchiveManifest {
   program: string
   made_at: string
   account: Record<string, string | number | null>
-  /** How much is not in it, by what it is. */
+  /** The amount of data that it leaves out, by kind. */
   left_out: Record<string, number>
 }
 
 type Run = (sql: string, args?: InValue[]) => Promise<Value[][]>
 
 const rowsAtOnce = 50
-/** For so much space on the disk is looked before it is written. */
+/** The free disk space is checked for this many bytes before they are written. */
 const countedBytes = 16 * 2 ** 20
 
 /** Write the manifest and the rows of an account. Nothing more of the copy is in memory than a few rows. */

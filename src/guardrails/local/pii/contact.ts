@@ -2,7 +2,7 @@
 import type { Span } from '../../provider.ts'
 import { before, type Candidate, type Detector, matching } from './detector.ts'
 
-/** What may be an account and a host. It begins with `@`, so that few places are looked at. */
+/** A possible account and host. It begins with `@`, so few positions are searched. */
 const around = /@(?<=(?<account>[\p{L}\p{N}\p{M}._%+'-]{1,64})@)(?<name>[\p{L}\p{N}\p{M}.-]{1,253})/gu
 const host =
   /^(?!-)[\p{L}\p{N}\p{M}-]{1,63}(?<!-)(?:\.(?!-)[\p{L}\p{N}\p{M}-]{1,63}(?<!-)){0,8}\.(?:\p{L}[\p{L}\p{M}]{1,62}|xn--[a-z0-9-]{2,59})$/u
@@ -54,7 +54,7 @@ const national: readonly RegExp[] = [
   /^3[2-9]\d \d{3} \d{4}$/,
 ]
 
-/** Perhaps with an hour behind it. */
+/** A time may follow it. */
 const date =
   /^(?:\d{4}[-./](?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])|(?:(?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])|(?:0?[1-9]|[12]\d|3[01])[-./](?:0?[1-9]|1[0-2]))[-./]\d{2,4})(?!\d)/
 

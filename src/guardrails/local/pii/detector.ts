@@ -1,4 +1,4 @@
-/** What finds one kind of personal data. */
+/** A detector of one kind of personal data. */
 import type { Span } from '../../provider.ts'
 
 export interface Detector {

@@ -4,8 +4,7 @@ import { type Candidate, type Detector, matching } from './detector.ts'
 
 /**
  * How keys begin and go on: of clouds, forges, models, and services. What follows a prefix is bounded, so that a text
- * full of prefixes takes linear time. Keys that are made to be public, such as those of Stripe with `pk_`, are left
- * out.
+ * full of prefixes takes linear time. Keys meant to be public, such as `pk_` keys of Stripe, are left out.
  */
 const shapes = String.raw`
   (?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16} AIza[\w-]{35} GOCSPX-[\w-]{28} ya29\.[\w-]{20,500}

@@ -1,4 +1,4 @@
-/** Numbers by which states know people. `validator` knows their check digits. */
+/** National identification numbers. `validator` knows their check digits. */
 import isIdentityCard from 'validator/lib/isIdentityCard.js'
 import isTaxID from 'validator/lib/isTaxID.js'
 import { before, type Detector, matching } from './detector.ts'

@@ -24,7 +24,7 @@ function isCard({ text }: Candidate): boolean {
   return isGrouped && isCreditCard(digits)
 }
 
-/** Countries by how long their IBANs are. @see SWIFT IBAN Registry */
+/** Countries by the length of their IBANs. @see SWIFT IBAN Registry */
 const countries: Record<number, string> = {
   15: 'NO',
   16: 'BE',

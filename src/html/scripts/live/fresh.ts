@@ -1,4 +1,4 @@
-/** How an open page reads pages again: by itself, which does not prolong the session, and never twice at once. */
+/** Reloads parts of an open page: this does not prolong the session, and never runs twice at once. */
 export const fetchingScript = `
 async function fetchPage(url) {
   const answer = await fetch(url, { headers: { 'X-By-Itself': 'yes' }, redirect: 'error' })
