@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { parse as parseJsonc } from 'jsonc-parser'
 import { type ClientProgram, shellLine } from './client-program.ts'
 import { ClientError } from './grid-call.ts'
 import { serverName } from './primer.ts'
@@ -180,7 +179,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     plugin: join('plugins', `${serverName}.js`),
     session(url, { OPENCODE_CONFIG_CONTENT: given = '{}' }) {
       const entry = programs.opencode.server.value(url, { headers: { Authorization: 'Bearer {env:AGENT_GRID_KEY}' } })
-      const own: { mcp?: object } = parseJsonc(given) ?? {}
+      const own = configIn(given)
       const mcp = { ...own.mcp, [serverName]: entry }
       return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...own, mcp }) } }
     },
@@ -344,4 +343,12 @@ function vscodeFolder(): string {
   if (process.platform === 'win32' && APPDATA) return join(APPDATA, 'Code', 'User')
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'Code', 'User')
   return join(userFolder('XDG_CONFIG_HOME', '.config'), 'Code', 'User')
+}
+
+function configIn(text: string): { mcp?: object } {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ClientError('config_not_json', 'OPENCODE_CONFIG_CONTENT is not JSON, so nothing can be added to it.')
+  }
 }

@@ -106,7 +106,7 @@ test('a client gets the key of its session from its environment, and its command
   const outputs = await Promise.all(
     Object.entries(prints).map(async ([client, line]) => {
       home.write(`bin/${client}`, { text: `#!/bin/sh\n${line}\n`, mode: 0o755 })
-      const given = { ...env, OPENCODE_CONFIG_CONTENT: '{"model":"a/b","mcp":{"other":{"type":"local"}}} // mine' }
+      const given = { ...env, OPENCODE_CONFIG_CONTENT: '{"model":"a/b","mcp":{"other":{"type":"local"}}}' }
       return (await runCommand('bun', ['as', '@worker-4', '--', client, 'fix it'], given)).stdout
     }),
   )

@@ -1,6 +1,7 @@
 /** What Home shows without scrolling, and what covers a menu of Attention. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../../src/lib/time.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { hasBrowser, useBrowser } from '../../support/browser.ts'
 import { pausedConversation } from '../../support/echoes.ts'
 import { storeOf } from '../../support/grid.ts'
@@ -63,7 +64,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
       const { left, right, top, height } = item.getBoundingClientRect()
       return [left + 5, right - 5].every(x => item.contains(document.elementFromPoint(x, top + height / 2)))
     })`
-    await page.waitForFunction(isFree, undefined, { timeout: 5_000 })
+    await waitFor('the menu above the row', () => page.evaluate<boolean>(isFree))
     await close()
   })
 })
