@@ -65,7 +65,7 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   expect(grid.emails.map(({ to }) => to)).toEqual(['ed@evil.example'])
 })
 
-test('limits are whole numbers, defaults are not stored, and 0 is no limit', async () => {
+test('limits are whole numbers, defaults are not stored, and 0 means no limit', async () => {
   grid = await testGrid()
   for (const limit of [-1, 1.5, NaN, 1_000_001]) {
     await expect(setTurnLimits(grid.acme.store, { warn: limit })).rejects.toMatchObject({

@@ -170,7 +170,7 @@ test('what a stranger says of hops counts as one answer, and pauses nothing', as
   for (const hops of ['many', { toString: 1 }]) {
     expect((await hop(grid.eve, '@desk', hops)).body.result.message.metadata).toBeUndefined()
   }
-  // A long chain in the account of the stranger is no chain of ours either.
+  // A long chain in the account of the stranger does not count as a chain of ours either.
   await send(grid, shop, '@eve')
   await echo(grid, [grid.eve, shop], { withReplyIds: true, most: 99 })
   const [{ message_id }] = (await read(grid, shop)).messages
@@ -336,7 +336,7 @@ describe('in a channel', () => {
     expect(await rows(grid, sql, [grid.acme.id])).toEqual([{ n: 2 }])
   })
 
-  test('only those who answer each other are told, and not somebody with a first word', async () => {
+  test('only agents that answer each other are notified, not the sender of a first message', async () => {
     await open(2)
     await ring(workers, 60)
 
