@@ -29,7 +29,7 @@ test('two processes share turns, pauses and settings', async () => {
   })
   expect([turns, refused.code, told[0]]).toEqual([20, 'conversation_paused', 10])
 
-  // It is paused at both, its owners are told once, and resuming it counts everywhere.
+  // It is paused at both, its owners are notified once, and resuming it applies everywhere.
   for (const process of grids) expect(await send(process, bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
   await Promise.all([notifyOfPauses(grid.store), notifyOfPauses(other.store)])
   expect([...grid.emails, ...other.emails]).toHaveLength(1)

@@ -46,7 +46,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('a cycle of three is told and stopped by its conversation id', async () => {
+test('a cycle of three is reported, and stopped by its conversation id', async () => {
   grid = await testGrid()
   const carol = await grid.acme.agent('carol')
   const ring = [grid.alice, grid.bob, carol]
@@ -268,7 +268,7 @@ describe('in a channel', () => {
     return { sent: most, error: undefined }
   }
 
-  test('ten agents with twenty status posts each in an hour are neither paused nor told', async () => {
+  test('ten agents with twenty status posts each in an hour are neither paused nor notified', async () => {
     await open(10)
 
     const sent = [await post(grid.alice), await post(grid.bob)]
@@ -325,7 +325,7 @@ describe('in a channel', () => {
     await open(4)
     await ring(workers.slice(0, 2), 300)
     await notifyOfPauses(grid.store)
-    // Owners are told at most once an hour.
+    // Owners are notified at most once an hour.
     grid.clock.now += hour
 
     await ring(workers.slice(2), 300)
