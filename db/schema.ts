@@ -51,7 +51,7 @@ export const accounts = sqliteTable('accounts', {
   peopleReadSince: integer('people_read_since'),
   /** When its owner deleted it, or it began to be removed: it is shown to no one else, and comes back within 7 days. */
   deletedAt: integer('deleted_at'),
-  /** Limits of the account; null: those of the settings. */
+  /** Limits of the account; null: the limits of the settings. */
   messagesPerDay: integer('messages_per_day'),
   megabytesPerDay: integer('megabytes_per_day'),
   maxAgents: integer('max_agents'),
@@ -489,11 +489,11 @@ export const approvalRules = sqliteTable('approval_rules', {
   /** With the kinds `agent` and `channel`: its id. */
   toId: text('to_id'),
   condition: text('condition', { enum: ['always', 'finding', 'parts'] }).notNull(),
-  /** For findings: those of this guardrail; null for any. */
+  /** For findings: only findings of this guardrail; null for any. */
   guardrailId: text('guardrail_id'),
   /** For parts: those whose media type begins so; null for any. */
   mediaType: text('media_type'),
-  /** For parts: those of at least so many bytes; null for any. */
+  /** For parts: the minimum size in bytes; null for any. */
   minBytes: integer('min_bytes'),
   /** The ids of users. If none of them is a member any more, or none is named, the owners decide. */
   deciders: text('deciders', { mode: 'json' }).notNull(),
@@ -735,7 +735,7 @@ export const uploads = sqliteTable('uploads', {
   index('uploads_unnamed').on(t.createdAt).where(sql`message_id IS NULL`),
 ])
 
-/** The content of an upload in rows of 64 KiB, of which the last may be shorter. */
+/** The content of an upload in rows of 64 KiB. The last may be shorter. */
 export const uploadRows = sqliteTable('upload_rows', {
   accountId: text('account_id').notNull(),
   uploadId: text('upload_id').notNull(),
@@ -776,7 +776,7 @@ export const deliveries = sqliteTable('deliveries', {
   externalId: text('external_id'),
   /** The id of the message, if it is stored in another account: the recipient finds it by this id. */
   externalMessageId: text('external_message_id'),
-  /** The text, if a guardrail of the recipient redacted it for this delivery alone; otherwise that of the message. */
+  /** The text, if a guardrail of the recipient redacted it for this delivery; otherwise the text of the message. */
   body: text('body'),
   /** The A2A fields in the same way, as a whole. Then the parts of the message are not for this recipient. */
   a2a: text('a2a'),
@@ -1032,7 +1032,7 @@ export const contexts = sqliteTable('contexts', {
   index('contexts_used').on(t.usedAt),
 ])
 
-/** A line of requests to a server outside, of which one is made at a time. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** Requests to an outside server, one at a time. See docs/protocol/remote-agents.md, "How messages are sent". */
 const line = () => ({
   /** When the next request is due; null if there is nothing to send. */
   dueAt: integer('due_at'),
@@ -1145,7 +1145,7 @@ export const taskPushConfigs = sqliteTable('task_push_configs', {
   index('task_push_configs_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
-/** Servers that an account tells of its events. See docs/protocol/webhooks.md. */
+/** Servers that an account notifies of its events. See docs/protocol/webhooks.md. */
 export const webhooks = sqliteTable('webhooks', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
@@ -1567,7 +1567,7 @@ export const pushNotices = sqliteTable('push_notices', {
   /** When to tell it, or to try again; null if nothing waits. */
   dueAt: integer('due_at'),
   tries: integer('tries').notNull().default(0),
-  /** When the browser was last told of the thread; 0 before. */
+  /** When the browser was last notified of the thread; 0 before. */
   pushedAt: integer('pushed_at').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.subscriptionId, t.threadId, t.kind] }),

@@ -1,6 +1,6 @@
 /**
- * `npm run lab -- a2a-clients`: frameworks that speak A2A call an agent of the grid with nothing but its address and a
- * key. The agent is an ordinary MCP client. Each framework is installed from npm, with the Node that it needs.
+ * `npm run lab -- a2a-clients`: A2A frameworks call an agent of the grid with only its address and a key. The agent is
+ * an ordinary MCP client. Each framework is installed from npm, with the Node that it needs.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,7 +55,7 @@ interface Row {
   outcome: string
 }
 
-/** A framework that cannot be installed is a failure, too: nothing was shown of it. */
+/** A framework that cannot be installed is also a failure, because it was not tested. */
 async function testFramework(name: string, node: string, root: string, url: string, key: string): Promise<Row> {
   const framework: Framework = frameworks[name]
   const [main] = framework.packages

@@ -1,7 +1,7 @@
 /**
  * Builds the whole program into one executable file, with Bun: `npm run lab -- binary [--target NAME[,NAME …]]
  * [--outfile PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`; their names are appended to
- * the path. Without them it is for this platform.
+ * the path. The default is this platform.
  *
  * See docs/operating/install.md, "Single binary".
  */
@@ -87,7 +87,7 @@ const withClientPackage = {
   },
 }
 
-/** So are the pages of the manual. */
+/** The pages of the manual are also in the binary. */
 const withManual = {
   name: 'manual',
   setup(build: Build) {
@@ -99,7 +99,7 @@ const withManual = {
   },
 }
 
-/** Build for one platform. The file is written next to and renamed, and is only there if it is what it should be. */
+/** Build for one platform. The file is written under a temporary name, checked, and then renamed. */
 async function buildBinary(name: TargetName, outfile: string, commit: string | undefined): Promise<void> {
   const target: Target = targets[name]
   for (const file of [target.runtime, ...Object.values(target.native)]) expectKind(packageFile(file), target)

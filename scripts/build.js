@@ -26,7 +26,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const commonInputs = ['scripts/build.js', 'scripts/launch.js', 'package.json', 'node_modules/.package-lock.json']
   .filter((path) => existsSync(join(root, path)))
 
-/** These load native code, or are not installed and loaded only if they are. */
+/** These load native code, or are loaded only if they are installed. */
 const external = ['libsql', '@node-rs/*', 'bufferutil', 'utf-8-validate', 'pg-native']
 
 /** A thread is a program of its own, built next to each program that starts it. */
@@ -92,7 +92,7 @@ export async function build(program, { folder = 'dist', define = {}, isSmall = f
   return file
 }
 
-/** A hash of all sources and packages of the program: it tells two builds of one version apart. */
+/** A hash of all sources and packages of the program: it distinguishes two builds of the same version. */
 export function sourceId() {
   const files = ['src', 'db'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name)))

@@ -22,7 +22,7 @@ const usage = `npm run clients -- [CLIENT ...] [--folder FOLDER]
   CLIENT    ${Object.keys(mcpClients).join(', ')}; all of them by default
   --folder  where they are installed and kept for the next run; a temporary folder by default (1.6 GB for all)`
 
-/** How a client is connected, and what it then does. */
+/** How a client connects, and its calls. */
 interface Way {
   name: string
   /** The entry on the consent page; undefined: with the key of @alice. */
@@ -32,7 +32,7 @@ interface Way {
   /** Before the client begins. */
   prepare?(grid: NewcomersGrid): Promise<void>
   next(client: string): Next
-  /** What came of it. Fails with the fault of what the model was shown. */
+  /** The outcome. Fails with the fault in the output that the model got. */
   outcome(shown: string[], client: string): string
 }
 

@@ -153,7 +153,7 @@ async function gridOf(main: string) {
   return { url, alice, bob, close }
 }
 
-/** What a program prints; undefined if there is none of that name. */
+/** The output of a program; undefined if there is no program with that name. */
 async function output(
   command: string,
   words: string[],

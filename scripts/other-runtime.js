@@ -66,7 +66,7 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
   const local = folder === undefined ? [] : [folder]
   const given = filesAmong(words)
   const backups = [...backupDir ? [resolve(backupDir)] : [], ...given.backups.map((path) => dirname(path))]
-  // Where backups are unpacked, and those of a remote database are made.
+  // Where backups are unpacked, and backups of a remote database are made.
   if (given.backups.length > 0 || (backups.length > 0 && folder === undefined)) backups.push(tmpdir())
   const paths = (/** @type {string[]} */ ...list) => list.map((path) => path.replaceAll(',', ',,')).join()
   return [

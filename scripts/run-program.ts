@@ -8,7 +8,7 @@ export interface Result {
   code: number | null
   stdout: string
   stderr: string
-  /** Both, in the order in which they came. */
+  /** Both, in the order of arrival. */
   output: string
 }
 

@@ -44,7 +44,7 @@ const clients = ['claude-newest', 'codex-newest'].map((name) => ({
 const words = [process.execPath, program]
 const launcher = join(home, '.local/share/agent-grid/program/agent-grid')
 let answered = 0
-/** The agents that hooks have named when they told of messages. */
+/** The agents that hooks have named when they announced messages. */
 const told = new Set<string>()
 
 try {

@@ -103,7 +103,7 @@ test('a line has the id of the answer', async () => {
   expect(lines()).toMatchObject([{ requestId: answer.headers.get('x-request-id') }])
 })
 
-test('one caller that is refused again and again leaves few lines, and those of others stay', async () => {
+test('a caller that is refused again and again leaves few lines, and lines of other callers stay', async () => {
   const refuse = (key: string, tool: string, args: object) => callTool(grid, key, tool, { ...args })
   for (let i = 0; i < 30; i++) await refuse(grid.alice.key, 'send_message', { to: 'nobody', message: 'x' })
   expect(lines()).toHaveLength(10)

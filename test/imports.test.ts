@@ -98,7 +98,7 @@ const rules: Record<string, Rule> = {
     packages: ['zod', '@modelcontextprotocol/server'],
   },
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'], packages: ['zod'] },
-  // Cards are signed with keys of the grid, and are those of agents of any account.
+  // Cards are signed with keys of the grid, for agents of any account.
   'a2a/': { ...door, types: [...door.types!, 'store/store.ts'] },
   // It writes its own rows of clients, grants and tokens, whose types are in the store.
   'oauth/': {
@@ -346,7 +346,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     only: [
       // Imported agents and deliveries are followed by `completeAgent` and `makeMessageDue`.
       'features/archives/store/insert-rows.ts',
-      // The other names are those of other tables, or all rows are copied as they are.
+      // The other names belong to other tables, or all rows are copied unchanged.
       'store/global/claims.ts',
       'store/global/sealed-tokens.ts',
       'store/account/remote-agents.ts',
@@ -560,7 +560,7 @@ function importGraph(sources: { path: string; text: string }[], placeOf: (path: 
   return graph
 }
 
-/** Groups of files of which each imports all others of its group, directly or not (Tarjan's algorithm). */
+/** Groups of files that import each other, directly or indirectly (Tarjan's algorithm). */
 function circlesOf(targets: ReadonlyMap<string, Iterable<string>>): string[][] {
   const order = new Map<string, number>()
   const lowest = new Map<string, number>()

@@ -149,7 +149,7 @@ describe('an argument that names something of another account', async () => {
       const field = path.replace('[]', '')
       const given = names()[`${call.name} ${field}`] ?? names()[field]
       const named = [given ?? []].flat().at(-1)
-      // So that what follows is no comparison of two refusals of something else.
+      // Otherwise the test would compare two unrelated refusals.
       if (named !== undefined && named !== 'fresh-one' && !['message', 'provider'].includes(field)) {
         const found = await answer(path, named)
         expect([path, found.outcome]).toEqual([path, 'ok'])

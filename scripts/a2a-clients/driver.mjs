@@ -1,7 +1,7 @@
 /**
  * What the drivers of all frameworks share. A driver is a program of its own, because each framework runs in its own
  * folder and on the Node that it needs. `AGENT_URL` is the address of an agent, with a final slash, and `AGENT_KEY` the
- * key of the agent that calls. The driver prints one line of JSON: what came of each step.
+ * key of the agent that calls. The driver prints one line of JSON: the outcome of each step.
  */
 import process from 'node:process'
 
@@ -17,13 +17,13 @@ export function withKey(input, init = {}) {
   return realFetch(input, { ...init, headers })
 }
 
-/** A package of the framework. Its name is no literal, because it is not installed here. */
+/** A package of the framework. The name is not a literal, because the package is not installed here. */
 export function load(name) {
   return import(name)
 }
 
 /**
- * Take each step and print what came of it: `send(text)` resolves to the answer, `stream(text)` to the pieces of it, and
+ * Take each step and print its outcome: `send(text)` resolves to the answer, `stream(text)` to the pieces of it, and
  * `turn(text, answer)` to the question and, if the framework can answer it, the end. A step that a framework does not
  * have is undefined.
  */

@@ -35,7 +35,7 @@ export const frameworks: Record<string, Framework> = {
 /** What a driver prints: of each step its result, its error, or that the framework does not have it. */
 export type Outcome = Record<'send' | 'stream' | 'turn', { result?: unknown; error?: string; missing?: true }>
 
-/** What is wrong with an outcome; empty if nothing is. */
+/** The faults of an outcome; empty if it has none. */
 export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
   const asked = 'What else do you need?'
   const expected = {
@@ -53,8 +53,8 @@ export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
 const run = promisify(execFile)
 
 /**
- * `node` runs `file`, the driver, in the folder where its framework is installed. It gets the address of the agent and
- * the key of the caller, and nothing else. Fails with what the driver printed if that is no outcome.
+ * `node` runs `file`, the driver, in the folder where its framework is installed. It gets only the address of the agent
+ * and the key of the caller. Fails with the output of the driver if that is not an outcome.
  */
 export async function runDriver(
   node: string,

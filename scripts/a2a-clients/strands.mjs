@@ -20,7 +20,7 @@ await report({
     }
     return chunks
   },
-  // It shows the question, and has no way to answer it: it knows no tasks.
+  // It shows the question but cannot answer it, because it does not support tasks.
   async turn(text) {
     const questions = []
     for await (const { event } of newAgent().stream(text)) {

@@ -145,8 +145,8 @@ function pairOf(queue: Queue): Step {
 type Rates = { name: string; label: string; perSecond: Map<number, number[]>; cpuUs: Map<number, number> }[]
 
 /**
- * A row for each subject, with a column for each number of clients. A ratio is the median of those of the slices that
- * were measured in the same round.
+ * A row for each subject, with a column for each number of clients. A ratio is the median of the ratios of slices from
+ * the same round.
  */
 function comparisonOf([grid, ...others]: Rates, clients: number[], unit: string): TextTable {
   const cellOf = ({ perSecond, cpuUs }: Rates[number], count: number): string => {

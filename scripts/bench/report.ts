@@ -6,7 +6,7 @@ import { type Runtime, versionOf } from './server.ts'
 /** A line of a table, with its ratio to the floor. */
 interface TableLine extends Figures {
   ratio?: number
-  /** The ratio of the processor time per request to that of the floor. */
+  /** The processor time per request, relative to the floor. */
   cpuRatio?: number
   /** A database server does a part of the work. */
   sharesWork?: boolean

@@ -33,7 +33,7 @@ export interface BenchSizes {
   agents: number[]
   /** Members of the channel that gets the posts. */
   members: number
-  /** Number of starts, of which the median is reported. */
+  /** Number of starts. The median is reported. */
   starts: number
 }
 

@@ -1,4 +1,4 @@
-/** Texts like those that agents write, in words that are as frequent as those of a language. */
+/** Texts like messages of agents, with the word frequencies of a natural language. */
 
 /** As many bytes as one text has. It has about 90 words. */
 export const textBytes = 512
@@ -17,7 +17,7 @@ function* random(): Generator<number> {
 const numbers = random()
 const next = () => numbers.next().value as number
 
-/** The most frequent ones first, which are short, as in any language. */
+/** The most frequent words come first. They are short, as in any language. */
 function vocabulary(): string[] {
   const words = new Set<string>()
   const endings = ['', '', '', 'n', 'r', 's', 't']

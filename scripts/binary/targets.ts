@@ -91,7 +91,7 @@ export const targets = {
 
 export type TargetName = keyof typeof targets
 
-/** The platform of this process. Fails if there is no binary for it. */
+/** The platform of this process. Fails if no binary supports it. */
 export function ownTarget(): TargetName {
   const system = ({ darwin: 'macos', win32: 'windows' } as Record<string, string>)[process.platform] ?? process.platform
   const name = `${system}-${process.arch}`
@@ -141,7 +141,7 @@ export interface ExecutableKind {
 }
 
 /**
- * Read the header of a file. Fails if it is no program or module for x64 or arm64.
+ * Read the header of a file. Fails unless it is a program or module for x64 or arm64.
  *
  * @see "System V ABI", ELF header: `e_machine`; Mach-O `mach_header_64`: `cputype`; "PE Format": Machine
  */

@@ -1,6 +1,6 @@
 /**
  * A fake model with Anthropic's Messages API, OpenAI's Responses API and Google's Gemini API. It makes one tool call after
- * the other, keeps what it is shown of each answer, and then says that it is done, or what it is told to say.
+ * the other, keeps what it is shown of each answer, and then says that it is done, or gives the configured text.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -107,7 +107,7 @@ export async function serveModel(
 /** The beginning of the id of a search for tools. */
 const searchId = 'search_'
 
-/** The next call; undefined if none is left, or the request offers no such tool. */
+/** The next call; undefined if there are no more, or the request does not offer the tool. */
 function nextCall(next: Next, answers: readonly string[], request: ModelRequest): NextCall | undefined {
   const call = next(answers)
   if (!call) return undefined
@@ -150,7 +150,7 @@ export function textOf(text: Text | undefined): string {
   return typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
 }
 
-/** The text of each answer in the conversation, in order, without those of searches for tools. */
+/** The text of each answer in the conversation, in order, except answers of tool searches. */
 function answersIn(request: ModelRequest): string[] {
   const { input = [], contents = [] } = request
   const anthropic = resultsIn(request).map(({ tool_use_id, content }) => [tool_use_id!, textOf(content)] as const)

@@ -49,7 +49,7 @@ const placed = `
   FROM messages WHERE channel_id IS NOT NULL AND seq BETWEEN 1 AND ${position}`
 const storedThread = `threads.kind || ' ' || threads.key`
 
-// A message whose parent is gone keeps the root that it had: nothing is left that says which.
+// A message whose parent is gone keeps its root, because the root can no longer be derived.
 const parent = (place: string) =>
   `coalesce(
   (SELECT seq FROM messages WHERE account_id = ${place}.home AND id = ${place}.reply_to_message_id),
@@ -65,7 +65,7 @@ const recent = `(period_ms = ${hourMs} AND at > ${newestAt} - ${dayMs} OR period
 const sizeOf = (text: string) =>
   `octet_length(${text}) + 40 * (2 * length(${text}) - length(replace(${text}, '{', '')) - length(replace(${text}, '[', '')))`
 
-/** Only what is due and has something to send. An outbox that has nothing to send ends with its next attempt. */
+/** Only what is due and has something to send. An outbox with nothing to send ends at its next attempt. */
 function dueOutbox(name: string, waiting: string): Count {
   return {
     name,

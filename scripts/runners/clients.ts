@@ -14,7 +14,7 @@ interface RealClient {
   binary(modules: string): string | undefined
   /** Where it keeps its sessions, in its home. */
   sessions: string[]
-  /** What tells it of the model: words of its own, variables, files. */
+  /** How it learns the model: arguments, variables, files. */
   model(url: string, home: string): { words?: string[]; env?: Record<string, string> }
 }
 
@@ -57,7 +57,7 @@ const clients: RealClient[] = [
   },
 ]
 
-/** How often the runner tells a model that it runs unattended. */
+/** How often the runner informs a model that it runs unattended. */
 const isPrompt = (text: string) => text.includes('No person attends this session')
 
 /** Returns what went wrong. */

@@ -7,7 +7,7 @@ import { listens } from './wake-client.ts'
 /** What one question costs, as the model of the asker sees it. */
 interface Cost {
   calls: number
-  /** The arguments of the calls, and what they answered. */
+  /** The arguments of the calls, and their answers. */
   bytes: number
   /** What the calls answered. */
   answers: string

@@ -114,7 +114,7 @@ const openCode = (version: string): WakeClient => ({
   clear: '/new',
 })
 
-/** By the name of the folder in which each is installed. */
+/** By the name of its installation folder. */
 export const wakeClients: Record<string, WakeClient> = {
   'claude-2.1.197': claude('2.1.197'),
   'claude-newest': claude('latest'),

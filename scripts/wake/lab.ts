@@ -38,7 +38,7 @@ export interface LabSession {
 
 let count = 0
 
-/** A home folder in which the client is connected as a new agent. */
+/** A home folder with the client connected as a new agent. */
 export async function newPlace(
   { folder, grid, model, client, program, clientProgram }: Lab,
   wake: 'auto' | 'off' = 'auto',

@@ -18,7 +18,7 @@ export interface Row {
 
 const second = 1_000
 
-/** Send, and resolve when the model was told and has ended its turn. */
+/** Send, and resolve when the model has seen the message and ended its turn. */
 async function wake(session: LabSession): Promise<string> {
   await isReady(session)
   const ms = await session.isNotified(await session.send())

@@ -1,6 +1,6 @@
 /**
- * A model that does what a script says, with Anthropic's Messages API and OpenAI's Responses API. It keeps when it was
- * asked what. One model serves several clients: each calls it at an own path.
+ * A model that does what a script says, with Anthropic's Messages API and OpenAI's Responses API. It keeps each request
+ * with its time. One model serves several clients, each at its own path.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ModelRequest, serveModel, type Text, textOf, toolsIn } from '../clients/fake-model.ts'
@@ -30,7 +30,7 @@ export type Act = { tool: string; arguments: Record<string, unknown>; delayMs?: 
 export interface ScriptedModel {
   /** The address for a client, without `/v1`. */
   url(client: string): string
-  /** All requests of turns, in order. Clients also ask for titles and the like, which are no turns. */
+  /** All requests of turns, in order. Requests for titles and the like are not turns. */
   asked: Asked[]
   /** What the model does from now on. */
   script: (asked: Asked) => Act
@@ -66,7 +66,7 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
     let found = tool && find(tool.tool)
     let words = tool?.arguments ?? {}
     if (tool && !found && !searched && find('ToolSearch')) {
-      // Claude Code tells of tools by name, and loads them when they are searched.
+      // Claude Code lists tools by name, and loads them after a search.
       found = find('ToolSearch')
       words = { query: `select:mcp__agent-grid__${tool.tool}` }
       pending.set(client, act)
@@ -98,13 +98,13 @@ function newsIn({ messages = [], input = [] }: ModelRequest): { news: string; an
   return { news: parts.map(({ text, content }) => text ?? textOf(content)).join('\n'), answers }
 }
 
-/** Whether a hook tells of unread messages. The grid tells of them too, when its tools are listed. */
+/** Whether a hook announces unread messages. The grid also announces them in its list of tools. */
 export function isNotified({ news }: Asked): boolean {
   return /\d+(?: or more)? unread messages? from @/.test(news)
 }
 
 /**
- * Read when told of unread messages, and answer each message that was read. A prompt with `work` makes two calls of a
+ * Read when unread messages are announced, and answer each message. A prompt with `work` makes two calls of a
  * tool, two seconds each, before it ends.
  */
 export function readAndAnswer(asked: Asked): Act {

@@ -33,7 +33,7 @@ export interface WakeClient {
   clear: string
 }
 
-/** A home folder in which a client is connected. */
+/** A home folder with a connected client. */
 export interface Place {
   home: string
   project: string

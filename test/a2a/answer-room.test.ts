@@ -40,7 +40,7 @@ function slowClient() {
 /** One byte below the limit. */
 const full = 8 * 2 ** 20 - 1
 
-test('tasks that are not sent yet take room of their key, their account and the grid, and errors say of which', async () => {
+test('unsent tasks take room of their key, their account and the grid, and errors name the full one', async () => {
   grid = await testGrid()
   const { call, take } = slowClient()
   const carol = await grid.acme.agent('carol')
@@ -123,7 +123,7 @@ test('an account has a limit of streams of tasks of its own, and leaves room for
   await Promise.all(streams.map((stream) => stream.close()))
 })
 
-test('a client that takes nothing is disconnected, with what the server holds for it', async () => {
+test('a client that reads nothing is disconnected, and its unsent data is dropped', async () => {
   grid = await testGrid()
   const closed = new Promise<number>((resolve) => {
     const connection = new CallerConnection(new Request('http://localhost'), {

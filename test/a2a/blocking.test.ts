@@ -56,7 +56,7 @@ test('a call waits for an agent that works on messages which it has leased, and 
   await ackMessages(storeOf(grid, grid.bob), { leaseId: leaseId! })
   expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
 
-  // A lease that has expired is no work either, even before it is released.
+  // An expired lease does not count as work, even before its release.
   await leaseMessages(storeOf(grid, grid.bob), { seconds: 30 })
   grid.clock.now += 31_000
   expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
@@ -127,7 +127,7 @@ test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
   },
 )
 
-test('a call that waits does not tell the answer to a credential that has ended', async () => {
+test('a waiting call does not give the answer to a revoked credential', async () => {
   await open('yes')
   const answer = post(send10(), bobs)
   const id = await newest()

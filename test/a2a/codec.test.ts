@@ -30,7 +30,7 @@ const task: Task = {
   generation: 7,
 }
 
-test('checklist 9: a task in 0.3 has kinds, and data that is no object is wrapped', () => {
+test('checklist 9: a task in 0.3 has kinds, and data that is not an object is wrapped', () => {
   expect(json(writeTask(task, codec03))).toEqual({
     kind: 'task',
     id: 't-1',

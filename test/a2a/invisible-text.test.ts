@@ -112,7 +112,7 @@ test('a large data part of an older version is cleaned as JSON, and a text as a 
   expect((await partOf(message, 1)).text).toBe(text)
 })
 
-/** The value of the second part, whose bytes its handle tells. */
+/** The value of the second part. Its handle states its size in bytes. */
 async function wholePart(message: Message, tellsBytes = true): Promise<unknown> {
   const { text, handle } = await partOf(message, 0)
   if (tellsBytes) expect(handle.bytes).toBe(new TextEncoder().encode(text).length)

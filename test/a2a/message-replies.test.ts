@@ -79,7 +79,7 @@ test('update_task always gives a task: the whole of it, and then what happened',
   ])
 })
 
-test('a plain reply behind any update_task is the result of the task, also behind one that is no event', async () => {
+test('a plain reply after any update_task is the result of the task, also after one that is not an event', async () => {
   const answer = post(send10(plain))
   const first = await received()
   await bob({ ...first, state: 'working' })
@@ -150,7 +150,7 @@ test('the shared endpoint confirms as before, and other agents answer with tasks
   expect(await inboxOf(grid, grid.alice)).toEqual([])
 })
 
-test('a stream that is held back does not tell the reply to a credential that has ended', async () => {
+test('a stream that is held back does not give the reply to a revoked credential', async () => {
   const stream = await openStream(stream10())
   await stream.nextItem()
   const { messageId } = await received()

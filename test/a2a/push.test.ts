@@ -196,7 +196,7 @@ test('410 ends the notifications of a webhook at once', async () => {
   expect(await endOf(id)).toEqual({ ended_at: endedAt, claimed_by: null, due_at: null })
 })
 
-test('what a path of a server refuses does not pause its other paths', async () => {
+test('a refusal at one path of a server does not pause its other paths', async () => {
   const hook = await startWebhook(({ path }) => path === '/hook' ? 204 : 404)
   hooks.push(hook)
   const tasks = [await newTask(), await newTask(), await newTask(), await newTask()]
@@ -233,7 +233,7 @@ test('checklist 15: a deleted webhook is silent, also in the middle of its event
   expect(shown(kept)).toEqual(['working', 'completed'])
 })
 
-test('a webhook that replaces another one of its id gets only what comes behind it', async () => {
+test('a webhook that replaces another one with the same id gets only later events', async () => {
   const [before, after] = [await webhook(500), await webhook()]
   const id = await newTask()
   await set10(id, { id: 'one', url: before.url })

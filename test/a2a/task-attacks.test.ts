@@ -35,7 +35,7 @@ test("checklist 12: a task is its client's alone, whatever path, tenant, context
       expect(body.result ?? { tasks: [], totalSize: 0 }).toMatchObject({ tasks: [], totalSize: 0 })
     }
   }
-  // Nor does the endpoint of another agent show it to its client.
+  // The endpoint of another agent does not show it to its client either.
   const elsewhere = await answersTo(id, grid.alice, endpointOf(carol))
   for (const answer of elsewhere) expect(answer).toContain('TASK_NOT_FOUND')
   for (const third of [storeOf(grid, carol), storeOf(grid, grid.alice)]) {

@@ -146,7 +146,7 @@ test('checklist 13: two subscribers get the same, and one that leaves changes no
   expect(rest.map(summary)).toEqual(['TASK_STATE_WORKING', 'a', 'a', 'TASK_STATE_COMPLETED'])
 })
 
-test('with Last-Event-ID come the events behind it, also of a task that has ended', async () => {
+test('Last-Event-ID resumes a stream after that event, also for a task that has ended', async () => {
   const { id } = await submitted()
   await inboxOf(grid, grid.bob)
   await bob({ taskId: id, text: 'done' })

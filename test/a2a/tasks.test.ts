@@ -119,7 +119,7 @@ test('the endpoint of an agent takes a body of 4 MiB, the shared one of 256 KiB'
   expect((await post({ ...large, padding: 'x'.repeat(1024 * 1024) }, bobs)).status).toBe(413)
 })
 
-test('a confirmation names its task, in which the reply is kept', async () => {
+test('a confirmation names its task, and the task keeps the reply', async () => {
   const { result } = (await post(send03())).body
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { messageId: result.messageId, text: 'done' })

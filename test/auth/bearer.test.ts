@@ -25,7 +25,7 @@ beforeEach(async () => {
   statements = []
 })
 
-test('an agent key authenticates its agent, which is no admin', async () => {
+test('an agent key authenticates its agent, which is not an admin', async () => {
   const account = await authenticate(`Bearer ${grid.alice.key}`)
 
   expect(account.actor).toEqual({
@@ -44,7 +44,7 @@ test('the actor of an agent on trial is not unlimited', async () => {
   expect((await authenticate(`Bearer ${api_key}`)).actor).toMatchObject({ alias: 'zoe', isUnlimited: false })
 })
 
-test('an admin key authenticates an admin of its account, who is no agent', async () => {
+test('an admin key authenticates an admin of its account, who is not an agent', async () => {
   const account = await authenticate(`Bearer ${grid.acme.adminKey}`)
 
   expect(account.actor).toEqual({

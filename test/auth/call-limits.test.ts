@@ -75,7 +75,7 @@ test('every door refuses in its own words, and all doors count together for one 
   expect((await mcp(grid, grid.bob.key, 'tools/list')).status).toBe(200)
 })
 
-test('all credentials of an account count together, and a call that is refused counts for none of them', async () => {
+test('all credentials of an account count together, and a refused call does not count', async () => {
   await open()
   const more = await Promise.all(['carol', 'dave'].map((alias) => grid.acme.agent(alias)))
   for (const { key } of [grid.bob, ...more]) await spend(key)
@@ -95,7 +95,7 @@ test('all credentials of an account count together, and a call that is refused c
   expect(await statuses(6, () => call(grid.alice.key))).toEqual([...Array(5).fill(405), 429])
 })
 
-test('a credential that has used up its calls uses up none of its account', async () => {
+test('a credential over its own limit does not use up the calls of its account', async () => {
   await open()
   await spend(grid.alice.key)
   expect(await statuses(accountBurst, () => call(grid.alice.key))).toEqual(Array(accountBurst).fill(429))
@@ -141,7 +141,7 @@ test.each([[gridPath, rpcBody], [a2aPath, undefined]])('%s refuses before it rea
   if (body) expect(await refused.json()).toEqual(body)
 })
 
-test('what a stream checks while it runs is no call', async () => {
+test('the checks of a running stream do not count as calls', async () => {
   await open()
   await spend(grid.bob.key, 1)
   const events = readEvents(await grid.request(wakePath, { headers: bearer(grid.bob.key) }))

@@ -70,7 +70,7 @@ test('a command may take long: its user hears of it, and waits for the result', 
   }
 })
 
-test.each(['end', 'destroy'] as const)('a server that dies (%s) while it runs a command is told apart', async (how) => {
+test.each(['end', 'destroy'] as const)('a server that dies (%s) while it runs a command is recognized', async (how) => {
   const dying = createServer((_, response) => {
     response.writeHead(200).write('{}\n', () => response[how]())
   }).listen(0, '127.0.0.1')
@@ -81,7 +81,7 @@ test.each(['end', 'destroy'] as const)('a server that dies (%s) while it runs a 
   dying.close()
 })
 
-test('a server that says nothing is told apart', async () => {
+test('a silent server is recognized', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/commands`

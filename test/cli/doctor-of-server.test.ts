@@ -48,7 +48,7 @@ test('a server that runs judges its own settings, and the shell of the doctor is
     ...env,
     BASE_URL: `http://grid.example:${env.PORT}`,
     TRUSTED_PROXY: '10.0.0.1',
-    // In the folder of the server, and not in that of the doctor.
+    // In the folder of the server, not in the folder of the doctor.
     BACKUP_DIR: relative('.', folder),
     BACKUP_PLAIN: '1',
     DURABILITY: 'relaxed',

@@ -137,7 +137,7 @@ test.each([
   expect(more).toEqual([])
 })
 
-test('a disk that lies and one that is slow are told apart from a good one', () => {
+test('a disk that ignores fsync and a slow disk are distinguished from a good one', () => {
   expect(judgeFsync(0.002)).toMatchObject({ status: 'warning', action: expect.stringContaining('eatmydata') })
   expect(judgeFsync(80)).toMatchObject({ status: 'warning', action: expect.stringContaining('faster disk') })
   expect(judgeFsync(2)).toMatchObject({ status: 'ok' })

@@ -64,7 +64,7 @@ test('create-agent and new-key print what to paste into each client', async () =
   expect((await mcp(grid, renewed.api_key as string, 'tools/list')).status).toBe(200)
 })
 
-test('create-agent sets how calls over A2A are answered, if it is told to', async () => {
+test('create-agent can set how calls over A2A are answered', async () => {
   await run('create-agent', { account: grid.acme.id, alias: 'carol', 'message-replies': 'true', 'callers-wait': 'yes' })
   await run('create-agent', { account: grid.acme.id, alias: 'dan' })
 

@@ -132,7 +132,7 @@ test('a key that does not work and a grid that does not answer are said in the a
   })
 })
 
-test('it ends with its client, and a line that is no JSON does not end it', async () => {
+test('it ends with its client, and a line that is not JSON does not end it', async () => {
   start()
   child.stdin!.write('no JSON\n')
   await waitFor('the error', () => received.some(({ error }) => error?.code === -32_700))

@@ -116,7 +116,7 @@ test('the program reads answers with fields of a later version, and the first re
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const refused = requests.filter(({ call, input }) => {
     const { properties = {}, ...schema } = first.inputs[call] ?? { not: {} }
-    // The path and the headers are those of the call.
+    // The call determines the path and the headers.
     const required = schema.required?.filter((name) => !/^(path|header) /.test(name))
     const valid = ajv.validate({
       ...schema,

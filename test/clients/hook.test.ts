@@ -111,7 +111,7 @@ test('the version of the grid comes with the answer that the start of a session 
   expect((await fastHook(callOf('claude start', 's2'))).stdout).not.toContain('The grid has')
 })
 
-test('two hundred hooks tell of one unread message once', async () => {
+test('two hundred hooks announce one unread message once', async () => {
   await send()
   let told = 0
   for (let round = 0; round < 10; round++) {
@@ -314,7 +314,7 @@ test('the model is told the name of the tool as its client has it', async () => 
   ])
 })
 
-test('what is no JSON on standard input does no harm', () => {
+test('standard input that is not JSON does no harm', () => {
   for (const text of ['', 'x', '[]', 'null', '"s"', '{"session_id": 1}']) {
     expect(parseHookInput(text)).toMatchObject({ session: '', isStopActive: false })
   }

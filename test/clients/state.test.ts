@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let home: string
 const agent = { url: 'https://grid.example.com', alias: '@bob' }
-/** A mark of a process that has ended: this one has another start. */
+/** A mark of a process that has ended: this process has another start time. */
 const ended = { pid: process.pid, start: 'before' }
 
 const messages = (ids: string[]) => ids.map((message_id) => ({ message_id }))

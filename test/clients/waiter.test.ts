@@ -37,7 +37,7 @@ test('it wakes the session with counts and aliases, and not with what was writte
   expect(stderr).not.toContain('secret')
   expect(machine.waiter()).toBe(undefined)
 
-  // What came before a waiter is told too, but only once.
+  // Messages from before the wait are announced too, but only once.
   await send()
   const next = await client.run(wait, stop)
   expect([next.code, next.stderr.match(/\d unread/)?.[0]]).toEqual([2, '1 unread'])

@@ -13,7 +13,7 @@ export interface PageBlocks {
   blocks: ShellBlock[]
   /** Why each of the other shell blocks does not run, such as `docker`. */
   elsewhere: string[]
-  /** Fences of which nobody can say whether they run. */
+  /** Fences that may or may not run. */
   faults: string[]
 }
 

@@ -16,7 +16,7 @@ afterEach(async () => {
 const json = 'application/json'
 const form = 'application/x-www-form-urlencoded'
 
-test.each(runtimes)('%s: an upload that is cut off is no error in the log', async (runtime) => {
+test.each(runtimes)('%s: an interrupted upload does not log an error', async (runtime) => {
   await start(runtime)
   let sent = 0
   for (

@@ -44,7 +44,7 @@ test.each([
   'tel:1',
   '//evil.example',
   '/accounts/x/settings',
-])('the address %s is no link', (address) => {
+])('the address %s is not a link', (address) => {
   expect(html(`[x](${address}) <${address}>`)).not.toContain('<a')
 })
 

@@ -55,7 +55,7 @@ test.each([
   expect(read(given)).toEqual({ args, remarks: {} })
 })
 
-test('a number above its maximum is the maximum, and the answer tells', () => {
+test('a number above its maximum becomes the maximum, and the answer says so', () => {
   expect(read({ wait_seconds: '600', expires_in_seconds: 1e9 })).toEqual({
     args: { wait_seconds: 50, expires_in_seconds: 604_800 },
     remarks: { clipped: { wait_seconds: 50, expires_in_seconds: 604_800 } },
@@ -88,7 +88,7 @@ test.each([
   expect(() => read({ [name]: 'x' })).toThrow(`call has no argument ${name}. Did you mean ${meant}?`)
 })
 
-test('what resembles nothing is ignored and told', () => {
+test('unknown arguments without a similar name are ignored and reported', () => {
   expect(read({ to: '@bob', cc: '@carol', toString: 1, subject: '', id: null })).toEqual({
     args: { to: '@bob' },
     remarks: { ignored: ['cc', 'toString', 'subject'] },

@@ -92,7 +92,7 @@ test.each([
   ['of an unknown kind', (key: string) => key.replace('agt', 'xxx')],
   ['with a digit of another script', (key: string) => key.slice(0, -1) + '٣'],
   ['with its checksum rotated', (key: string) => key.slice(0, 50) + key.slice(51) + key[50]],
-])('a text that is %s is no key', (_, change) => {
+])('a text that is %s is not a key', (_, change) => {
   const { key } = mintKey('agent_key')
 
   expect(keyKind(change(key))).toBeUndefined()

@@ -202,7 +202,7 @@ test('after admin_delete_agent the key is revoked, the alias stays reserved for 
   expect((await callTool(grid, anew.api_key, 'list_channels')).text).toEqual([])
 })
 
-test('createdAt of a creation is that of the listing, also while the clock runs', async () => {
+test('createdAt is the same in a creation and in the listing, also while the clock runs', async () => {
   let now = grid.clock.now
   Object.defineProperty(grid.clock, 'now', { get: () => now += 7 })
 

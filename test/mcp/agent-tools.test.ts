@@ -68,7 +68,7 @@ test('when more messages are unread, the second text part says so', async () => 
   expect([rest.text.length, rest.more]).toEqual([1, { cursor }])
 })
 
-test('read_messages with since repeats messages and tells how to get more', async () => {
+test('read_messages with since repeats messages and says how to get more', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }
@@ -106,7 +106,7 @@ test('a message longer than max_chars is shown shortened, counts as read, and it
   expect(beyond.code).toBe('invalid_input')
 })
 
-test('send_message tells how many unread messages the sender has', async () => {
+test('send_message reports the number of unread messages of the sender', async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
 
   expect((await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'ho' })).text.unread).toBe(1)
@@ -164,7 +164,7 @@ test('list_channels shows the channels of the caller', async () => {
   expect(listed.more).toBeUndefined()
 })
 
-test('set_skills replaces the skills, list_skills shows those of the account or of one agent', async () => {
+test('set_skills replaces the skills, list_skills shows the skills of the account or of one agent', async () => {
   const skills = [{ name: 'maths', description: 'Sums' }, 'poems']
   const set = await callTool(grid, grid.alice.key, 'set_skills', { skills })
   const ofBob = await callTool(grid, grid.alice.key, 'list_skills', { agent: '@bob' })

@@ -40,7 +40,7 @@ test('a limit above its maximum is the maximum, and the answer says so', async (
   expect((await asBob('read_messages', { limit: 1_000 })).whole).toMatchObject({ messages: [], clipped: { limit: 50 } })
 })
 
-test('every tool of agents tells what it ignores, and every tool of admins refuses it', async () => {
+test('every tool of agents reports ignored arguments, and every tool of admins refuses them', async () => {
   const toolsOf = async (key: string) => (await mcp(grid, key, 'tools/list')).body.result.tools as { name: string }[]
   for (const { name } of await toolsOf(grid.acme.adminKey)) {
     const { code, message } = await callTool(grid, grid.acme.adminKey, name, { zzz: 1 })

@@ -1,4 +1,4 @@
-/** Limits count characters, and not the UTF-16 code units of which an emoji has two. See docs/protocol/README.md, "Limits". */
+/** Limits count characters, not UTF-16 code units: an emoji counts once. See docs/protocol/README.md, "Limits". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'

@@ -80,7 +80,7 @@ test('a client without a token learns that it is unauthorized', async () => {
   )
 })
 
-test('signup and then messages, with nothing but the configuration from the signup', async () => {
+test('signup and then messages, with only the configuration from the signup', async () => {
   const newcomer = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
   await newcomer.connect(new TransportV2(new URL('/mcp/v1/signup', grid.url)))
   const signUp = (alias: string) =>

@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('a message loses its invisible text; sender and reader are told', async () => {
+test('a message loses its invisible text; sender and reader are notified', async () => {
   const sent = await send(`Good\u202e news${hidden}\x1b[2J`)
   const [read] = await inbox()
   const again = await callTool(grid, grid.bob.key, 'read_messages', { since: '1h' })

@@ -29,7 +29,7 @@ test.each(eras)('%s: an agent has the prompts inbox and introduce', async (era) 
   expect(await textOf('introduce', {}, era)).toContain('Look at this project')
 })
 
-test.each(eras)('%s: what is no prompt, or has wrong arguments, is -32602', async (era) => {
+test.each(eras)('%s: an unknown prompt, or wrong arguments, is -32602', async (era) => {
   const wrong: [Record<string, unknown>, string][] = [
     [{ name: 'nothing' }, 'Unknown prompt: nothing. The prompts are inbox and introduce.'],
     [{}, 'name is missing.'],

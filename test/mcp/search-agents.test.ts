@@ -23,7 +23,7 @@ test('a search looks at 1,000 agents a call, lets other work run, and goes on wi
   expect(some.calls.flatMap(({ found }) => found)).toEqual(aliases.filter((alias) => alias.includes('d-34')))
 })
 
-test('an agent of the own account is found behind 2,500 others, in one call by three letters or more', async () => {
+test('an agent of the same account is found among 2,500 others, in one call by three letters or more', async () => {
   const { aliases } = await addCrowd(grid.store, grid.acme.id, { agents: 2_500, skills: 20 })
   await grid.acme.agent('zoe', { skills: [{ name: 'needle' }] })
 

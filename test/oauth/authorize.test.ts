@@ -37,7 +37,7 @@ test.each<[string, Record<string, string | undefined>]>([
   expect(html).not.toMatch(/(?:href|action|src|content)="[^"]*evil\.example/)
 })
 
-test('an unknown client is told with what the person does about it', async () => {
+test('an unknown client is reported with the steps to fix it', async () => {
   const { html } = await openConsentPage(grid, grid.ann, { client_id: 'unknown' })
 
   expect(html).toContain('This client is unknown')

@@ -203,7 +203,7 @@ test('eight documents are fetched at a time, two of them for one user, and a fet
   await later
 })
 
-/** A web that answers when told. */
+/** A web that answers on demand. */
 function unanswered() {
   const asked: { fail(): void }[] = []
   const fakeFetch: SafeFetch = () =>

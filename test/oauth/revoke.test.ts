@@ -60,7 +60,7 @@ test('revoking an unknown, ended or malformed token is answered with 200', async
   expect(await revoke(undefined)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
 })
 
-test('refresh tokens and codes are no bearer tokens', async () => {
+test('refresh tokens and codes are not bearer tokens', async () => {
   const { refresh_token } = await obtainTokens(grid)
 
   for (const secret of [refresh_token, await codeFor(grid)]) expect(await mcpAccess(grid, secret)).toBe('401')

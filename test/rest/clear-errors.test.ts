@@ -47,7 +47,7 @@ test('a lease that never was is not found, and one that has ended is stale', asy
   }
 })
 
-test('a missing argument is told together with one that is unknown', async () => {
+test('a missing argument is reported together with an unknown one', async () => {
   const { status, body } = await post(grid, grid.alice.key, { to: '@bob', text: 'hi' })
   const { message } = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', text: 'hi' })
 

@@ -58,7 +58,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await read(grid.bob.key))[0].redelivered).toBeUndefined()
   })
 
-  test('a next that fails is told in the answer, and the message is stored', async () => {
+  test('a failed next is reported in the answer, and the message is stored', async () => {
     const id = await ask('one')
     const { status, body } = await answer({ next: { message_ids: [id], conversation_id: 'c' } })
 

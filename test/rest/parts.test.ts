@@ -60,7 +60,7 @@ onEachDatabase((open) => {
   })
 
   test.each(['bytes=50000-', 'bytes=60000-70000', 'bytes=-0'])(
-    'Range: %s is 416 and tells the length',
+    'Range: %s is 416 and states the length',
     async (range) => {
       const response = await get({ Range: range })
 

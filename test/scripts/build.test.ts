@@ -101,7 +101,7 @@ test('two concurrent "npm start" both build, serve their own database, and stop 
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['one.db', 'two.db']))
 })
 
-test('the built grid loads nothing but native packages, which "npm ci --omit=dev" installs', async () => {
+test('the built grid loads only native packages, which "npm ci --omit=dev" installs', async () => {
   const file = await build(main)
   const text = readFileSync(builtFile(dirname(file), /^main-.*\.cjs$/), 'utf8')
   const loaded = [...text.matchAll(/\b(?:require|import)\("([^"]+)"\)/g)].map(([, name]) => name)

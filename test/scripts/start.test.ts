@@ -81,7 +81,7 @@ test.each(['deno', 'bun'] as const)('%s needs no package, only the runtime on PA
   expect(output).toMatch(/^\[ ["']serve["'] \]\n$/)
 })
 
-test('Deno may also write in the folder of scheduled backups, and where those of a remote database are made', () => {
+test('Deno may also write in the folders of scheduled backups and of backups of a remote database', () => {
   expect(runtimeCommand('deno', 'libsql://grid.example', '/b')).toContain(`--allow-write=/b,${tmpdir()}`)
   expect(runtimeCommand('deno', 'file:/a/grid.db', '/b')).toContain('--allow-write=/a,/b')
 })
@@ -137,7 +137,7 @@ test('Deno may write only in the folder of the database, and nowhere with a remo
 })
 
 test.each(['file:./data/grid.db', 'file:grid.db', 'file:/srv/my%20data/grid.db', 'file:///srv/grid.db', 'http://db:1'])(
-  'the folder of %s is that of the file which the grid opens',
+  'the folder of %s is the folder of the file that the grid opens',
   (url) => {
     const path = localPath(url)
     expect(databaseFolder(url)).toBe(path === undefined ? undefined : resolve(path, '..'))

@@ -44,7 +44,7 @@ test('a process knows who is at other processes when it starts, and one that sto
   expect(at(other)).toBeUndefined()
 })
 
-test('what a killed process told ends with it, and a process that was taken for dead tells it again', async () => {
+test('reports of a killed process end with it, and a process that was presumed dead reports again', async () => {
   here(other).enter(grid.bob.id, { state: 'attended', client: 'claude' })
   await theirs.heartbeat()
   for (let n = 0; n < 4; n++) await mine.heartbeat()

@@ -48,7 +48,7 @@ test.each([
   ['at COMMIT', new LibsqlError('disk I/O error', 'SQLITE_IOERR', 'SQLITE_IOERR_FSYNC', 1034)],
   ['at a statement', new LibsqlBatchError('disk I/O error', 0, 'SQLITE_IOERR', 'SQLITE_IOERR_WRITE', 778)],
   ['a damaged file', new LibsqlBatchError('malformed', 0, 'SQLITE_CORRUPT')],
-])('after an I/O error nothing is written again, and the process is told to end: %s', async (_, error) => {
+])('after an I/O error nothing is written again, and the process is asked to end: %s', async (_, error) => {
   const held = hold()
   const { queue, commits, faults } = testQueue({ batch: () => held.opened.then(() => Promise.reject(error)) })
 

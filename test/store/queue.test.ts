@@ -104,7 +104,7 @@ test.each([[2_000, 'done'], [2_001, 'unavailable']])(
   },
 )
 
-test('a unit behind a commit that hangs is refused in time', async () => {
+test('a unit that waits for a hanging commit is refused in time', async () => {
   const held = hold()
   const { queue, clock } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])

@@ -16,7 +16,7 @@ let grid: TestGrid
 onEachDatabase((open) => {
   beforeEach(async () => void (grid = await open()))
 
-  test('the number of unread messages is that of the rows, whatever happens to them', async () => {
+  test('the number of unread messages equals the number of rows, whatever happens to them', async () => {
     const { store } = grid.acme
     const { inbox, leases, parked } = store.change
     await createChannel(store, { name: 'general', members: ['alice', 'bob'] })
@@ -50,7 +50,7 @@ onEachDatabase((open) => {
     expect(await counts()).toEqual([0, 0])
   })
 
-  test('sends and reads tell of up to 100 unread messages', async () => {
+  test('sends and reads report up to 100 unread messages', async () => {
     await grid.store.write([{
       sql: 'UPDATE agent_numbers SET unread = 5000 WHERE account_id = ? AND agent_id = ?',
       args: [grid.acme.id, grid.alice.id],

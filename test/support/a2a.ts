@@ -87,7 +87,7 @@ export interface StreamedEvent {
 /** A stream that a test reads event by event. */
 export interface OpenStream {
   response: Response
-  /** The next event that is no comment; undefined at the end. */
+  /** The next event that is not a comment; undefined at the end. */
   next(): Promise<StreamedEvent | undefined>
   /** The next event or comment. */
   nextItem(): Promise<StreamedEvent | undefined>

@@ -103,7 +103,7 @@ function hiddenFields(form: string): [string, string][] {
 }
 
 function textOf(html: string): string {
-  // `<bdi>` is no word of its own.
+  // `<bdi>` is not a word of its own.
   const body = html.replace(/<(style|script|title)[\s\S]*?<\/\1>/g, '').replace(/<\/?bdi>/g, '')
   return unescapeHtml(body.replace(/<[^>]+>/g, ' ')).replace(/\s+/g, ' ').trim()
 }

@@ -83,7 +83,7 @@ const moreArguments: Record<string, Args> = {
   'POST /api/v1/reservations': { names: ['src/**'], shared: true },
 }
 
-/** Fields of which a call has one. */
+/** A call has one of these fields. */
 const alternatives = [['alias', 'id'], ['name', 'id'], ['task_id', 'message_id']]
 
 /** Arguments of a valid call: what the schema demands, and the first of alternatives. */

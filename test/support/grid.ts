@@ -76,7 +76,7 @@ export interface TestGridOptions extends StoreOptions {
   safeFetch?: SafeFetch
   /** The TXT records; none by default. */
   resolveTxt?: Deps['resolveTxt']
-  /** Replaces those of the real providers. */
+  /** Replaces the checks of the real providers. */
   guardrailChecks?: GuardrailChecks
 }
 

@@ -37,7 +37,7 @@ export interface KilledRun {
   kills: number
   /** The answers that the asker got. */
   answers: string[]
-  /** For each child that was given the message, whether it was told that another one had been. */
+  /** For each child that got the message, whether it learned of an earlier child. */
   children: boolean[]
 }
 
@@ -50,7 +50,7 @@ export interface Lane {
   folder: string
 }
 
-/** Reads the messages, tells that it has begun, and answers after the go-ahead. */
+/** Reads the messages, reports that it has begun, and answers after the go-ahead. */
 const child = `let input = ''
 process.stdin.on('data', (text) => input += text).on('end', async () => {
   const { messages: [{ message, redelivered }] } = JSON.parse(input)

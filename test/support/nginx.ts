@@ -26,7 +26,7 @@ interface Answer {
 }
 
 const host = 'grid.example.com'
-/** The address of the grid behind the proxy. */
+/** The public address of the grid behind the proxy. */
 export const proxiedUrl = `https://${host}`
 
 /** Start it in front of three processes, on a free port. */

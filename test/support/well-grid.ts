@@ -1,4 +1,4 @@
-/** A stopped grid in use, of which the doctor has nothing to say. */
+/** A stopped grid that was in use. The doctor finds no faults in it. */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import { freePort } from '../../src/lib/free-port.ts'
@@ -14,7 +14,7 @@ export interface WellGrid extends TemporaryDatabase {
   env: Record<string, string>
 }
 
-/** Faults of the disk on which tests run are not those of the grid. */
+/** Faults of the disk that tests run on are not faults of the grid. */
 export const checksOfMachine = ['disk', 'durability']
 
 /** It has an unread message, places of messages, and a token of another service. */

@@ -143,7 +143,7 @@ test('a row is snoozed with a button, and shown again with another', async () =>
   expect(gone.text).toContain('It no longer needs attention.')
 })
 
-test('keys are told to those who can replace them, and who wrote to those who may read it', async () => {
+test('keys are reported to users who can replace them, and senders to users who may read them', async () => {
   grid.clock.now += 40 * 24 * hour
   await send()
   grid.clock.now += 2 * hour

@@ -32,7 +32,7 @@ afterEach(async () => {
   await unfollow()
 })
 
-test('a message is told by its account, thread and number, without a word of it', async () => {
+test('a message is announced by its account, thread and number, without its text', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'the secret word' })
 
@@ -43,7 +43,7 @@ test('a message is told by its account, thread and number, without a word of it'
   await live.close()
 })
 
-test('what happens to a message of a watched thread is told', async () => {
+test('events of a message in a watched thread are announced', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   const thread = await waitFor('the thread', async () => (await listThreads(grid.acme.store, {})).threads[0])
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), `${grid.acme.id}:${thread.id}`)
@@ -59,7 +59,7 @@ test('what happens to a message of a watched thread is told', async () => {
   await live.close()
 })
 
-test('the queue of an agent is told when it changes', async () => {
+test('a change in the queue of an agent is announced', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'viewer'), grid.acme.id)
   // It is known once the first look at the agents of the account is over.
   await waitFor('a look at the agents', () => looks > 0)
@@ -131,7 +131,7 @@ test('a role that is lowered in mid-stream ends what it could read', async () =>
   expect((await live.rest()).map(({ name }) => name)).not.toContain('thread')
 })
 
-test('a reader that is slow is told to read everything again, whatever waits for it', async () => {
+test('a slow reader is asked to read everything again, whatever waits for it', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   const sender = storeOf(grid, grid.alice)
   const count = 1_200
@@ -179,7 +179,7 @@ test('a page learns nothing about another account, nor about a thread that the r
   }
 })
 
-test('what was missed is told only as far as the reader may read it', async () => {
+test('missed events are sent only as far as the reader may read them', async () => {
   const { one } = await member('viewer')
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   await placed()
@@ -192,7 +192,7 @@ test('what was missed is told only as far as the reader may read it', async () =
   expect((await streamOfViewer.rest()).map(({ name }) => name)).not.toContain('thread')
 })
 
-test('a session that expires ends the stream before it tells anything more', async () => {
+test('an expired session ends the stream before any further event', async () => {
   const { one } = await member('owner')
   grid.clock.now += sessionIdleMs - minute
   const live = await openLive(one, grid.acme.id)

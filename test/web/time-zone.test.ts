@@ -1,4 +1,4 @@
-/** Times in the time zone of the reader, which their browser tells in a cookie. */
+/** Times in the time zone of the reader, which their browser sends in a cookie. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { attentionOf } from '../../src/grid/attention/attention.ts'
@@ -44,7 +44,7 @@ test('a page without script shows days and times of the zone in the cookie', asy
   expect(times(await following.text())).toEqual(['23:30', '00:30'])
 })
 
-test('dates, hours of charts and the days of filters are those of the zone in the cookie', async () => {
+test('dates, hours of charts and days of filters are in the zone of the cookie', async () => {
   const settings = `${home}/settings/account/reading`
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   for (const choice of ['off', 'on'] as const) await setPeopleRead(account, { choice })
@@ -60,7 +60,7 @@ test('dates, hours of charts and the days of filters are those of the zone in th
   expect([await rows('2026-11-21'), await rows('2026-11-22')]).toEqual([false, true])
 })
 
-test('tomorrow is that of the zone in the cookie', async () => {
+test('tomorrow is in the zone of the cookie', async () => {
   grid.clock.now += 2 * hour
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   const until = async () =>
@@ -86,7 +86,7 @@ test.each(['Mars/Base', '<b>', '+05:00', 'x'.repeat(3_000)])(
 describe.skipIf(!hasBrowser)('in Chromium', () => {
   const visit = useBrowser()
 
-  test('the first page tells the zone, and pages are made in it from then on', async () => {
+  test('the first page sends the zone, and later pages use it', async () => {
     const { page, context, close } = await visit({ timeZone: 'Asia/Tokyo' })
     const cookies = [...one.cookies].map(([name, value]) => ({ name, value, url: grid.url }))
     await context.addCookies(cookies)

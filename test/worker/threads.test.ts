@@ -139,7 +139,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('counts of hours last a day and those of days a week, also when they are made again', async () => {
+  test('hourly counts last a day and daily counts a week, also when they are made again', async () => {
     const midnight = Math.floor(grid.clock.now / day) * day
     const times = [
       ...Array.from({ length: 11 }, (_, n) => midnight - (11 - n) * day),

@@ -61,7 +61,7 @@ describe('the card of a public agent', () => {
     ])
   })
 
-  test('without skills and description has one of each all the same', async () => {
+  test('has a default skill and description if the agent has none', async () => {
     await publish()
 
     const card = await (await get('/a2a/v1/agents/bob')).json()
@@ -138,7 +138,7 @@ describe('the card of a private agent', () => {
     expect(await response.json()).toMatchObject({ name: 'bob', url })
   })
 
-  test('looks to all others like that of an agent that does not exist', async () => {
+  test('looks to everyone else like the card of a missing agent', async () => {
     await grid.acme.agent('gone', { visibility: 'public' })
     await deleteAgent(grid.acme.store, 'gone')
     for (const key of [undefined, grid.eve.key]) {

@@ -1,4 +1,4 @@
-/** Public cards have none of the words that the official suite for 0.3 takes for a leak. */
+/** Public cards contain no words that the official suite for 0.3 reports as a leak. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

@@ -40,7 +40,7 @@ async function verify(card: ServedCard): Promise<void> {
   })
 }
 
-/** Whether one of the signatures of a card is that of a text. */
+/** Whether one of the signatures of a card belongs to a text. */
 async function signs(card: ServedCard, text: string): Promise<boolean> {
   const keys = createLocalJWKSet({ keys: await publishedKeys() })
   const payload = base64url.encode(text)
@@ -123,7 +123,7 @@ test('the key set is public, has public keys alone, and may be kept for a while'
   })
 })
 
-test('a new key signs once it has been published for a while, and what the old one signed still verifies', async () => {
+test('a new key signs once it has been published for a while, and signatures of the old one still verify', async () => {
   const before = await cardAt('/.well-known/agent-card.json', '1.0')
   grid.clock.now += 90 * day
   await keepSigningKeys(grid.store)

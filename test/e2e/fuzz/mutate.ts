@@ -102,7 +102,7 @@ function changeFields(fields: [string, string][], random: Random): void {
 function changeHeader({ headers }: FuzzRequest, random: Random): void {
   const value = headerText(random.pick(oddTexts))
   const at = random.below(headers.length + 1)
-  // Without its credential, a request says little about what is behind it.
+  // Without its credential, a request tests little of the code behind authentication.
   if (['Authorization', 'Cookie'].includes(headers[at]?.[0]) && random.chance(0.8)) return
   const name = headers[at]?.[0] ?? random.pick(oddHeaders)
   headers.splice(

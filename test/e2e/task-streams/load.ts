@@ -17,7 +17,7 @@ interface Agent {
 /** What one subscriber saw. */
 export interface Seen {
   taskId: string
-  /** The numbers of its events in the order in which they came. */
+  /** The numbers of its events in the order of arrival. */
   ids: number[]
   /** The texts of the artifacts, by the id of the artifact, as the events say it. */
   artifacts: Map<string, string>
@@ -56,7 +56,7 @@ export async function startTask(server: CurrentServer, { key }: Agent, { alias }
 
 /**
  * Works on a task: some artifacts, then the end. A step whose answer was lost is done again, so a task may have an event
- * more than it was given. `onStep` is called behind each step.
+ * more than it was given. `onStep` is called after each step.
  */
 export async function workOn(server: CurrentServer, { key }: Agent, taskId: string, steps: number, onStep: () => void) {
   for (let n = 1; n <= steps; n++) {
@@ -105,7 +105,7 @@ export async function artifactsOf(url: string, { key }: Agent, id: string): Prom
   return new Map(artifacts.map(({ artifactId, parts }) => [artifactId, textOf(parts)]))
 }
 
-/** Follows a task from behind an event. Fails if the answer is no stream. */
+/** Follows a task after an event. Fails if the answer is not a stream. */
 export async function subscribe(url: string, key: string, id: string, lastEventId: number): Promise<OpenStream> {
   const response = await fetch(`${url}/a2a/v1/grid`, {
     method: 'POST',

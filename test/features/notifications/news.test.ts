@@ -133,7 +133,7 @@ test('a follower learns of all posts once an hour, also after the members were s
   await expect(followChannel(zoe.account, general, true)).rejects.toMatchObject({ code: 'channel_not_found' })
 })
 
-test('an email tells of it once, without the text', async () => {
+test('an email announces it once, without the text', async () => {
   await setDigest(ann.account, ann.person, 'hourly')
   await say(grid, alice, '#general', 'a secret for @ann-lee')
   grid.clock.now += hour
@@ -148,7 +148,7 @@ test('an email tells of it once, without the text', async () => {
   expect(grid.emails).toEqual([])
 })
 
-test('words that are stored anew are no news again', async () => {
+test('text that is stored again is not announced again', async () => {
   await say(grid, alice, '#general', 'for @ann-lee')
   expect((await after(quietMs)).length).toBe(1)
   await grid.store.write(grid.store.global.searchIndex.startAgain())

@@ -124,7 +124,7 @@ onEachDatabase((open) => {
     expect(await after(quietMs)).toMatchObject([{ title: '@alice', body: 'A new message in Acme' }])
   })
 
-  test('several processes tell a browser once', async () => {
+  test('several processes notify a browser once', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += quietMs
     const notifiers = [1, 2, 3].map(() => new PushNotifier(grid.store, new AbortController().signal))

@@ -73,7 +73,7 @@ test('a user with the same address is never taken over, and links the provider w
   await signInBy(server, other, 'grid')
   expect((await other.open(`/accounts/${grid.acme.id}/settings/security`)).text).toContain(server.issuer)
   expect((await activityOf(grid)).map(({ tool, by }) => `${tool} by ${by}`)).toContain('link_provider by user session')
-  // Nor does another user take the identity.
+  // Another user does not take the identity either.
   const olga = await signedIn(grid, owner)
   expect((await linked(olga, 'grid')).text).toContain('another user here')
 
@@ -146,7 +146,7 @@ test('a callback ends the session of another user only after a click, in this br
   expect((await one.open('/new-account')).text).toContain('una@corp.example')
   expect((await replaceIn(one)).text).toContain('Begin it again')
 
-  // Nor a session that waits for its second factor.
+  // A session that waits for its second factor does not either.
   await addTotp(grid, owner)
   await grid.setPassword(owner.email, password)
   const half = browser(grid)
@@ -198,7 +198,7 @@ test('an ID token or a proof from more than five minutes ahead signs in no one',
   }
 })
 
-test('what the cookie says cannot be changed', async () => {
+test('the content of the cookie cannot be changed', async () => {
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
   const [name, kept] = [...one.cookies].find(([name]) => name.endsWith('sso'))!
@@ -229,7 +229,7 @@ test('a provider that claims to be another issuer, or does not answer, signs in 
   expect(await beginAt(browser(grid), 'grid')).toMatch(/^503/)
 })
 
-test('the answer of one provider is not taken for that of another', async () => {
+test('the answer of one provider is not accepted as the answer of another', async () => {
   const id = await setUp()
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))

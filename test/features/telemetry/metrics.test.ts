@@ -58,7 +58,7 @@ test('calls, commits, checks and attempts are counted with their outcomes, and t
   expect(refusals).toHaveLength(1)
 })
 
-test('processor time is told once, however often it is asked for', async () => {
+test('processor time is reported once, however often it is requested', async () => {
   const metrics = new Metrics()
   const before = process.cpuUsage()
   for (let n = 0; n < 3; n++) await valuesOf(metrics)

@@ -90,7 +90,7 @@ test('what could not be read from the database is asked for again at once', asyn
   expect((await read()).status).toBe(200)
 })
 
-test('each door has its name, and a wait for messages is no time of its call', async () => {
+test('each door has its name, and waiting for messages does not count as time of its call', async () => {
   await open()
   const idle = followIdle(grid.store)
   const leasing = callRest(grid, grid.bob.key, 'POST /api/v1/inbox/leases', { wait_seconds: 50 })
@@ -145,7 +145,7 @@ test('leases, requests that are due, attempts and failed commits are counted', a
     expect(valueOf(now, `grid_outbound_attempts_total{kind="inbox",outcome="${outcome}"}`)).toBe(1)
   }
   expect(valueOf(now, 'grid_leases')).toBe(1)
-  // A group that fails is committed in parts, of which one fails again.
+  // A failed group is committed in parts, and one part fails again.
   expect(valueOf(now, 'grid_failed_commits_total')).toBeGreaterThan(0)
   await outboxes.stop()
   await remote.close()

@@ -288,7 +288,7 @@ test('tasks and held messages are told to webhooks that chose them and are not p
   expect(other.taken.map(({ body }) => body.type)).toEqual(['message', 'message', 'message'])
 })
 
-test('a task between two accounts is told to both', async () => {
+test('both accounts of a task are notified', async () => {
   const { hook } = await webhook(() => 204, ['task'])
   const theirs = await startWebhook()
   hooks.push(theirs)
@@ -579,7 +579,7 @@ test('what a person writes and gets goes to a host only since they allow it, and
   expect(elsewhere.taken.every(({ body }) => body.data.text === undefined)).toBe(true)
 })
 
-test('those of a deleted account wait until it is back', async () => {
+test('the webhooks of a deleted account wait until it is restored', async () => {
   const { hook } = await webhook()
   await withoutLines(async () => {
     await send('hello')

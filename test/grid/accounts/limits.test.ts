@@ -33,7 +33,7 @@ test('an account may have more messages a day than the settings say, or fewer, a
   expect(await send()).toMatchObject({ message: expect.stringContaining('sent 2 messages today') })
 })
 
-test('what is not named stays, and 0 is no limit', async () => {
+test('limits that are not named stay, and 0 means no limit', async () => {
   grid = await testGrid()
   const { store } = grid.acme
   await setLimits(store, { messagesPerDay: 0, megabytesPerDay: 7, agents: 5, retentionDays: 3 })

@@ -102,7 +102,7 @@ onEachDatabase((open) => {
     })
   })
 
-  test('an agent that writes at the same moment is told, too', async () => {
+  test('an agent that writes at the same moment is notified, too', async () => {
     const early = await endAgent(grid.acme.store, grid.bob, grid.clock.now)
     await sendTo('bob', grid.alice, 'hi')
 

@@ -64,7 +64,7 @@ test('agents of other accounts learn nothing of who is at an agent', async () =>
 
   expect(listed.text).toMatchObject([{ alias: '@desk' }])
   expect(JSON.stringify([listed, sent, body])).not.toMatch(/presence|attended|claude/)
-  // Nor does another account find it by the id of the agent.
+  // Another account does not find it by the id of the agent either.
   expect(grid.evil.store.waiting.presence.at(desk.id)).toBeUndefined()
   await stream.close()
 })
@@ -74,7 +74,7 @@ interface Listed {
   presence?: string
 }
 
-/** What a send and the list of agents tell of bob. */
+/** What a send and the list of agents report about bob. */
 async function told(): Promise<unknown[]> {
   const sender = { agentId: grid.alice.id, alias: 'alice' }
   const { recipientPresence } = await sendMessage(grid.acme.store, sender, { to: '@bob', text: 'hi' })

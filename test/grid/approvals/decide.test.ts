@@ -188,7 +188,7 @@ test('a reason is not empty and has at most 1,000 characters', async () => {
   await refuseOne(ann, 'x'.repeat(1_000))
 })
 
-test('a form that sends the text back as it was is no edit', async () => {
+test('a form that returns the unchanged text is not an edit', async () => {
   await send('pay 100')
   const { id, hash } = await waiting(ann)
   await approve(ann, { id, hash, text: 'pay 100' })

@@ -76,7 +76,7 @@ test('a held message is nowhere to be seen: for its recipients, other agents, ke
   const asAgent = async (agent: TestAgent) => {
     const call = async (name: string, args: object = {}) => {
       const { text } = await callTool(grid, agent.key, name, { ...args })
-      // What the caller said itself is no news.
+      // The text that the caller itself sent is not a leak.
       look(`${agent.alias} ${name} ${JSON.stringify(args)}`, JSON.stringify(text).replaceAll(`"${part}"`, ''))
     }
     for (const args of [{}, { since: '1h' }, { since: 'last_batch' }, { peek: true }]) await call('read_messages', args)

@@ -127,7 +127,7 @@ describe('an admin in the browser', () => {
     expect(await listApprovalRules(acme)).toEqual([])
   })
 
-  test('who is no admin any more does not', async () => {
+  test('a former admin does not', async () => {
     const { id } = await make()
     const { account, person } = await member(grid, { role: 'admin' })
     await acme.write([acme.change.team.setRole(person.id, 'member')])

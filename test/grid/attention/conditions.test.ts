@@ -149,7 +149,7 @@ test('three refused calls of one caller within a day are told, not two', async (
   expect(await kinds()).toEqual([])
 })
 
-test('a guardrail that could not answer is told for a day', async () => {
+test('a guardrail that could not answer is reported for a day', async () => {
   const { id } = await createGuardrail(grid.acme.store, {
     name: 'remote',
     provider: 'length',
@@ -200,7 +200,7 @@ test('keys that are unused or old are told to those who can change them', async 
   expect([await seen('admin', ann), await seen('member', max)]).toEqual([3, 0])
 })
 
-test('a quota that is nearly used is told, and that it is used up', async () => {
+test('a nearly used quota is reported, and so is an exhausted one', async () => {
   for (let n = 0; n < 8; n++) await send('hi')
   await readMessages(storeOf(grid, grid.bob), { limit: 10 })
   expect(await found()).toMatchObject([

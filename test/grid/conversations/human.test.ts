@@ -52,7 +52,7 @@ test('a person writes to an agent, to a channel and in reply: each is of type hu
   ])
 })
 
-test('who may not write as a person is told why', async () => {
+test('a person who may not write sees the reason', async () => {
   const { actor } = await person(grid, { role: 'viewer' })
   const viewer = grid.store.account(grid.acme.id, actor('viewer'))
   const other = await person(grid, { role: 'admin' })

@@ -153,7 +153,7 @@ test('a role that was lost, and a membership that ended, count at once', async (
   await expect(readerOf(one.account)).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test.each(['agent', 'admin'] as const)('an %s is no reader, whatever the switch', async (type) => {
+test.each(['agent', 'admin'] as const)('an %s is not a reader, whatever the switch', async (type) => {
   const account = type === 'agent'
     ? grid.store.account(grid.acme.id, { type, agentId: grid.alice.id, alias: 'alice', credentialId: 'key' })
     : grid.store.account(grid.acme.id, { type, credentialId: 'key', credentialKind: 'admin_key', userId: null })

@@ -34,7 +34,7 @@ test('cases are listed and counted', async () => {
   const id = await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
   const firstAt = grid.clock.now
   await blocked(secret)
-  // Two in the next hour, at different times, neither of which is its beginning.
+  // Two different times in the next hour, neither at its start.
   grid.clock.now += hour + 10 * minute
   const secondAt = grid.clock.now
   await blocked(`${secret}!`)

@@ -58,7 +58,7 @@ test('the action of an attachment replaces that of the guardrail, and a disabled
   expect(asked).toEqual([{ text: secret, direction: 'inbound', sender: '@alice', recipient: '@bob' }])
 })
 
-test('a guardrail of the recipient sees what that of the sender left', async () => {
+test('a guardrail of the recipient sees the text after the guardrail of the sender', async () => {
   const { remote } = await open()
   const seen: string[] = []
   remote.check = ({ text, direction }) => {

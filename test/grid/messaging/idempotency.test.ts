@@ -83,7 +83,7 @@ onEachDatabase((open) => {
     await deleteAgent(grid.acme.store, 'bob')
     grid.clock.now += 2 * minute
 
-    // Who is at the recipient is told as it is now.
+    // The presence of the recipient is reported as of now.
     expect(await send(once)).toEqual({ ...sent, recipientPresence: undefined })
     expect((await grid.acme.store.read.agents.trial(grid.alice.id))!.used).toBe(10)
   })

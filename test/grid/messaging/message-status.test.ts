@@ -19,7 +19,7 @@ onEachDatabase((open) => {
     startedAt = grid.clock.now
   })
 
-  test('the timeline tells of each recipient what happened when, in the order of time', async () => {
+  test('the timeline lists the events of each recipient in chronological order', async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
     // Read and released with it, and no part of its timeline.
     await send(grid.alice, { to: 'bob', text: 'another' })
@@ -96,7 +96,7 @@ onEachDatabase((open) => {
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])
   })
 
-  test('about an agent of another account a send tells nothing', async () => {
+  test('a send reports nothing about an agent of another account', async () => {
     await grid.evil.agent('desk', { visibility: 'public' })
 
     const sent = await send(grid.alice, { to: 'desk', text: 'hi' })

@@ -1,4 +1,4 @@
-/** The order of an inbox is that of the commits. Ids are made before it, so they may be in another. */
+/** An inbox is in commit order. Ids are made before the commit, so their order may differ. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { cursorAt, readAgain } from '../../../src/grid/messaging/read-again.ts'

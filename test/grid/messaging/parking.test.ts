@@ -42,7 +42,7 @@ onEachDatabase((open) => {
     expect(logged).toEqual([expect.stringContaining(damaged)])
   })
 
-  test('when a whole batch is parked, what waits behind it is read at once', async () => {
+  test('when a whole batch is parked, the messages after it are read at once', async () => {
     await sendDamaged()
     await sendDamaged()
     await send('good')

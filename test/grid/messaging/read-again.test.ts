@@ -52,7 +52,7 @@ onEachDatabase((open) => {
     expect(page.hasMore).toBe(false)
   })
 
-  test('a cursor shows what was stored behind it: read messages are replayed, unread ones are not', async () => {
+  test('a cursor shows messages stored after it: read messages are replayed, unread ones are not', async () => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 1 })
     await readMessages(as(grid.bob), { limit: 1 })
@@ -87,7 +87,7 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: '1h' }))).toEqual(['just in', 'newest'])
   })
 
-  test('a message longer than max_chars is leased alone and shortened, and what is behind it comes next', async () => {
+  test('a message longer than max_chars is leased alone and shortened, and later ones come next', async () => {
     await sendAll('x'.repeat(10_000), 'short')
 
     const peeked = await again({ maxChars: 9_999 })

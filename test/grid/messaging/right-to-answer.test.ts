@@ -1,5 +1,5 @@
 /**
- * Whoever was written to by an agent of another account may write back. See docs/protocol/messages.md,
+ * An agent that got a message from another account may write back. See docs/protocol/messages.md,
  * "Right to answer". The ends that stay closed are in `test/isolation.test.ts` and `test/isolation-verbs.test.ts`, too.
  */
 import { beforeEach, expect, test } from 'vitest'

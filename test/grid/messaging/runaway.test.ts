@@ -46,7 +46,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('a cycle of three is told and stopped by its conversation id', async () => {
+test('a cycle of three is reported, and stopped by its conversation id', async () => {
   grid = await testGrid()
   const carol = await grid.acme.agent('carol')
   const ring = [grid.alice, grid.bob, carol]
@@ -170,7 +170,7 @@ test('what a stranger says of hops counts as one answer, and pauses nothing', as
   for (const hops of ['many', { toString: 1 }]) {
     expect((await hop(grid.eve, '@desk', hops)).body.result.message.metadata).toBeUndefined()
   }
-  // A long chain in the account of the stranger is no chain of ours either.
+  // A long chain in the account of the stranger does not count as a chain of ours either.
   await send(grid, shop, '@eve')
   await echo(grid, [grid.eve, shop], { withReplyIds: true, most: 99 })
   const [{ message_id }] = (await read(grid, shop)).messages
@@ -268,7 +268,7 @@ describe('in a channel', () => {
     return { sent: most, error: undefined }
   }
 
-  test('ten agents with twenty status posts each in an hour are neither paused nor told', async () => {
+  test('ten agents with twenty status posts each in an hour are neither paused nor notified', async () => {
     await open(10)
 
     const sent = [await post(grid.alice), await post(grid.bob)]
@@ -325,7 +325,7 @@ describe('in a channel', () => {
     await open(4)
     await ring(workers.slice(0, 2), 300)
     await notifyOfPauses(grid.store)
-    // Owners are told at most once an hour.
+    // Owners are notified at most once an hour.
     grid.clock.now += hour
 
     await ring(workers.slice(2), 300)
@@ -336,7 +336,7 @@ describe('in a channel', () => {
     expect(await rows(grid, sql, [grid.acme.id])).toEqual([{ n: 2 }])
   })
 
-  test('only those who answer each other are told, and not somebody with a first word', async () => {
+  test('only agents that answer each other are notified, not the sender of a first message', async () => {
     await open(2)
     await ring(workers, 60)
 

@@ -111,7 +111,7 @@ async function listening(key: string) {
   return { stream }
 }
 
-/** Hold one commit, and all others behind it, until the returned function is called. */
+/** Hold one commit, and all later ones, until the returned function is called. */
 async function holdCommits(): Promise<() => void> {
   let release = () => {}
   held = new Promise((resolve) => release = resolve)

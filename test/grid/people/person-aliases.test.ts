@@ -65,7 +65,7 @@ test('the alias that a person had never becomes that of a program, and may becom
   expect(await personWithAlias(grid, 'ann')).toMatchObject({ personAlias: { alias: 'ann' } })
 })
 
-test('a person is no agent that admins can change, delete, give a key, or make', async () => {
+test('a person is not an agent: admins cannot make, change or delete one, or give one a key', async () => {
   await personWithAlias(grid, 'ann')
   const { store } = grid.acme
   const isPerson = { code: 'not_allowed', message: expect.stringContaining('@ann is a person.') }

@@ -139,7 +139,7 @@ describe('emails', () => {
   test.each([
     [1, 0, 5 * minute, 'Too many emails were sent. Try again in 5 minutes.'],
     [3, 5 * minute, day - 15 * minute, 'Too many emails were sent. Try again in 24 hours.'],
-  ])('a caller who may know is told when to try again: after %i', async (count, apartMs, waitMs, message) => {
+  ])('a caller who may know learns when to try again: after %i', async (count, apartMs, waitMs, message) => {
     for (let n = 0; n < count; n++) {
       await requireEmailAttempt(grid.store, { purpose: 'verify', email: ann, address: here })
       grid.clock.now += apartMs

@@ -1,4 +1,4 @@
-/** Remote agents that tell of what happens to a message. */
+/** Remote agents that report the progress of a message. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callTool } from '../../support/mcp.ts'
 import { type Answer, type RemoteAgent, remoteAgent, type RemoteCall, taskResult } from '../../support/remote-agent.ts'
@@ -34,7 +34,7 @@ const read = async () => (await callTool(grid, grid.alice.key, 'read_messages'))
 
 const variants: SdkAgentOptions[] = [{}, { streaming: false }, { binding: 'HTTP+JSON' }, { version: '0.3' }]
 
-test.each(variants)('an agent of the official SDK (%j) tells of its task, and is asked at once', async (options) => {
+test.each(variants)('an agent of the official SDK (%j) reports its task, and is asked at once', async (options) => {
   let finish = () => {}
   const finishing = new Promise<void>((resolve) => finish = resolve)
   const remote = await sdkAgent(async (context, bus) => {
@@ -74,7 +74,7 @@ test.each(variants)('an agent of the official SDK (%j) answers with a message', 
   await remote.close()
 })
 
-/** A remote agent whose task works until it is told to end. It is called by its tests, not by itself. */
+/** A remote agent whose task works until a test ends it. It is called by its tests, not by itself. */
 async function working() {
   const state: { isDone: boolean; looks: number; duringLook?: () => Promise<void> } = { isDone: false, looks: 0 }
   const answer = async ({ method }: RemoteCall): Promise<Answer> => {

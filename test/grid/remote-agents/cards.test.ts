@@ -120,7 +120,7 @@ test('a refusal lists what was tried, with what came of it', async () => {
   )
 })
 
-test('a signature that does not verify is told, and one that does is not', async () => {
+test('an invalid signature is reported, and a valid one is not', async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = { ...await exportJWK(publicKey), kid: 'k' }
   let isChanged = false

@@ -190,7 +190,7 @@ test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [{ toString: 1 }, 1], [8
   },
 )
 
-test('of a message that came from Slack the agent is told so', async () => {
+test('the agent learns that a message came from Slack', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'hi', via: 'slack' })
   await step()
 

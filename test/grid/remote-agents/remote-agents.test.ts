@@ -185,7 +185,7 @@ const endings = [
   ['CANCELED', 'It canceled its work.'],
 ] as const
 
-test.each(endings)('the sender is told that it is %s, and a task gets this state', async (state, words) => {
+test.each(endings)('the sender is notified that it is %s, and a task gets this state', async (state, words) => {
   await withRemote(() => taskResult('t1', state, { said: 'no fuel' }))
   await send('Fly')
   const task = await askFor(storeOf(grid, grid.bob), 'Fly', { to: '@robot' })
@@ -268,7 +268,7 @@ test('the sender learns of a failure whose words are too long or blocked', async
   expect(types).toEqual(['agent', 'system', 'system'])
 })
 
-test('two remote agents that refuse do not tell each other of it', async () => {
+test('two remote agents that refuse do not notify each other', async () => {
   await withRemote(() => ({ status: 401 }))
   const other = await grid.acme.agent('other-robot', { type: 'a2a', remoteUrl: remote.url })
   await callTool(grid, other.key, 'send_message', { to: '@robot', message: 'hi' })
@@ -503,7 +503,7 @@ test('what a remote agent answers passes the guardrails of the reader', async ()
   expect(remote.calls).toHaveLength(1)
 })
 
-test('hops are passed on, and those of an answer count on', async () => {
+test('hops are passed on, and hops of an answer continue the count', async () => {
   await withRemote(() => messageResult('ok'))
   await send('hello')
   await step()
@@ -639,7 +639,7 @@ test('its timeline says how often a message was sent, and how far it is', async 
   }
 })
 
-test('while it is paused nothing is sent, what it has accepted is followed, and people are told', async () => {
+test('while it is paused nothing is sent, accepted messages are followed, and people are notified', async () => {
   await withRemote(({ method }) =>
     method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: 'ok' })
   )

@@ -58,7 +58,7 @@ test('what was retracted or has expired is not sent, and the next message is', a
   expect([await deliveryOf(retracted), await deliveryOf(expired)]).toEqual(['retracted', 'expired'])
 })
 
-test('what is being sent does not end, but the message behind it does', async () => {
+test('a message in transit does not expire, but the one after it does', async () => {
   answer = 'hang'
   const sent = await send({ expires_in_seconds: 10 })
   const behind = await send({ expires_in_seconds: 10 })
@@ -118,7 +118,7 @@ test('a message that the server refused was sent', async () => {
   expect(await retract(id)).toBe('message_read')
 })
 
-test('a request that the end of the process breaks off is no failure, and the next process sends it again', async () => {
+test('a request interrupted by the end of the process is not a failure, and the next process repeats it', async () => {
   answer = 'hang'
   const id = await send()
   const stopped = await start()

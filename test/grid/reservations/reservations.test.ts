@@ -85,7 +85,7 @@ test.each([
   ['the kitchen', 'the kitchen'],
 ])('the space %j is %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
 
-test('own names are given back, some or all, and whoever was refused gets one message', async () => {
+test('an agent gives back some or all of its names, and every refused agent gets one message', async () => {
   await reserve(grid.bob, ['a', 'b', 'c'])
   await reserve(grid.alice, ['a'])
   await reserve(grid.alice, ['a', 'b'])
@@ -111,7 +111,7 @@ test('the last refusal counts, and earlier ones make room', async () => {
   await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
   const others = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`asks-${n}`)))
   for (const agent of others) await reserve(agent, ['a'])
-  // There is no room for one more.
+  // There is no room for another one.
   await reserve(grid.alice, ['a'])
   grid.clock.now += hour - minute
   await reserve(others[0], ['a'])
@@ -180,7 +180,7 @@ test('it ends with the task that it names', async () => {
   expect(await list(grid.eve)).toEqual([`@eve ${id}`])
 })
 
-test('it ends with its agent: the name is free at once, and whoever was refused gets a message', async () => {
+test('it ends with its agent: the name is free at once, and every refused agent gets a message', async () => {
   await reserve(grid.bob, ['a'])
   await reserve(grid.alice, ['a'])
   await deleteAgent(grid.acme.store, 'bob')

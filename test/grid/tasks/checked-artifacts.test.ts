@@ -113,7 +113,7 @@ test('what was masked in the id of an artifact does not let a split secret throu
   expect((await getTask(client, id)).artifacts.map(({ parts }) => parts)).toEqual([[{ text: second }]])
 })
 
-test('chunks that come at the same time are checked one behind the other', async () => {
+test('simultaneous chunks are checked one after the other', async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound' })
   await put({})
   const ended = await Promise.allSettled([put({ append: true }, first), put({ append: true }, second)])

@@ -36,7 +36,7 @@ const told = (news: TaskNews[]) =>
     one === 'heartbeat' ? [one] : 'first' in one ? [`task ${one.first.status.state}`] : inShort([one])
   )
 
-test('a stream tells the task and then its events, and ends with it', async () => {
+test('a stream sends the task and then its events, and ends with the task', async () => {
   const { id } = await askFor(client, 'a question')
   const stream = listen(client, id)
   await waitFor('the task', () => stream.news.length === 1)

@@ -119,7 +119,7 @@ test('a recipient asks back, and the client goes on with the same task', async (
   expect((await getTask(client, id, { historyLength: 1 })).history).toHaveLength(1)
 })
 
-test('a canceled task takes its unread message back; a recipient that has read it is told', async () => {
+test('a canceled task takes back its unread message; a recipient that has read it is notified', async () => {
   const unread = await askFor(client, 'not read')
   expect((await cancelTask(client, unread.id)).status.state).toBe('canceled')
   expect((await readMessages(bob, {})).messages).toEqual([])
@@ -135,7 +135,7 @@ test('a canceled task takes its unread message back; a recipient that has read i
   })
 })
 
-test('a cancellation that came too late takes no message back, and tells no one', async () => {
+test('a late cancellation takes no message back, and notifies no one', async () => {
   const { id } = await askFor(client, 'a question')
   const canceling = storeOf(grid, grid.alice)
   const { write } = canceling
@@ -242,7 +242,7 @@ test('what is appended at once is one event, in its order and before what follow
 })
 
 test(
-  'cancel against reply: one wins, and both callers are told the same, 200 times',
+  'cancel against reply: one wins, and both callers see the same result, 200 times',
   { timeout: 120_000 },
   async () => {
     const codeOf = (call: Promise<unknown>, done: string) => call.then(() => done, (error) => String(error.code))

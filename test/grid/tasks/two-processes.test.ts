@@ -23,7 +23,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('a stream at one process is told what happens at another, soon after it', async () => {
+test('a stream at one process soon gets events of another process', async () => {
   const [client, bob] = [storeOf(here, here.alice), storeOf(there, here.bob, there.acme)]
   const { id } = await askFor(client, 'a question')
   const told: string[] = []

@@ -39,7 +39,7 @@ test('a private key without its end is masked to the end of the text', () => {
   expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([text.slice(4)])
 })
 
-/** Check digits: each number with its last digit changed is no longer one. */
+/** Check digits: changing the last digit makes each number invalid. */
 test.each([
   ['4111111111111111'],
   ['GB82WEST12345698765432'],

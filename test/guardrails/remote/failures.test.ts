@@ -164,7 +164,7 @@ async function failureOf(check: Promise<unknown>): Promise<ProviderFailure> {
   return error as ProviderFailure
 }
 
-/** Neither the text nor the token nor what the service said is in the error or in the log. */
+/** The error and the log contain no text, no token and no answer of the service. */
 function expectHidden(failure: ProviderFailure, logs: string[]): void {
   const shown = [failure.message, failure.stack, JSON.stringify(failure), ...logs].join('\n')
   expect(hidden.filter((secret) => shown.includes(secret))).toEqual([])

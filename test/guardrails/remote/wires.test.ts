@@ -153,7 +153,7 @@ describe('lakera-guard', () => {
       breakdown: detected('pii/email'),
     }],
     ['there is no breakdown', { payload: [at('jo@example.com', 'units')] }],
-  ])('there are no spans, so the whole text would be masked, if %s', async (_, answer) => {
+  ])('without spans the whole text would be masked, if %s', async (_, answer) => {
     const verdict = await checkWith('lakera-guard', await serve({ flagged: true, ...answer as object }))(text)
 
     expect(verdict.kinds.length).toBeGreaterThan(0)
@@ -236,7 +236,7 @@ describe('presidio', () => {
   })
 
   test.each([[-1, 2], [0, 8], [3, 3], [5, 4], [0.5, 2]])(
-    'a place %d to %d of a text of 7 is no answer',
+    'a span from %d to %d in a text of 7 is not a valid answer',
     async (start, end) => {
       const url = await serve([{ entity_type: 'PERSON', score: 1, start, end }])
 

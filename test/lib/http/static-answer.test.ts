@@ -36,7 +36,7 @@ test.each([
   if (coding) expect(bytes.length).toBeLessThan(200)
 })
 
-test('it is made once, and headers that one answer got are not those of the next', async () => {
+test('it is made once, and headers of one answer do not reach the next', async () => {
   let made = 0
   const once = staticAnswer(() => new Response(`${++made}`))
   const ask = () => once(new Request('http://grid.example/', { headers: { 'Accept-Encoding': 'gzip' } }))

@@ -35,7 +35,7 @@ test('the keys of a group together hold at most its limit, and another group has
   expect(limit.reached('b', 'g') === undefined).toBe(true)
 })
 
-test('the holder of the oldest slot is told when it is evicted', () => {
+test('the holder of the oldest slot is notified when it is evicted', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 2, total: 2 })
   const evicted: number[] = []
   for (const n of [1, 2, 3]) limit.acquireOrEvictOldest('a', 'g', () => evicted.push(n))

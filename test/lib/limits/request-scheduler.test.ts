@@ -66,7 +66,7 @@ test('an iteration that accepts a connection serves one waiting request', async 
   }
 })
 
-test('a request is told how long it waited, and nothing of its caller is kept', async () => {
+test('a request learns how long it waited, and nothing about its caller is kept', async () => {
   const { send, scheduler, clock, useUpIteration } = requests()
   useUpIteration()
   const [turn] = send('late')

@@ -16,7 +16,7 @@ test.each([
   expect(buckets.take('a', refillMs)).toBe(0)
 })
 
-test('who waits as long as told is served, and nobody keeps more than the burst', () => {
+test('a caller that waits as requested is served, and nobody keeps more than the burst', () => {
   const buckets = new TokenBuckets({ perSecond: 0.3, burst: 2 })
   const takeAll = (now: number) => {
     let count = 0

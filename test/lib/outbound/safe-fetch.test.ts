@@ -16,7 +16,7 @@ const failsWith = (code: string) => () => Promise.reject(Object.assign(new Error
 describe('responses', () => {
   const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })
 
-  test('a POST has the fixed headers and those of the caller', async () => {
+  test('a POST has the fixed headers and the headers of the caller', async () => {
     let received = ''
     const { port } = await open((socket) => jsonResponse('{"a":1}', 'X-Seen: yes')(socket), (text) => received = text)
 

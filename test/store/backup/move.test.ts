@@ -121,7 +121,7 @@ test('a remote database is backed up, and restored into a file', async () => {
     .rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test('a copy that did not end is no grid, and a grid that is copied takes no new process', async () => {
+test('an unfinished copy is not a grid, and a grid that is being copied accepts no new process', async () => {
   for (
     const [fact, value, code] of [
       ['copying_until', String(Date.now() + 60_000), 'copy_running'],

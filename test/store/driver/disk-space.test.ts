@@ -65,7 +65,7 @@ test('unused pages of the file count as space, if there is room for the log', as
   expect(space.isFull).toBe(true)
 })
 
-test('while the file is copied, the rest of the copy is no space, and neither are unused pages', async () => {
+test('while the file is copied, neither the rest of the copy nor unused pages count as free space', async () => {
   const { disk, space } = open({ free: 300, reusable: 1_000 })
   let rest = 90
   space.copying = () => rest * mb

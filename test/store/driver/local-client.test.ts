@@ -109,7 +109,7 @@ test('a missing value is refused, and never taken from the previous call', async
   expect((await execute(echo, 'evil', null)).rows).toEqual([{ mine: 'evil', yours: null }])
 })
 
-test("results, errors and commits are those of the driver's own client, whatever the order", async () => {
+test('results, errors and commits are the same as from the client of the driver, whatever the order', async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'evil')
   const statement: fc.Arbitrary<InStatement> = fc.oneof(
     fc.tuple(name, fc.integer()).map((args) => ({ sql: insert, args })),

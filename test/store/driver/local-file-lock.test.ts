@@ -45,7 +45,7 @@ test('a second store of the same process is refused too, and does not drop the l
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
-test('the lock is that of the file, whatever link leads to it', async () => {
+test('the lock belongs to the file, whatever link leads to it', async () => {
   await file.open()
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)
@@ -101,7 +101,7 @@ test('the owner file decides nothing: without one a second process is refused to
 })
 
 /**
- * Another process that tries to open the file. It runs on Bun, which starts fastest; the lock is that of the system.
+ * Another process that tries to open the file. It runs on Bun, which starts fastest; the lock belongs to the system.
  */
 async function hold(path = file.path) {
   const [program, ...args] = [...runtimeCommand('bun'), 'test/store/driver/hold-database.ts', `file:${path}`]

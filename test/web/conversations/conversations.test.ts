@@ -112,7 +112,7 @@ describe('who reads what', () => {
     expect((await page(anns, '/conversations?show=you')).text).not.toContain('between us')
   })
 
-  test('what follows for a member is found behind many messages between others', async () => {
+  test('later messages for a member are found after many messages between others', async () => {
     const conversationId = 'order-2'
     const first = await say(grid, alice, '@ann', 'for you', { conversationId })
     for (let n = 0; n < 60; n++) await sendMessage(alice, { to: '@bob', text: `between us ${n}`, conversationId })

@@ -39,7 +39,7 @@ test('shows what waits for the visitor, what is broken, and what is new, with al
   expect(text).toMatch(/1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? Dismiss 2 h ago/)
   expect(text).toMatch(/Warnings @alice has not read for 2 h/)
   expect(text).toContain('Attention 2 open')
-  // What waits for the visitor is not told twice.
+  // Items that wait for the visitor are not announced twice.
   expect(text).not.toContain('Since you were here')
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   expect((await owner.open(home)).text).toMatch(/Since you were here .*@alice ?\+ ?@bob 3 new/)

@@ -184,7 +184,7 @@ describe('codes', () => {
     }
   })
 
-  test('the secret of one user is not that of another, if a row is moved', async () => {
+  test('the secret of one user does not work for another if a row is moved', async () => {
     const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     const { secret } = await addTotp(grid, ann)
     await addTotp(grid, bob)

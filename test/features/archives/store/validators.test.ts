@@ -194,7 +194,7 @@ test('a reserved alias is named with --rename, and comes with another one', asyn
   expect(keys.map((key) => key.alias)).toContain('harmless')
 })
 
-test('the host of a guardrail is that of its configuration, whatever the archive says', async () => {
+test('the host of a guardrail comes from its configuration, whatever the archive says', async () => {
   const hostile = await changed((lines) =>
     lines.map((line) => {
       if (!line.startsWith('["guardrail",')) return line
