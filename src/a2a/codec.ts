@@ -14,7 +14,7 @@ export interface ClientMessage extends Omit<TaskMessage, 'role'> {
 
 /** How a client wants its send to be answered. */
 export interface SendConfiguration {
-  /** Undefined if the client does not say. */
+  /** Undefined if the client does not specify it. */
   returnImmediately?: boolean
   /** The most messages that the answer has. Default: all. */
   historyLength?: number

@@ -123,7 +123,7 @@ function queryOf({ url }: Request): object {
   return Object.fromEntries(new URL(url).searchParams)
 }
 
-/** The answer has the media type of the request, or the one it asks for. */
+/** The answer has the media type of the request, or the one it accepts. */
 function answerType(request: Request): string {
   const [, a2a] = mediaTypes
   const isA2a = mediaType(request) === a2a || request.headers.get('accept')?.includes(a2a)

@@ -33,7 +33,7 @@ export class ParamReader {
     return this.#object[name] ?? this.#object[snakeCase(name)] ?? undefined
   }
 
-  /** The one member of these that has content. An unset one may stand beside it, as `""`, or empty. */
+  /** The only member with content. Unset members may be present, as `""` or empty. */
   onlyOf<Name extends string>(names: readonly Name[]): Name {
     const present = names.filter((name) => this.value(name) !== undefined)
     const filled = present.filter((name) => !isUnset(this.value(name), name === 'data'))

@@ -19,7 +19,7 @@ export async function pushConfigSet(call: MethodCall): Promise<unknown> {
 export async function pushConfigGet(call: MethodCall): Promise<unknown> {
   const { params, taskId, id } = named(call)
   const configs = await listPushConfigs(call.account, taskId, scopeOf(call, params).recipient)
-  // In 0.3 a client need not say which one.
+  // In 0.3 the id is optional.
   const found = configs.find(({ configId }) => configId === (id ?? defaultId03)) ?? (id === undefined && configs[0])
   if (!found) {
     throw new GridError('task_not_found', 'The task has no push configuration of this id.', { info: { taskId } })
@@ -46,7 +46,7 @@ export async function pushConfigDelete(call: MethodCall): Promise<unknown> {
   return call.codec.version === '0.3' ? null : {}
 }
 
-/** What a call is about. Only in 0.3 the id of the configuration may be missing. */
+/** The target of a call. Only in 0.3 the id of the configuration may be missing. */
 function named(call: MethodCall): { params: ParamReader; taskId: string; id: string | undefined } {
   const params = new ParamReader(call.params, '')
   return call.codec.version === '0.3'

@@ -42,7 +42,7 @@ export function pushAttempt(store: Store): OutboxAttempt {
       timeoutMs,
       signal,
       spans: account.trace.spans,
-      // What it answers is not read.
+      // Its response is not read.
       maxBytes: Infinity,
     })
     await response.body?.cancel()

@@ -15,7 +15,7 @@ export function wrongMediaType(): GridError {
   return new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
 }
 
-/** What a call has before its body is read. */
+/** The context of a call before its body is read. */
 export type AdmittedCall =
   & Omit<MethodCall, 'account' | 'cards' | 'codec' | 'method' | 'params'>
   & Pick<AuthenticatedCall, 'caller' | 'serve'>

@@ -1,4 +1,4 @@
-/** What a client can do with its tasks, in both versions. See docs/protocol/a2a.md, "Tasks". */
+/** The operations of clients on their tasks, in both versions. See docs/protocol/a2a.md, "Tasks". */
 import { roomOf } from '../answers/room.ts'
 import { GridError } from '../errors.ts'
 import { isTerminal, type TaskState } from '../grid/tasks/task.ts'

@@ -63,13 +63,13 @@ export function requireConfirmed(actor: Actor | SignedInUser, now: number): void
   if ('type' in actor && actor.type !== 'user') return
   if (!('type' in actor)) requireWholeSession(actor)
   const { confirmedAt } = actor as UserActor | SignedInUser
-  // A time ahead of the clock is not fresh either: the clock has gone back since.
+  // A time in the future is not fresh either: the clock was set back.
   if (confirmedAt != null && now >= confirmedAt && now - confirmedAt < confirmedForMs) return
   throw new GridError('confirmation_required', 'Confirm that it is you, and then repeat this.')
 }
 
 /**
- * Require a session that the provider of an account has not begun: who runs the provider could act as any user of it.
+ * Require a session that was not started by an account's provider: whoever runs it could act as any of its users.
  * Fails with `not_allowed`. See docs/people.md, "Single sign-on".
  */
 export function requireWholeSession({ onlyAccount }: Pick<SignedInUser, 'onlyAccount'>): void {

@@ -84,9 +84,9 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
 
 /** The caller of a request. */
 export interface AuthenticatedCall {
-  /** Who it is, or is taken for. */
+  /** The actual or presumed caller. */
   readonly actor: Actor
-  /** The account of the caller, once the credential was looked up. */
+  /** The caller's account, known after the credential was looked up. */
   caller(): Promise<AccountStore>
   /**
    * Answer the call, which may begin before the caller is looked up: with a remote database, an agent whose credential
@@ -201,7 +201,7 @@ export function createCallLimits(
           const [early] = await Promise.allSettled([answer(expected)])
           const isProven = await proof().then(() => true, () => false)
           if (!isProven) {
-            // What it did in memory ends with its stream.
+            // Its effects in memory end with its stream.
             if (early.status === 'fulfilled' && early.value instanceof Response) await early.value.body?.cancel()
             caller = await find()
             trace.code = undefined
@@ -274,7 +274,7 @@ function unknownKey(): GridError {
   )
 }
 
-/** What came instead of a key, without repeating it. */
+/** Describes what was sent instead of a key, without repeating it. */
 function notAKey(token: string): GridError {
   const isPrefixed = Object.values(keyPrefixes).some((prefix) => token.startsWith(prefix))
   const why = /\$\{|\$\w|\{\{|^%/.test(token)

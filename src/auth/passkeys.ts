@@ -1,5 +1,5 @@
 /**
- * Passkeys: what the browser is asked, and the verification of its answer. See docs/people.md, "Signing in".
+ * Passkeys: the options for the browser, and the verification of its answer. See docs/people.md, "Signing in".
  * @see WebAuthn Level 3
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'

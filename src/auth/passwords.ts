@@ -1,4 +1,4 @@
-/** Passwords of users: which are accepted, how they are stored and verified. See docs/people.md, "Signing in". */
+/** Passwords of users: acceptance, storage and verification. See docs/people.md, "Signing in". */
 import { isCommonPassword } from './common-passwords.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { Semaphore } from '../lib/limits/semaphore.ts'

@@ -1,4 +1,4 @@
-/** What is derived from the cookie of a session, which other sites can neither read nor set. */
+/** Values derived from the session cookie, which other sites can neither read nor set. */
 import { createHmac } from 'node:crypto'
 import { createKeyRing, type KeyRing } from '../lib/key-ring.ts'
 

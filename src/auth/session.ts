@@ -80,7 +80,7 @@ export interface Proof {
   confirmedAt?: number | null
   /** The account whose provider has proved it. The session opens no other. */
   onlyAccount?: string | null
-  /** The identity there, which must be one of the user still. As in `Visitor`. */
+  /** The identity there, which must still belong to the user. As in `Visitor`. */
   identity?: Identity | null
 }
 
@@ -97,7 +97,7 @@ export function createSessions(store: Store, origins: string[]) {
   const anonymousCookie = cookieName('visit', isSecure)
   const oneTimeCookie = cookieName('once', isSecure)
 
-  /** The live session of a request, also a half one. */
+  /** The live session of a request, even without the second factor. */
   async function sessionOf(request: Request) {
     const token = secretCookieOf(request, sessionCookie)
     if (token === undefined) return undefined
@@ -209,7 +209,7 @@ export function createSessions(store: Store, origins: string[]) {
       return { id, cookie }
     },
 
-    /** The kept secret, and the `Set-Cookie` that removes it. Undefined if it was taken already, or is too old. */
+    /** The stored secret, and the `Set-Cookie` that removes it. Undefined if it was already taken, or has expired. */
     async takeOnce(request: Request, id: string): Promise<{ secret: string; cookie: string } | undefined> {
       if (!isId(id)) return undefined
       const name = `${oneTimeCookie}-${id}`

@@ -109,7 +109,7 @@ function printAgentKey(agent: AgentKey): string {
   ].join('\n')
 }
 
-/** Those parked last first, at most 100. See docs/delivery.md, "Parked messages". */
+/** The most recently parked first, at most 100. See docs/delivery.md, "Parked messages". */
 export const listParkedMessagesCommand = storeCommand({
   name: 'list-parked-messages',
   summary: 'List the parked messages of an account.',

@@ -27,7 +27,7 @@ export async function withCopyOnServer<Result>(
   }
 }
 
-/** A request waits for 10 s at most. Resolves to the path of the copy, and its job. */
+/** A request waits at most 10 s. Resolves to the path of the copy, and its job. */
 async function copyOnServer(ask: AskServer): Promise<{ copy: string; job: string }> {
   for (let args = {};;) {
     const { job, path } = await ask(copyDatabaseCommand, args)
@@ -88,7 +88,7 @@ function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** The code of a refusal by the system. Deno may not ask who the user is, and then says so without a code. */
+/** The error code of the system. Deno may lack the permission to read the user, and reports it without a code. */
 function refusalOf(access: () => void): string | undefined {
   try {
     access()

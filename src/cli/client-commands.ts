@@ -10,7 +10,7 @@ import { read, send, watch } from './messages.ts'
 import { reservations, reserve } from './reservations.ts'
 import { run } from './run.ts'
 
-/** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
+/** The commands that need no database. They are a separate program, and the package that a grid serves. */
 export const clientCommands: readonly ProcessCommand[] = [
   connect,
   disconnect,

@@ -8,7 +8,7 @@ import { conclusions, exitCodes, findingLines, statusOf } from './doctor/finding
 import { personNeeded } from './grid-access.ts'
 import { print } from './output.ts'
 
-/** The option that makes the doctor look at the clients of this machine, and not at a grid. */
+/** The option that makes the doctor check the clients of this machine instead of a grid. */
 export const clientOption = {
   placeholder: '',
   description: 'check the coding clients that are connected on this machine, and why one is not notified of messages',
@@ -23,7 +23,7 @@ export const clientDoctor: ProcessCommand = {
   start: (json) => runClientDoctor(json),
 }
 
-/** Look at all connections, and print what was found. Resolves to the exit code. */
+/** Check all connections, and print the findings. Resolves to the exit code. */
 export async function runClientDoctor(json: boolean): Promise<number> {
   // Loaded only for this: it reads the files of every client.
   const { agentsHere, examineClients } = await import('./examine-clients.ts')

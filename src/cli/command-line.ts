@@ -110,7 +110,7 @@ export interface Usage {
   /** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
   help(topic?: string): string
   findCommand(name: string): Command
-  /** The name of the command in a command line, which may have two words, and the words behind it. */
+  /** The name of the command in a command line, which may have two words, and the words after it. */
   splitName(words: readonly string[]): [name: string | undefined, rest: string[]]
 }
 

@@ -134,7 +134,7 @@ async function answer(
   }
 }
 
-/** A line at once and every few seconds, then the response. The command goes on if nobody reads it. */
+/** Sends a line at once and every few seconds, then the response. The command goes on if nobody reads it. */
 function linesOf(response: Promise<CommandResponse>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let timer: ReturnType<typeof setInterval> | undefined

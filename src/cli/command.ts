@@ -48,7 +48,7 @@ interface CommandDescription<O extends CommandOptions> {
  */
 export interface StoreCommand<O extends CommandOptions = CommandOptions, R extends CommandResult = CommandResult>
   extends CommandDescription<O> {
-  /** Whether it makes the database if there is none. Other commands are refused: they run in the wrong folder. */
+  /** Whether it creates a missing database. Other commands are refused: they run in the wrong folder. */
   beginsGrid?(args: CommandArguments<O>): boolean
   run(store: Store, args: CommandArguments<O>): Promise<R>
   print(result: R): string

@@ -1,4 +1,4 @@
-/** `agent-grid connect`: the questions, the record, the words. See docs/clients.md. */
+/** `agent-grid connect`: its questions, its record and its output. See docs/clients.md. */
 import {
   canWarnOfEdits,
   connectionAt,
@@ -84,7 +84,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
     signIn,
     say,
   }))
-  // Before anyone signs in: a file that cannot be edited is refused.
+  // Checked before anyone signs in: a file that cannot be edited is refused.
   requests.forEach(draftOf)
   const results: ConnectResult[] = []
   for (const request of requests) results.push(await connectClient(request))
@@ -97,7 +97,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
   return end(json, { connections: results, isDryRun }, results.flatMap(({ steps }) => steps))
 }
 
-/** The client that was named, all of this machine, or those that the user chooses. */
+/** The named client, all clients of this machine, or the user's choice. */
 async function clientsOf(named: string | undefined, isSure: boolean): Promise<ClientName[]> {
   if (named !== undefined && named !== 'all') return [named as ClientName]
   const found = clientNames.filter(isInstalled)
@@ -210,11 +210,11 @@ export interface ConnectResult {
 }
 
 interface Credential extends Pick<Connection, 'alias' | 'key' | 'keyName' | 'isOwnKey'> {
-  /** It was made for this connection now. */
+  /** It was created for this connection. */
   isNew: boolean
 }
 
-/** Stand for an agent that is not known before a person has chosen it. */
+/** Placeholders for an agent that a person has not chosen yet. */
 const unknownAgent = '@…'
 const unknownKey = 'grid_agt_…'
 

@@ -52,7 +52,7 @@ export const connect: ProcessCommand = {
     yes: { ...yes, description: 'write without asking' },
   },
   async start(json, args) {
-    // Loaded when it is needed: it reads the files of many programs.
+    // Loaded on demand: it reads the files of many programs.
     const { connectClients } = await import('./connect-clients.ts')
     return await connectClients(json, args)
   },

@@ -13,7 +13,7 @@ import { CommandError, storeCommand } from './command.ts'
 
 /** How long one request waits for a copy. */
 const waitMs = 10 * second
-/** A copy is removed when no one asks for it for so long: the command that wanted it was killed. */
+/** A copy is removed after this time without a request: the command that needed it was killed. */
 const keptMs = 5 * minute
 
 interface Job {
@@ -48,7 +48,7 @@ export const copyDatabaseCommand = storeCommand({
   print: ({ path }) => path ?? '',
 })
 
-/** Tells a running server of a backup that was made of its copy. */
+/** Notifies a running server of a backup that was made from its copy. */
 export const noteBackupCommand = storeCommand({
   name: 'note-backup',
   summary: 'Note a backup.',

@@ -1,4 +1,4 @@
-/** `agent-grid disconnect`, and what it has in common with `connect`. See docs/clients.md. */
+/** `agent-grid disconnect`, and the code that it shares with `connect`. See docs/clients.md. */
 import process from 'node:process'
 import { connectionAt, placeOf, planDisconnect } from '../clients/connect.ts'
 import { readConnections, removeConnection } from '../clients/connections.ts'
@@ -55,7 +55,7 @@ export function folderOf({ scope }: CommandArguments): string | undefined {
   return scope === 'project' ? process.cwd() : undefined
 }
 
-/** Returns whether the key works no more. */
+/** Returns whether the key no longer works. */
 export async function revoke(url: string, key: string): Promise<boolean> {
   try {
     await new GridClient({ url, key, timeoutMs: 10_000 }).revokeKey()

@@ -26,7 +26,7 @@ import { minute, second } from '../lib/time.ts'
 import { version } from '../lib/version.ts'
 import { broken, type Finding, ok, skipped, warning } from './doctor/finding.ts'
 
-/** What is looked at for each connection, in the order of the report. */
+/** The checks of each connection, in the order of the report. */
 const order = ['files', 'program', 'client', 'hooks', 'tools', 'grid', 'key', 'version', 'clock', 'waiter'] as const
 export type ClientFinding = Finding<(typeof order)[number]>
 
@@ -40,7 +40,7 @@ export interface ClientReport {
   checks: ClientFinding[]
 }
 
-/** Whom the tools and the hooks of a client speak for in a folder. Null: it has none, or several match. */
+/** The agent of a client's tools and hooks in a folder. Null: it has none, or several match. */
 export interface AgentsHere {
   client: ClientName
   tools: string | null
@@ -237,7 +237,7 @@ function judgeCodex(hooks: CodexHook[] | undefined): Finding<'hooks'> {
   return ok('hooks', `Codex trusts its ${own.length} hooks of agent-grid.`)
 }
 
-/** Ask Codex itself, which alone knows what it trusts. Undefined if it does not answer. */
+/** Ask Codex, because only it knows what it trusts. Undefined if it does not answer. */
 export async function codexHooks(
   folder: string,
   env: NodeJS.ProcessEnv = process.env,

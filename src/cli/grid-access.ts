@@ -10,8 +10,8 @@ export const accessOptions = {
 } as const satisfies Record<string, CommandOption>
 
 /**
- * The agent that the options choose: that of `AGENT_GRID_URL` and `AGENT_GRID_KEY`, or one that this machine is connected
- * as. Fails with `not_connected` (exit code 3), `ambiguous_agent` or `invalid_connections`.
+ * The agent that the options choose: from `AGENT_GRID_URL` and `AGENT_GRID_KEY`, or a connection of this machine.
+ * Fails with `not_connected` (exit code 3), `ambiguous_agent` or `invalid_connections`.
  */
 export function gridAccess({ as, url }: CommandArguments): GridAccess {
   const access = findConnection({ alias: as, url })

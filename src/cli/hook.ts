@@ -1,6 +1,6 @@
 import type { ProcessCommand } from './command.ts'
 
-/** What coding clients run at the events of a session. `connect` writes the entries that call it. */
+/** The hooks that coding clients run at the events of a session. `connect` writes the entries that call it. */
 export const hook = {
   name: 'hook',
   summary: 'Notify a coding client of unread messages; its configuration calls this.',

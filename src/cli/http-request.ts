@@ -4,7 +4,7 @@ export interface HttpRequestOptions {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: unknown
-  /** How long there may be silence. */
+  /** The longest permitted silence. */
   timeoutMs?: number
   /** Ends the request. */
   signal?: AbortSignal

@@ -59,7 +59,7 @@ export const rotateKeysCommand: ProcessCommand = {
   },
 }
 
-/** What operators call the tables with sealed tokens. */
+/** The operators' names of the tables with sealed tokens. */
 export const titles: Record<string, string> = {
   guardrails: 'Guardrails',
   agents: 'Remote agents',

@@ -85,7 +85,7 @@ export async function stopLocalGrid(json: boolean): Promise<number> {
   return 0
 }
 
-/** The grid, and its process if it was started now. At the first time it gets an account. */
+/** The grid, and its process if it was started now. The first start creates an account. */
 async function openGrid(): Promise<{ grid: LocalGrid; child?: ChildProcess }> {
   const lock = takeLock(join(localGridFolder(), 'up.lock'))
   if (!lock) throw new CommandError('busy', 'Another "agent-grid up" starts the grid now. Run this one again.')
@@ -248,7 +248,7 @@ function candidates(folder: string, client: ClientName): string[] {
   return Array.from({ length: 999 }, (_, n) => `@${name}-${client}${n === 0 ? '' : `-${n + 1}`}`)
 }
 
-/** A key for a connection: of this agent, or of the next that is not somebody else's. */
+/** A key for a connection: of this agent, or of the next one that belongs to nobody else. */
 async function newKey(
   grid: LocalGrid,
   alias: string,

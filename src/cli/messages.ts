@@ -90,7 +90,7 @@ async function sendOnce(client: GridClient, request: SendRequest, key: string): 
 
 /** How long messages are leased while they are printed, in seconds. */
 const printSeconds = 60
-/** The modes of which one may be given. */
+/** The modes, which exclude each other. */
 const modes = ['peek', 'lease', 'extend', 'ack', 'release'] as const
 
 interface Output {
@@ -156,7 +156,7 @@ async function run(client: GridClient, args: CommandArguments, json: boolean): P
     const note = id === null ? '' : `\n\nLease ${id}, until ${leased.expires_at}. When you are done: read --ack ${id}`
     return await showSaved(leased, messages, remaining, note)
   }
-  // What could not be printed comes back, as after a crash.
+  // Messages that could not be printed come back, as after a crash.
   await showSaved({ messages, remaining }, messages, remaining)
   if (id !== null) await client.ack(id)
 }

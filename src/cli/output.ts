@@ -1,4 +1,4 @@
-/** What commands write to the terminal. All of it passes here: texts of other machines may be in any of it. */
+/** The terminal output of commands. All of it passes here, because any of it may contain texts of other machines. */
 import process from 'node:process'
 import { printable } from '../lib/redact.ts'
 

@@ -55,7 +55,7 @@ export function processDeps(
   }
 }
 
-/** Aborts on SIGTERM or SIGINT. A second signal ends the process at once, as does the end of 15 s. */
+/** Aborts on SIGTERM or SIGINT. The process ends at once at a second signal, or after 15 s. */
 export function shutdownSignal(): AbortSignal {
   const controller = new AbortController()
   let firstAt: number | undefined

@@ -20,7 +20,7 @@ import { accessOptions, gridAccess } from './grid-access.ts'
 import { print, printError } from './output.ts'
 import { runCommand } from './run-command.ts'
 
-/** How long a reservation is for a command, which renews it. It ends so soon if this machine dies. */
+/** The length of a reservation of a command, which renews it. It ends after this time if this machine dies. */
 const renewedMs = 10 * minute
 /** The most that the grid allows. */
 const waitSeconds = 50
@@ -78,7 +78,7 @@ export const reserve: ProcessCommand = {
   },
 }
 
-/** The names, and the space that they are in. With `--space` they stay as they are. */
+/** The names and their space. With `--space` they stay unchanged. */
 function placeOf({ name, space }: CommandArguments): { names: string[]; space: string | undefined } {
   const names = name?.split('\n') ?? []
   if (space !== undefined) return { names, space: normaliseSpace(space) }
@@ -150,7 +150,7 @@ function isNamed(names: readonly string[], { name }: Reservation): boolean {
   return names.some((given) => overlaps(normaliseName(given) ?? given, name))
 }
 
-/** For a hook of git: whatever goes wrong, a commit goes on, unless it is `--strict`. */
+/** For a Git hook: errors do not stop a commit, except with `--strict`. */
 async function check(json: boolean, args: CommandArguments): Promise<number> {
   const { names: files, space } = placeOf(args)
   try {

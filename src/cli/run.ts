@@ -130,7 +130,7 @@ function readOptions(args: CommandArguments, words: readonly string[]): Omit<Run
   }
 }
 
-/** The agent of the key. A key of the environment may be of another one than is meant. */
+/** The agent of the key. A key of the environment may belong to another agent than intended. */
 async function aliasOf(grid: GridClient, { alias, connection }: GridAccess, args: CommandArguments): Promise<string> {
   if (connection) return connection.alias
   try {

@@ -35,7 +35,7 @@ export const serve: ProcessCommand = {
     // On a remote database, commands open the database themselves.
     if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, serverCommands))
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {
-      // The log has said so. What is there can be read; the next start prints a link.
+      // This is already logged. Existing data can be read; the next start prints a link.
       if (!isStorageFull(error)) throw error
       return undefined
     })

@@ -13,7 +13,7 @@ import { CommandError } from './command.ts'
 import { processDeps } from './process.ts'
 import { readConfig } from './settings.ts'
 
-/** A start waits so long for the local file: longer than another server needs to stop. */
+/** How long a start waits for the local file: longer than another server needs to stop. */
 const lockWaitSeconds = 20
 /** How long running requests may take when the process stops. See docs/delivery.md, "Stopping". */
 const requestGraceMs = 10 * second

@@ -61,7 +61,7 @@ function systemdUnit(words: string[], baseUrl: string, backupDir: string | undef
   ]
   const steps = [
     'agent-grid service install --print … | sudo tee /etc/systemd/system/agent-grid.service',
-    // It is only made if there is none.
+    // It is only created if it is missing.
     `sudo sh -c 'umask 077; touch ${settingsFile}'`,
     ...folder,
     'sudo systemctl enable --now agent-grid',

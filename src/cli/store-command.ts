@@ -67,9 +67,9 @@ interface AccountCommand<
   summary: string
   /** Besides `--account`. */
   options: O
-  /** What the activity log shows, and the change gets. */
+  /** The input of the change, as the activity log shows it. */
   input(args: CommandArguments<O>): Input
-  /** `args` may have a secret, which the log does not get. */
+  /** `args` may have a secret, which must not be logged. */
   change(account: AccountStore, input: Input, args: CommandArguments<O>): Promise<Changed>
   result(changed: Changed, account: AccountStore): R
   print(result: R): string

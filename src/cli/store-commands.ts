@@ -36,7 +36,7 @@ export const storeCommands: readonly StoreCommand[] = [
   accounts.usageCommand,
 ]
 
-/** What a running server accepts from other processes: also what commands ask of it that run in their own process. */
+/** The commands that a running server accepts, including requests by commands that run in their own process. */
 export const serverCommands: readonly StoreCommand[] = [
   ...storeCommands,
   migrateServed,

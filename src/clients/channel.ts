@@ -14,7 +14,7 @@ interface ChannelOptions {
   output: Writable
   /** Wake the session over `claude/channel`; undefined for a plain bridge. */
   wake?: Omit<WaiterOptions, 'signal'>
-  /** Ends it, as the end of the input does. */
+  /** Ends the bridge, like the end of the input. */
   signal: AbortSignal
 }
 
@@ -109,12 +109,12 @@ interface BridgeOptions {
 
 /** The key of a revision that has no `initialize`. */
 const revisionKey = 'io.modelcontextprotocol/protocolVersion'
-/** A stream that lived so long was not refused. */
+/** A stream that lasted this long was not refused. */
 const goodStreamMs = minute
 
 class Bridge {
   readonly #options: BridgeOptions
-  /** Of a client that opened with `initialize`. */
+  /** Of a client that began with `initialize`. */
   #revision: string | undefined
   #isListening = false
   readonly #calls = new Map<string | number, AbortController>()
@@ -123,7 +123,7 @@ class Bridge {
     this.#options = options
   }
 
-  /** Pass on a message of the client. Resolves when its answer was written. Never rejects. */
+  /** Forward a message of the client. Resolves when its answer was written. Never rejects. */
   async pass(message: RpcMessage): Promise<void> {
     const { id, method, params } = message
     if (method === 'notifications/cancelled') this.#cancel(params?.requestId)

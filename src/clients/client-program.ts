@@ -1,4 +1,4 @@
-/** What is known of a coding client, and the words of its hooks. */
+/** The properties of a coding client, and the texts of its hooks. */
 import process from 'node:process'
 import type { Entry, Json } from './files/written-file.ts'
 
@@ -15,7 +15,7 @@ export interface ClientProgram {
   plugin?: string
   /** Where it reads skills and hook files, if that is not its folder. */
   sharedFolder?: { user(): string; project: string }
-  /** What its model calls a tool of the grid, which a plugin of the client may have brought. */
+  /** The name of a grid tool for its model; a plugin of the client may provide the tool. */
   tool?(name: string, isPlugin?: boolean): string
   /**
    * What gives one session the key of `AGENT_GRID_KEY`, whatever its files say: words for its command line, which others
@@ -26,19 +26,19 @@ export interface ClientProgram {
     env?: Record<string, string>
     settings?: { variable: string; value: Json }
   }
-  /** Where its user allows calls of tools once for all. Without it, `connect` cannot write it. */
+  /** Where its user allows tool calls permanently. Without it, `connect` cannot write this. */
   permissions?: Permissions
   /** How its user allows them by hand. */
   allowing: string
-  /** What it asks everybody, whatever is configured. */
+  /** What it always asks, regardless of its configuration. */
   asks: string
-  /** What a person does where no key is written, so that the tools work. */
+  /** What a person must do to make the tools work where no key is written. */
   login?: string
-  /** What a person does before its hooks run. */
+  /** What a person must do before its hooks run. */
   approval?: string
   /** How `--wake auto` announces messages to it. */
   wakes: string
-  /** The oldest version that messages wake. Without it, they wake none. */
+  /** The oldest version that messages wake. Without it, they wake no version. */
   wakesFrom?: string
 }
 
@@ -51,10 +51,10 @@ interface ServerEntry {
   key: 'always' | 'user' | 'file'
   /** By default JSON. */
   format?: 'toml'
-  /** What a person should know about its time limit. */
+  /** A note for people about its time limit. */
   limit?: string
   value(url: string, headers: { headers?: { Authorization: string } }): Json
-  /** What is written where its user has set nothing. */
+  /** The default where its user has set nothing. */
   options?: readonly Entry[]
 }
 

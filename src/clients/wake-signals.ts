@@ -8,7 +8,7 @@ interface WakeSignalOptions extends WakeStreamOptions {
   log(message: string): void
 }
 
-/** A stream that lived so long was not refused. */
+/** A stream that lasted this long was not refused. */
 const goodStreamMs = 10 * second
 
 /** A wake stream that is kept open, and signals that its user raises. Several before the next look count as one. */

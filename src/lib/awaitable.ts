@@ -1,2 +1,2 @@
-/** A value, or the promise of one that was asked for beside others. */
+/** A value or its promise. */
 export type Awaitable<T> = T | Promise<T>

@@ -1,4 +1,4 @@
-/** Base64 (RFC 4648 §4): writing, reading, and telling it from other text. */
+/** Base64 (RFC 4648 §4): encoding, decoding and detection. */
 import { Buffer } from 'node:buffer'
 
 /** Whether a text is base64 of either alphabet, with or without padding. @see RFC 4648 §4, §5 */
@@ -13,7 +13,7 @@ export function canonicalBase64(text: string): string | undefined {
   return Buffer.from(digits, 'base64').toString('base64')
 }
 
-/** Undefined for bytes that are no UTF-8 text, and for text with U+0000, which is UTF-16 or no text. */
+/** Undefined for bytes that are not UTF-8 text, and for text with U+0000, which is UTF-16 or binary. */
 export function textOfBytes(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

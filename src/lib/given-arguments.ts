@@ -21,16 +21,16 @@ export interface ArgumentSchema {
 
 /** How a call takes arguments that it does not have. */
 export interface ArgumentRules {
-  /** The tool or route, as a refusal names it. */
+  /** The tool or route, as error messages name it. */
   call: string
-  /** They are all refused: an argument that is ignored would do the opposite of what was meant. */
+  /** All are refused: ignoring an argument could do the opposite of what the caller meant. */
   isStrict: boolean
 }
 
-/** What a call was understood to say. */
+/** How the grid understood a call. */
 export interface ReadArguments {
   args: Arguments
-  /** What the answer must tell, so that nobody believes more was done. */
+  /** What the answer must report, so that callers do not assume more was done. */
   remarks: { clipped?: Record<string, number>; ignored?: string[] }
 }
 
@@ -106,7 +106,7 @@ function readValue(
   return readMembers(schema, value, `${path}.`, clipped)
 }
 
-/** An entry that is an object is read as one; any other stays what it is. */
+/** Entries that are objects are read as objects; others stay unchanged. */
 function readEntry(
   items: ArgumentSchema | undefined,
   entry: unknown,
@@ -128,7 +128,7 @@ export function fromText(text: string, type: unknown, path = ''): unknown {
   return value
 }
 
-/** Without a value, if it is no JSON. */
+/** Has no value if the text is not JSON. */
 function parsedText(text: string): Partial<ReturnType<typeof parseCall>> {
   try {
     return parseCall(text, apiLimits)
@@ -141,7 +141,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Where null clears a value. */
+/** Whether null clears the value. */
 function takesNull(schema: ArgumentSchema | undefined): boolean {
   return [schema?.type].flat().includes('null') || (schema?.anyOf?.some(takesNull) ?? false)
 }

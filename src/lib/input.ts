@@ -85,7 +85,7 @@ export function atMost(schema: z.ZodString, max: number): z.ZodString {
   return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
 }
 
-/** What a program calls itself towards other agents, for example `claude`. It has no room for sentences. */
+/** The name of a program that other agents see, for example `claude`. It is too short for sentences. */
 export const clientName = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/,
   'must be a name of 1 to 32 characters: letters, digits, ".", "_" and "-"',
@@ -120,7 +120,7 @@ export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
 export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for a person')
 
 /**
- * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
+ * The input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
  * docs/protocol/README.md, "Limits".
  */
 export const signupInput = z.object({

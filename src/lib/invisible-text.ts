@@ -1,5 +1,5 @@
 /**
- * Characters that a person does not see and a model reads: tags, direction controls, zero-width characters, variation
+ * Characters that people cannot see but models read: tags, direction controls, zero-width characters, variation
  * selectors, controls. They are removed, except where a script or an emoji needs them. See docs/security.md,
  * "Texts that models read".
  */
@@ -11,14 +11,14 @@ const hidden = String
     .raw`\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}`
 
 /**
- * Whether there is anything to look at. One class of code units, without the flag `u`: this runs for every text that
+ * Whether the text needs a closer look. One class of code units, without the flag `u`: this runs for every text that
  * is read.
  */
 const suspicious =
   // deno-lint-ignore no-control-regex -- controls are what it looks for
   /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ud82f\ud834\udb40-\udb43\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]/
 
-/** Each of them, and what else ends a line for some readers. */
+/** Each of them, and other line terminators. */
 export const hiddenCharacter = new RegExp(`[${hidden}\x85\u2028\u2029]`, 'gu')
 
 /** Controls that end a line. A lone carriage return would let a terminal write over the line. */
@@ -88,9 +88,9 @@ const unneeded = new RegExp(`(?=[${hidden}])(?:(${needed.join('|')})|[${hidden}]
 const rightToLeft = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
 const isRightToLeft = new RegExp(`(?=[\\p{L}\\p{N}])[${rightToLeft}]`, 'u')
 const directionMarks = /[\u061c\u200e\u200f]+/g
-/** There a mark does nothing, or takes a word apart that was none. */
+/** A mark has no effect there, or splits a word. */
 const marksInWord = /(?<=[\p{L}\p{M}])[\u061c\u200e\u200f]+(?=\p{L})|(?<=\p{N})[\u061c\u200e\u200f]+(?=\p{N})/gu
-/** One mark, but two before the sign of a negative amount, as CLDR writes it in Arabic and Hebrew. */
+/** One mark, or two before the sign of a negative amount, as in CLDR for Arabic and Hebrew. */
 const neededMarks = /(\u200f\u200e)(?=[-+\u2212])|([\u061c\u200e\u200f])[\u061c\u200e\u200f]*/g
 
 /** Marks order the punctuation and the digits of a line that is written from right to left. */
@@ -114,7 +114,7 @@ export function hasInvisible(text: string): boolean {
   return withoutInvisible(text) !== text
 }
 
-/** A JSON value with all its texts and the names of its members so cleaned; the same value if nothing changed. */
+/** A JSON value with all its texts and member names cleaned; the same value if nothing changed. */
 export function withoutInvisibleIn<T>(value: T): T {
   return cleanedValue(value) as T
 }

@@ -1,4 +1,4 @@
-/** The issuers of OpenID Connect: which texts mean the same one, and whose word about addresses may count. */
+/** OpenID Connect issuers: which texts mean the same issuer, and which issuers may vouch for addresses. */
 
 const google = 'accounts.google.com'
 const publicHosts = `appleid.apple.com login.yahoo.com api.login.yahoo.com www.facebook.com www.linkedin.com github.com
@@ -18,7 +18,7 @@ export function isOfManyTenants(issuer: string): boolean {
     (microsoft.test(hostname) && manyTenants.includes(pathname.split('/')[1].toLowerCase()))
 }
 
-/** Whether the word of an issuer about addresses of a domain may count. `organization` is the claim `hd` of its token. */
+/** Whether an issuer may vouch for addresses of a domain. `organization` is the claim `hd` of its token. */
 export function mayVouch(issuer: string, organization: unknown, domain: string): boolean {
   return !isOfManyTenants(issuer) && (new URL(issuer).hostname !== google || organization === domain)
 }

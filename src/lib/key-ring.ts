@@ -40,7 +40,7 @@ function checkContext(id: string): string {
   return `store_facts:key:${id}`
 }
 
-/** The ids in the ring that name another key than the one that has sealed their check text. */
+/** The ids whose key in the ring is not the key that sealed their check text. */
 export async function wrongKeys(ring: KeyRing, checks: readonly SealedToken[]): Promise<string[]> {
   const wrong: string[] = []
   for (const check of checks) {

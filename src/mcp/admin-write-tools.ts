@@ -38,7 +38,7 @@ const channelRef = {
   name: ref.optional().describe('Name of the channel, with or without #; give this or id'),
 }
 
-/** Creations call the id `agent_id` or `channel_id`, so those names are understood too. */
+/** Creation tools name the id `agent_id` or `channel_id`, so these names are accepted, too. */
 const byAgentId = (args: Arguments) => renamed(args, 'agent_id', 'id')
 const byChannelId = (args: Arguments) => renamed(args, 'channel_id', 'id')
 

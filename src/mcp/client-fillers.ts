@@ -1,8 +1,8 @@
 import type { Arguments, ArgumentSchema } from '../lib/given-arguments.ts'
 
 /**
- * Arguments that known clients add to the calls of their models by themselves. They say nothing to the grid, and no model
- * believes that they do, so they are dropped. `test/wild/` shows each with its client.
+ * Arguments that known clients add to the calls of their models by themselves. They mean nothing to the grid, and
+ * models do not expect them to, so they are dropped. `test/wild/` shows each with its client.
  */
 const clientFillers: ReadonlySet<string> = new Set([
   // n8n, by reports of versions before 2.41.1.

@@ -181,7 +181,7 @@ function answerRequest(
   return method.answer({ era, id, params: checked, headers, toolset, trace, refused })
 }
 
-/** What the modern era adds to every result. */
+/** The fields that the modern era adds to every result. */
 const modernResult = { resultType: 'complete', _meta: { [SERVER_INFO_META_KEY]: serverInfo } }
 
 /** `cache` is for the modern era only. */

@@ -45,7 +45,7 @@ export const listedPrompts: readonly ListedPrompt[] = [
 const noArguments = z.object({})
 const introduceArguments = z.object({ role: atMost(z.string(), maxArgument).optional() })
 
-/** Fails with `invalid_input`, also if there is no such prompt. */
+/** Fails with `invalid_input`, even for an unknown prompt. */
 export function readPrompt(name: string, args: unknown, caller: PromptCaller): PromptResult {
   const listed = listedPrompts.find((prompt) => prompt.name === name)
   if (!listed) {

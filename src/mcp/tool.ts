@@ -104,7 +104,7 @@ export interface CatalogTool<Caller> {
 export interface ToolCatalog<Caller> {
   readonly listed: readonly ListedTool[]
   readonly byName: ReadonlyMap<string, CatalogTool<Caller>>
-  /** What this caller can do about its errors. */
+  /** The remedies of errors for this caller. */
   readonly hints: Hints
 }
 

@@ -53,7 +53,7 @@ export interface Toolset {
   }
   readonly prompts?: {
     readonly listed: readonly ListedPrompt[]
-    /** Fails with `invalid_input`, also if there is no such prompt. */
+    /** Fails with `invalid_input`, even for an unknown prompt. */
     get(name: string, args: unknown): Promise<PromptResult>
   }
 }

@@ -6,7 +6,7 @@ import { isAllowedRedirect, isSameRedirect, withParameters } from './redirect-ur
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import { oauthCode } from '../wire.ts'
 
-/** The query is stored with the request, so its length is limited. */
+/** The query is stored with the request, so its length has a limit. */
 const maxQueryLength = 8_000
 
 /** A known client and one of its registered redirect URIs: from here on, errors may go to the client. */

@@ -93,7 +93,7 @@ const firstCheckMs = second
 export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps) {
   let isFetchable: boolean | undefined
 
-  /** Fetch the probed document and remember whether that worked. Never fails. */
+  /** Fetch the probed document and store whether it worked. Never fails. */
   async function check(): Promise<void> {
     const before = isFetchable
     try {

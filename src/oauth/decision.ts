@@ -124,7 +124,7 @@ async function createGrant(
     }))
 }
 
-/** To the page where users prove who they are, and then back to a new consent page. */
+/** Redirects to the page where users prove their identity, and then to a new consent page. */
 function confirmFirst(parts: AuthorizeParts, { choices }: PendingRequest): Response {
   return seeOther(`/confirm?next=${encodeURIComponent(pageAgain(parts, choices, choices.query))}`)
 }

@@ -9,7 +9,7 @@ const prefix = '/.well-known/oauth-protected-resource'
 /** The paths of the MCP endpoint. Each of them is a resource on each served origin. */
 const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
 
-/** The origin of this grid that a request asked. */
+/** The origin of this grid that received a request. */
 type OriginOf = (request: Request) => string
 
 /**
@@ -65,8 +65,8 @@ const serverPrefix = '/.well-known/oauth-authorization-server'
 export const serverMetadataPaths = ['', ...resourcePaths].map((path) => `${serverPrefix}${path}`)
 
 /**
- * The page of a person's consent. It is on `APP_URL`, and its path names another issuer: many clients put `?` behind the
- * address, so it can have no query.
+ * The consent page. It is on `APP_URL`, and its path names another issuer: many clients append `?` to the address, so
+ * it cannot have a query.
  */
 export function authorizePath(issuer: string, { appUrl }: Pick<Config, 'appUrl'>): string {
   return issuer === appUrl ? '/oauth/authorize' : `/oauth/authorize/${encodeURIComponent(new URL(issuer).host)}`

@@ -19,7 +19,7 @@ import type { Store } from '../store/store.ts'
 const adminTokenMs = hour
 /** Since the last refresh. */
 const refreshTokenMs = 30 * day
-/** How many more pairs a used refresh token gives within the grace period, and how long is between two of them. */
+/** How many more pairs a used refresh token yields in the grace period, and the minimum time between them. */
 /** How long a used refresh token works again. */
 const refreshGraceMs = 2 * minute
 const maxRepeats = 5
@@ -42,7 +42,7 @@ export function tokenEndpoint(parts: OAuthParts) {
 async function tokensFor(parts: OAuthParts, request: Request): Promise<TokenResponse> {
   const form = await readOAuthForm(parts.store.deps.bodies, request)
   const presented = presentedToken(parts.store, form)
-  // It is no unhandled rejection if the client is refused.
+  // Avoids an unhandled rejection if the client is refused.
   presented?.catch(() => {})
   const client = await authenticateClient(parts.clients, request, form)
   switch (parameter(form, 'grant_type')) {

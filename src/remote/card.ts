@@ -10,13 +10,13 @@ import { second } from '../lib/time.ts'
 import { RemoteRefusal } from './refusal.ts'
 import type { SafeStream } from '../lib/outbound/safe-stream.ts'
 
-/** Where a remote agent is, and the bearer token that only its origin gets. */
+/** The address of a remote agent, and the bearer token that only its origin receives. */
 export interface RemoteAddress {
   url: string
   token?: string
 }
 
-/** What is kept of a card. */
+/** The stored fields of a card. */
 export interface RemoteCard {
   name: string
   description: string
@@ -27,15 +27,15 @@ export interface RemoteCard {
   endpoint: { url: string; binding: string; version: string; tenant?: string }
   /** The URL that the card was read from. */
   readFrom: string
-  /** Origins of interfaces that are not used, because they are not that of the agent. */
+  /** Origins of unused interfaces, which differ from the agent's origin. */
   otherOrigins: string[]
   /** The schemes of authentication that the card names. */
   wants?: string[]
-  /** Its signatures were checked, and none fits. */
+  /** Its signatures were checked, and none is valid. */
   isForged?: true
 }
 
-/** No card was found. `tried` are the addresses, each with what came of it. */
+/** No card was found. `tried` lists the addresses, each with its result. */
 export class NoCard extends RemoteError {
   readonly tried: string
 
@@ -251,7 +251,7 @@ async function isForged(read: unknown, origin: string, stream: SafeStream): Prom
       if (key && await fitsKey(signature, payloads, key)) return false
       isChecked ||= key !== undefined
     } catch {
-      // It cannot be checked, which says nothing about the card.
+      // The signature cannot be checked, so the card may be fine.
     }
   }
   return isChecked

@@ -1,4 +1,4 @@
-/** What programs of an admin do with agents: how calls over A2A are answered, and keys for sessions. */
+/** Agent operations for an admin's programs: how A2A calls are answered, and keys for sessions. */
 import * as z from 'zod'
 import { addKeyOrAgent, updateAgent } from '../grid/agents/agent-settings.ts'
 import { type Route, route } from './route.ts'

@@ -35,7 +35,7 @@ const peekQuery = z.strictObject({
   ),
   summary: z.enum(['true', 'false']).optional().describe('true: without the texts of the messages'),
 })
-/** What `POST /api/v1/messages` takes as `next`. */
+/** The values of `next` in `POST /api/v1/messages`. */
 export const nextLease = z.strictObject({
   limit: z.int().min(1).max(maxBatch).optional().describe(`At most this many messages; ${maxBatch} without it`),
   max_chars: z.int().min(1).optional().describe(

@@ -30,7 +30,7 @@ export interface Answer {
   headers?: Record<string, string>
 }
 
-/** What the document says of a route. */
+/** The description of a route in the document. */
 export interface Operation {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** As OpenAPI writes it, with `{name}` for a parameter. */

@@ -1,4 +1,4 @@
-/** What the agent cards say, for both versions of A2A. See docs/protocol/a2a.md, "Agent cards". */
+/** The content of the agent cards, for both versions of A2A. See docs/protocol/a2a.md, "Agent cards". */
 import type { Config } from '../../config.ts'
 import type { CardAgent } from '../../grid/cards.ts'
 import { agentUrl } from '../../clients/snippets.ts'

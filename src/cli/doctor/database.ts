@@ -17,7 +17,7 @@ interface InsideFacts {
   build: string
   database: DatabaseHealth
   settings: Pick<Config, 'host' | 'port' | 'durability' | 'minFreeMegabytes'>
-  /** Of its settings, which may have secrets. */
+  /** About its settings, which may contain secrets. */
   findings: Finding[]
 }
 
@@ -40,7 +40,7 @@ export const lookInside = storeCommand({
   print: JSON.stringify,
 })
 
-/** What only the process with these settings can judge. `inUse`: the keys of a server. */
+/** Checks that only the process with these settings can do. `inUse`: the keys of a server. */
 export async function judgeSettings(
   config: Config,
   env: Record<string, string | undefined>,
@@ -84,7 +84,7 @@ export async function checkDatabase(config: Config, path: string | undefined, is
   } catch (error) {
     if (isInUse(error)) return await askServer(config, error as Error)
     if (!(error instanceof StartError)) throw error
-    // The first sentence says what is wrong, the others what to do.
+    // The first sentence names the problem, the others the remedy.
     const [, found, action] = error.message.match(/^(.+?\.) ([A-Z].*)$/s) ?? [, error.message, 'See the log.']
     return { findings: [broken('database', found, action)] }
   }

@@ -44,7 +44,7 @@ const networks = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x
 const memories = new Set([0x01021994, 0x858458f6])
 const containerLayer = 0x794c7630
 
-/** Whether the disk of a database file is one for a database, and has space. */
+/** Whether the disk of a database file suits a database, and has space. */
 export function checkDisk(path: string, config: Config): Finding[] {
   const folder = dirname(path)
   try {
@@ -92,7 +92,7 @@ function megabytes(bytes: number): number {
 }
 
 const fsyncs = 15
-/** No disk is this fast: then a program or a layer below answers without writing. */
+/** No disk is this fast: a program or a lower layer answers without writing. */
 const tooFastMs = 0.01
 const slowMs = 50
 

@@ -1,12 +1,12 @@
 import { attentionExitCode } from '../command.ts'
 
-/** What a check of a doctor says. Both doctors have these: that of a grid, and that of the clients of a machine. */
+/** The findings of a doctor's check, shared by the doctors of the grid and of the clients. */
 export interface Finding<Check extends string = CheckName> {
   check: Check
-  /** `skipped`: it could not be looked at, or does not apply. */
+  /** `skipped`: it could not be checked, or does not apply. */
   status: 'ok' | 'warning' | 'broken' | 'skipped'
   found: string
-  /** What to do; null if there is nothing to do. */
+  /** The remedy; null if none is needed. */
   action: string | null
 }
 
@@ -44,7 +44,7 @@ export function broken<Check extends string>(check: Check, found: string, action
   return { check, status: 'broken', found, action }
 }
 
-/** It could not be looked at. `action` says how it can be. */
+/** It could not be checked. `action` says how to check it. */
 export function skipped<Check extends string>(
   check: Check,
   found: string,
@@ -62,7 +62,7 @@ export function statusOf(findings: readonly Finding<string>[]): 'well' | 'warnin
 /** 0 if all is well, 3 if there are warnings, 1 if something is broken. */
 export const exitCodes = { well: 0, warning: attentionExitCode, broken: 1 }
 
-/** The findings for people, with what to do below each. */
+/** The findings for people, with the remedy below each. */
 export function findingLines(findings: readonly Finding<string>[]): string[] {
   const width = Math.max(...findings.map(({ check }) => check.length))
   return findings.flatMap(({ check, status, found, action }) => {

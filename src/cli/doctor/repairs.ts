@@ -6,7 +6,7 @@ import { followLog } from '../../worker/followers.ts'
 import { type StoreCommand, storeCommand } from '../command.ts'
 import { table } from '../tables.ts'
 
-/** Until then a clock that is far ahead of the stored time removes nothing. See docs/delivery.md, "Clocks". */
+/** Until then, nothing is removed while the clock is far ahead of the stored time. See docs/delivery.md, "Clocks". */
 export const confirmClock = storeCommand({
   name: 'confirm-clock',
   summary: 'Confirm that the clock is right although it is far ahead of the last stored time.',

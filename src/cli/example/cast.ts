@@ -48,7 +48,7 @@ export const channels = {
 } as const satisfies Record<string, readonly [description: string, ...members: AgentName[]]>
 export type ChannelName = keyof typeof channels
 
-/** Who talks with whom, how often compared with others, and the sentences of an exchange. `{n}` is a number. */
+/** Who talks with whom, the relative frequency, and the sentences of an exchange. `{n}` is a number. */
 export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, share: number, ...says: string[]][] = [
   [
     'planner',

@@ -142,7 +142,7 @@ class Seed {
   readonly #end: number
   readonly #people = {} as Record<PersonName, () => AccountStore>
   readonly #random = randomNumbers(48)
-  /** What happens beside the ordinary talk, by its time. */
+  /** Events besides the ordinary talk, by their time. */
   readonly #agenda: { at: number; run: () => Promise<unknown> }[] = []
 
   constructor(store: Store, outboxes: Outboxes, clock: { now: number }, accountId: string) {
@@ -335,7 +335,7 @@ class Seed {
     this.#clock.now = Math.max(this.#clock.now, time)
   }
 
-  /** What a server does by itself. */
+  /** The background work of a server. */
   async #settle(): Promise<void> {
     await followLog(this.#store)
     await failTasks(this.#store)
@@ -349,7 +349,7 @@ class Seed {
     await this.#outboxes.settled()
   }
 
-  /** The account as an agent sees it, which is seen by that. */
+  /** The account as an agent sees it. This counts as activity of the agent. */
   async #as(agent: AgentName): Promise<AccountStore> {
     return await this.#authenticate(`Bearer ${this.world.keys[agent]}`)
   }

@@ -1,4 +1,4 @@
-/** What the operator of the grid does for a user on the command line. */
+/** Operations on users that the operator of the grid runs on the command line. */
 import { GridError } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { day } from '../../lib/time.ts'

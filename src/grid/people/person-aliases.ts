@@ -78,7 +78,7 @@ async function isFree({ deps, read }: AccountStore, alias: string): Promise<bool
 
 interface PersonAliasInput {
   alias: string
-  /** What agents read about the person. Default: as it was, at first empty. */
+  /** The description of the person for agents. Default: unchanged, initially empty. */
   description?: string
 }
 

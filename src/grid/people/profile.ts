@@ -37,7 +37,7 @@ export async function changePassword(
   sendNotice(store, user.email, passwordChangedEmail(store.deps.config))
 }
 
-/** Send a link to a new email address. Does not tell whether another user has the address. */
+/** Send a link to a new email address. Does not reveal whether another user has the address. */
 export async function requestEmailChange(
   store: Store,
   userId: string,

@@ -16,8 +16,8 @@ export function assignableRoles(role: Role): readonly Role[] {
 
 /**
  * Change the role of a member. What the new role does not permit ends: admin keys that the member created, their alias,
- * OAuth grants and fetched agent keys, and invitations to roles that they may not assign now. `isByClaim`: the provider
- * of the account has said it. Fails with
+ * OAuth grants and fetched agent keys, and invitations to roles that they may not assign now. `isByClaim`: the
+ * account's provider set the role. Fails with
  * `confirmation_required` (a new owner), `member_not_found`, `invalid_input` or `last_owner`.
  */
 export async function setMemberRole(

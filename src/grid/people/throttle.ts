@@ -126,7 +126,7 @@ export async function tryTake(
   return await takeAttempts(store, attemptsOf(newId(), counts), limits, at) ? undefined : limits
 }
 
-/** Emails that are requested without a sign-in, or that must not tell whether an address has a user. */
+/** Emails that are requested without a sign-in, or that must not reveal whether an address has a user. */
 export type SilentPurpose = keyof typeof rates.linkRequests
 
 /** An email that is about to be sent. The limits of different purposes are separate. */

@@ -54,13 +54,13 @@ export function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
   }
 }
 
-/** A lease of the calling agent has ended: the ones that are left tell whether a runner works. */
+/** A lease of the calling agent has ended: the remaining leases show whether a runner works. */
 export async function leaseChanged(account: AccountStore): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   leaseLeft(account, await account.read.timedLeases.lastExpiry(agentId, account.deps.now()))
 }
 
-/** `until`: when the last lease that is left expires, as the database says. */
+/** `until`: when the last remaining lease expires, by the clock of the database. */
 export function leaseLeft({ actor, waiting: { presence } }: AccountStore, until: unknown): void {
   const { agentId } = callingAgent(actor)
   if (until === null) presence.leaseEnded(agentId)

@@ -9,7 +9,7 @@ export const answers: Concern = {
     const { taskId } = step
     const open = step.open?.(message.id)
     const part = { ...(open && { preconditions: [open] }), needsMessage: true, explain: step.check }
-    // What waits for a decision is done when the message is delivered.
+    // The effects of a held message happen when it is delivered.
     if (message.held && step.later) return part
     return { ...part, statements: step.statements(message), stored: () => ({ taskId }) }
   },

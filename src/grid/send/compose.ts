@@ -12,7 +12,7 @@ import { withUploads } from './files.ts'
 import { hopsOf } from './in-turn.ts'
 import { keyLifetimeMs } from './once.ts'
 
-/** What a message says about who wrote it: the caller, not the sending agent. A key or an OAuth client is a program. */
+/** The author that a message names: the caller, not the sending agent. A key or an OAuth client is a program. */
 const messageTypes: Record<Actor['type'], MessageType> = {
   agent: 'agent',
   admin: 'agent',

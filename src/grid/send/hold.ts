@@ -95,7 +95,7 @@ async function holdIn(
   }
 }
 
-/** What a message has besides its text. */
+/** The content of a message besides its text. */
 function partsIn(parts: readonly unknown[]): { mediaType: string; bytes: number }[] {
   return (parts as Record<string, unknown>[]).flatMap((part) => {
     const { text, data, url, mediaType, filename, bytes } = part

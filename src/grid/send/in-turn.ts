@@ -25,7 +25,7 @@ export const inTurn: Concern = {
   async plan(send) {
     const { account, sender: { alias, program }, recipient: { label, inbox }, message } = send
     if (message.type === 'human' || program !== undefined) return begin(send)
-    // What is in a task alone is in no inbox, so it is not answered without being asked for.
+    // A message that exists only in a task is in no inbox, so it is not answered without a request.
     if (message.type !== 'agent' || message.isInTaskAlone) return undefined
     const key = keyOf(alias, label)
     const named = namedKey(inbox, message)

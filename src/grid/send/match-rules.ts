@@ -16,7 +16,7 @@ export interface Candidate {
   toId: string
   isOwnRecipient: boolean
   isChannel: boolean
-  /** What guardrails of this account objected to. */
+  /** The objections of this account's guardrails. */
   findings: readonly { guardrailId: string }[]
   parts: readonly { mediaType: string; bytes: number }[]
 }

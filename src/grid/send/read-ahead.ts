@@ -1,4 +1,4 @@
-/** What a send reads before its unit. */
+/** The data that a send reads before its unit. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { RepliedTo, Sender, SendInput } from '../message/outgoing-message.ts'
@@ -7,7 +7,7 @@ import { readTurns } from './in-turn.ts'
 import { findRepeat, type Keyed } from './once.ts'
 import { resolve } from './resolve.ts'
 
-/** It begins together, so that a remote database is asked once. It is to be awaited in the order of the refusals. */
+/** It begins together, so that a remote database is asked once. Await the results in the order of the refusals. */
 export function readAhead(account: AccountStore, sender: Sender, input: SendInput, keyed: Keyed) {
   const reading = {
     repeat: findRepeat(account, sender, keyed),
@@ -16,7 +16,7 @@ export function readAhead(account: AccountStore, sender: Sender, input: SendInpu
     repliedTo: messageRepliedTo(account, sender, input.replyToMessageId),
     turns: account.actor.type === 'agent' ? readTurns(account, sender, input) : undefined,
   }
-  // One that fails is no unhandled rejection, also if an earlier one fails before it is awaited.
+  // Its failure is never an unhandled rejection, even if an earlier one fails before it is awaited.
   for (const read of Object.values(reading)) read?.catch(() => {})
   return reading
 }

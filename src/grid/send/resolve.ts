@@ -37,7 +37,7 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
   if (found) return inboxOf(account, label, found)
 
   const other = await account.read.directory.recipient(alias, sender)
-  // Agents of other accounts that do not accept the caller and those that do not exist look alike.
+  // Agents of other accounts that refuse the caller are indistinguishable from missing ones.
   if (!other) throw await notFound(account, label)
   return inboxOf(account, label, other)
 }

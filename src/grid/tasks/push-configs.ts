@@ -7,7 +7,7 @@ import type { AccountStore } from '../../store/account.ts'
 import { maxPushConfigs, type NewPushConfig, type PushConfig } from '../../store/account/push-configs.ts'
 import { findTask } from './tasks.ts'
 
-/** What the requests to a webhook prove themselves with. */
+/** The credentials of requests to a webhook. */
 export interface PushSecrets {
   /** For the header `X-A2A-Notification-Token`. */
   token?: string
@@ -16,7 +16,7 @@ export interface PushSecrets {
 }
 
 export interface PushConfigInput extends PushSecrets {
-  /** What the client calls it. Another one of this id is replaced. */
+  /** The client's id for it. An existing one with this id is replaced. */
   configId: string
   url: string
   scheme?: string

@@ -99,7 +99,7 @@ function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
   return { n, at, type: 'status', status }
 }
 
-/** What the chunks of a task make up, in the order in which artifacts began. */
+/** The artifacts that the chunks of a task form, in the order in which they began. */
 function artifactsOf(events: readonly TaskEvent[]): Artifact[] {
   const artifacts = new Map<string, Artifact>()
   for (const event of events) {

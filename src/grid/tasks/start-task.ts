@@ -23,7 +23,7 @@ type ClientMessage = Omit<TaskMessage, 'role'>
 interface NewTask {
   to: string
   message: ClientMessage
-  /** What the client calls the context; without it the context has an id of the server. */
+  /** The client's id of the context; by default, the server generates one. */
   contextId?: string
   /** `message`: if the recipient replies with messages, and otherwise `task`. */
   mode: TaskMode
@@ -36,7 +36,7 @@ interface NewTask {
 interface TaskContinuation {
   taskId: string
   contextId?: string
-  /** The alias that the endpoint is for: tasks with another recipient look missing. */
+  /** The alias of the endpoint: tasks with another recipient appear as missing. */
   recipient?: string
   message: ClientMessage
   idempotencyKey?: string
@@ -53,7 +53,7 @@ export interface SentTask {
 }
 
 const maxTaskMs = 7 * day
-/** What a recipient reads of a message that has files or data alone. */
+/** The text that a recipient reads if a message has only files or data. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
 /** Send a message that makes a task, in one unit. A repeat returns that task. */

@@ -56,7 +56,7 @@ export interface TaskStatus {
 
 export interface Task {
   id: string
-  /** What the client called the context; the server's own value if it did not say. */
+  /** The client's id of the context, or the id that the server generated. */
   contextId: string
   recipient: string
   status: TaskStatus
@@ -66,12 +66,12 @@ export interface Task {
   mode: TaskMode
 }
 
-/** What happened to a task: event `n` of it, from 1 on without gaps. `at` is milliseconds since the epoch. */
+/** An event of a task. `n` counts from 1 without gaps. `at` is milliseconds since the epoch. */
 export type TaskEvent =
   & { n: number; at: number }
   & (
     | { type: 'status'; status: TaskStatus }
-    /** `append`: the parts go behind those of the artifact with this id. Otherwise they replace it. */
+    /** `append`: the parts are appended to the artifact with this id. Otherwise they replace it. */
     | { type: 'artifact'; artifact: Artifact; append: boolean; lastChunk: boolean }
   )
 

@@ -1,4 +1,4 @@
-/** What the client of a task can do with it: look at it, list its tasks, cancel it. See docs/protocol/messages.md. */
+/** The client's operations on its tasks: get, list and cancel. See docs/protocol/messages.md. */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -11,7 +11,7 @@ import { type AnswerRoom, answerRoom } from '../answer-room.ts'
 import { shownTasks, type Viewer } from './shown-task.ts'
 import type { Task, TaskState } from './task.ts'
 
-/** `recipient`: the alias that the endpoint is for. Tasks with another recipient look missing. */
+/** `recipient`: the alias of the endpoint. Tasks with another recipient appear as missing. */
 export interface TaskScope {
   recipient?: string
 }
@@ -90,7 +90,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
 
-/** Cancel a task of the calling agent. An unread message is withdrawn; a recipient that has read it is told. */
+/** Cancel a task of the calling agent. An unread message is withdrawn; a recipient that has read it is notified. */
 export async function cancelTask(
   account: AccountStore,
   id: string,

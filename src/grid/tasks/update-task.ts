@@ -1,4 +1,4 @@
-/** What the recipient of a task says about it. See docs/protocol/mcp.md, "update_task". */
+/** Updates of a task by its recipient. See docs/protocol/mcp.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { canonicalJson } from '../../lib/encoding.ts'
@@ -73,7 +73,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   }
   checkSize(updating, update)
   const isAppended = artifact?.append === true && state === undefined && idempotencyKey === undefined
-  // Whatever it says, its client gets the task, and not a message.
+  // In any case, its client gets the task instead of a message.
   if (task.mode === 'message') await showTask(account, task.id, 'recipient')
   // What was appended before comes before.
   if (!isAppended) await account.waiting.appends.flush(task.id)
@@ -156,7 +156,7 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
   })
 }
 
-/** What a message of the recipient of a task does to it. */
+/** How a message from the recipient of a task changes the task. */
 export function saidStep(
   account: AccountStore,
   sender: Sender,
@@ -280,7 +280,7 @@ async function change(
   refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
-/** Who works on a task already need not say so again, unless it has been quiet. */
+/** An agent that already works on a task need not repeat it, unless it has been quiet. */
 function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
   const isNews = state !== 'working' || task.quiet === 1 || at - task.statusAt >= sameStateMs
   const from = isNews ? {} : { from: ['submitted', 'input-required', 'auth-required'] as const }

@@ -14,7 +14,7 @@ import { clientOf, findTask, maxTaskBytes, refuseEnded, showIfOpen, type TaskSco
 interface TaskListener {
   /** Its signal aborts when the caller leaves. */
   caller?: { readonly signal: AbortSignal }
-  /** Fails when the credential has ended. Called before what is told after a wait. */
+  /** Fails when the credential has ended. Called before any report after a wait. */
   check?(): Promise<unknown>
 }
 
@@ -36,13 +36,13 @@ interface TaskWatch extends TaskListener, TaskScope {
   heartbeatMs: number
 }
 
-/** What a stream of a task tells: the task as it is, an event after that, or that the stream is alive. */
+/** The values of a task stream: the current task, a later event, or a heartbeat. */
 export type TaskNews = { first: Task } | TaskEvent | 'heartbeat'
 
 /** A recipient that waited for messages so lately is connected. */
 const connectedMs = 10 * second
 const maxAgeMs = 15 * minute
-/** How often a stream or a wait looks whether its credential has ended, if nothing said so. */
+/** How often a stream or a wait checks whether its credential has ended, if no event reports it. */
 const checkMs = 15 * second
 const maxEventsRead = 200
 /** What passes on the values of a stream refers to the last of them. After so many bytes, that is a heartbeat. */
@@ -105,7 +105,7 @@ async function* whileIts(
 /**
  * The task and then its events, until it has ended, at most 15 minutes. Before the first value it fails with
  * `task_not_found`, and without `isOfSend` with `unsupported_operation` (the task has ended) or `rate_limit_exceeded`.
- * What it tells takes room until it is sent; it tells heartbeats while there is no room.
+ * Its values take room until they are sent; it sends heartbeats while there is no room.
  */
 export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
   const { credentialId } = callingAgent(account.actor)
@@ -113,7 +113,7 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const row = await findTask(account, id, watch.recipient, home)
   if (after === undefined && !isOfSend) refuseEnded(row)
   const releaseStream = account.waiting.taskStreams.acquire(credentialId)
-  // What was sent is answered with the task alone.
+  // The answer to the send is the task alone.
   if (!releaseStream && !isOfSend) throw tooManyStreams(account)
   try {
     if (after === undefined) {
@@ -257,7 +257,7 @@ class Following {
     this.#read = (n) => account.read.tasks.eventsAfter(agentId, task, n, maxEventsRead)
     this.#unwatch = [
       notifier.watch(task, this.#signal),
-      // What wakes an agent may be the end of its credential.
+      // An agent may also be woken by the end of its credential.
       notifier.watch(agentId, {
         raise: () => {
           this.mayHaveEnded = true

@@ -65,7 +65,7 @@ export class Bodies {
     }
   }
 
-  /** The same for a body of any content. */
+  /** The same for a body with any content. */
   async readBytes(request: Request, limits: Pick<BodyLimits, 'maxBytes'>): Promise<Uint8Array<ArrayBuffer>> {
     checkDeclaredLength(request, limits)
     const { maxBytes } = limits
@@ -90,7 +90,7 @@ export class Bodies {
     held.bytes += bytes
   }
 
-  /** The request was answered. Does nothing if it had no body, or was released. */
+  /** Call this after the request was answered. Does nothing if it had no body, or was released. */
   release(request: Request): void {
     const held = this.#byRequest.get(request)
     if (!held) return
@@ -230,7 +230,7 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept
 /** The shortest number that is not kept. */
 const shortestUnkept = '1e309'.length
 
-/** Whether a whole number keeps its value, and any other is finite. Decimals are the nearest double. */
+/** Whether an integer keeps its value, or another number is finite. Decimals become the nearest double. */
 function isKept(digits: string): boolean {
   const number = Number(digits)
   if (Number.isNaN(number) || Number.isSafeInteger(number)) return true

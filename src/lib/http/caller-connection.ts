@@ -1,4 +1,4 @@
-/** The connection of one request: when the caller closes it, and whether it took the response. */
+/** The connection of one request: when the caller closes it, and whether it received the response. */
 import { setImmediate } from 'node:timers/promises'
 
 /** What the server reports of a connection. Not every runtime does. */

@@ -6,13 +6,13 @@ import { LruMap } from '../lru-map.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Stands for clients whose address cannot be told. */
+/** Stands for clients with an unknown address. */
 export const unknownAddress = 'unknown'
 
 /**
  * The address of the client: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it is
  * taken from `X-Forwarded-For`, which is read from the right as long as addresses are trusted proxies; anything but an
- * IP address ends that. Without trusted proxies the header is ignored. See docs/security.md, "Requests".
+ * IP address ends that. The header is ignored if no proxies are trusted. See docs/security.md, "Requests".
  */
 export function clientAddress(
   socketAddress: string,

@@ -1,15 +1,15 @@
 /** The path by which a request is routed, limited and counted. */
 import { getPath } from 'hono/utils/url'
 
-/** What programs call. Their users write addresses by hand, and often end them with a slash. */
+/** Paths that programs call. Users type these addresses, and often end them with a slash. */
 const ofPrograms = /^\/(?:mcp|a2a|api|in|oauth|\.well-known|healthz|readyz|metrics)(?:\/|$)/
 
-/** Whether programs call a path. The page of a person's consent is none of these. */
+/** Whether programs call a path. The consent page is for people. */
 export function isForPrograms(path: string): boolean {
   return ofPrograms.test(path) && !/^\/oauth\/authorize(?:\/|$)/.test(path)
 }
 
-/** The path without one slash at its end, for the paths of programs. `//` and `%2F` are no such slash. */
+/** The path without one slash at its end, for the paths of programs. `//` and `%2F` do not count as one. */
 export function requestPath(request: Request): string {
   const path = getPath(request)
   return path.endsWith('/') && !path.endsWith('//') && ofPrograms.test(path) ? path.slice(0, -1) : path

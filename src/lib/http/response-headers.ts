@@ -7,7 +7,7 @@ const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 
 const cacheControl = 'Cache-Control'
 const hsts = { 'Strict-Transport-Security': 'max-age=31536000' } as const
 
-/** Marks a response that has all headers. A `WeakSet` of them would cost the collector of garbage more than it saves. */
+/** Marks a response that has all headers. A `WeakSet` of them would cost the garbage collector more than it saves. */
 const complete = Symbol('complete')
 type MarkedResponse = Response & { [complete]?: true }
 

@@ -1,4 +1,4 @@
-/** What happens to answers after they were sent. For servers of `node:http`, on Node and on Deno. */
+/** Whether clients received the answers that were sent. For servers of `node:http`, on Node and on Deno. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { clearTimeout, setTimeout } from 'node:timers'
@@ -96,7 +96,7 @@ export class SentAnswers {
     for (const { settle } of this.#answers.splice(0)) settle(false)
   }
 
-  /** An error of what the client sent next is no reset. */
+  /** An error in the client's next request is not a reset. */
   get #isReset(): boolean {
     const error = this.#socket.errored as NodeJS.ErrnoException | null
     return resetCodes.includes(error?.code ?? '')

@@ -1,4 +1,4 @@
-/** Bodies that are made while they are sent: downloads and event streams. */
+/** Bodies that are generated while they are sent: downloads and event streams. */
 import { minute } from '../time.ts'
 import type { CallerConnection } from './caller-connection.ts'
 
@@ -9,7 +9,7 @@ interface StreamedBody {
   maxStallMs?: number
   /** A client that has not taken all by then is disconnected. */
   maxMs?: number
-  /** Called once, when nothing of the pieces is held any more. */
+  /** Called once, when no pieces are in memory any more. */
   release?(): void
 }
 
@@ -38,7 +38,7 @@ export function streamedBody(
 
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      // What was sent must not look whole.
+      // The truncated body must not look complete.
       const disconnect = () => {
         if (hasEnded) return
         // Where the server does not do it, an error of the body does.

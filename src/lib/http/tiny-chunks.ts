@@ -1,7 +1,7 @@
 /** Bodies in tiny chunks cost hundreds of times as much as the same body in one piece. See docs/security.md, "Requests". */
 import { GridError } from '../../errors.ts'
 
-/** So many chunks may have any size, and after them they must have so many bytes on average. */
+/** This many chunks may have any size; further chunks must have this many bytes on average. */
 const anyChunks = 100
 const minAverageBytes = 64
 

@@ -34,7 +34,7 @@ export class Batcher<Item> {
     })
   }
 
-  /** Run what waits under a key now, and resolve when nothing does. */
+  /** Run the waiting items of a key now, and resolve when none are left. */
   async flush(key: string): Promise<void> {
     for (let lane = this.#lanes.get(key); lane && (lane.running || lane.waiting.length > 0);) {
       if (!lane.running) this.#run(key, lane)
@@ -54,7 +54,7 @@ export class Batcher<Item> {
       (error) => items.forEach(({ reject }) => reject(error)),
     ).finally(() => {
       lane.running = undefined
-      // Also without anything that waits: then the lane is removed when its time is over.
+      // Set even if nothing waits, to remove the lane when its time is over.
       lane.timer = setTimeout(() => this.#run(key, lane), Math.max(0, due - performance.now()))
     })
   }

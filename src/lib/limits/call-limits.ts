@@ -15,7 +15,7 @@ export interface CallLimit {
 
 /** An account may call as often as this many credentials. */
 const credentialsOfAccount = 5
-/** For how many seconds' worth of calls may be made at once. */
+/** The burst size, in seconds of the permitted rate. */
 const burstSeconds = { credential: 25, account: 20 }
 const refusedKeysPerMinute = 120
 

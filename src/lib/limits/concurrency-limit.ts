@@ -1,4 +1,4 @@
-/** Whose limit is reached: of one key, of its account, or of the process. */
+/** The limit that is reached: the key's, the account's, or the process's. */
 export interface Reached {
   by: 'key' | 'account' | 'grid'
   quota: number

@@ -1,5 +1,5 @@
 /**
- * A queue in which keys take turns: each gives one entry, and then comes behind the others (round robin). The entries of a
+ * A queue in which keys take turns (round robin), with one entry per turn. The entries of a
  * key stay in their order.
  */
 export class FairQueue<T> {

@@ -5,9 +5,9 @@
 import { GridError } from '../../errors.ts'
 import type { Log } from '../log.ts'
 
-/** How often the delay of the event loop is looked at. */
+/** How often the delay of the event loop is measured. */
 const sampleMs = 250
-/** So many samples in a row change the state, so that one slow call does not. */
+/** This many samples in a row change the state, so that one slow call does not. */
 const samplesToChange = 4
 const retryAfterSeconds = 2
 
@@ -18,7 +18,7 @@ export class Overload {
   #isOverloaded = false
   /** The longest delay since the last sample. */
   #longestMs = 0
-  /** How many samples in a row spoke for the other state. */
+  /** How many samples in a row indicate the other state. */
   #against = 0
   #refused = 0
   #longestSinceTaken = 0

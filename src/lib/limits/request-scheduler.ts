@@ -63,7 +63,7 @@ export class RequestScheduler {
     for (let next = this.#waiting.next(); next; next = this.#now() < this.#until ? this.#waiting.next() : undefined) {
       const [, { since, start }] = next
       start(this.#now() - since)
-      // Comes after all that the request does without waiting for something outside of the process.
+      // Runs after everything that the request does without waiting for I/O.
       await new Promise<void>((resolve) => process.nextTick(resolve))
     }
     if (this.#waiting.size > 0) nextIteration(() => void this.#serveWaiting())
