@@ -5,8 +5,11 @@ import { brotliCompress, gzip } from 'node:zlib'
 import { once } from '../lazy.ts'
 
 /** By the name of the content coding, the one that saves most first. @see RFC 9110 §8.4.1, RFC 7932 */
-const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) }
-type Coding = keyof typeof compressors
+const compressors: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>> = {
+  br: promisify(brotliCompress),
+  gzip: promisify(gzip),
+}
+type Coding = 'br' | 'gzip'
 const codings = Object.keys(compressors) as Coding[]
 
 /**
