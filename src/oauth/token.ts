@@ -19,9 +19,9 @@ import type { Store } from '../store/store.ts'
 const adminTokenMs = hour
 /** Since the last refresh. */
 const refreshTokenMs = 30 * day
-/** How many more pairs a used refresh token yields in the grace period, and the minimum time between them. */
 /** How long a used refresh token works again. */
 const refreshGraceMs = 2 * minute
+/** How many more pairs a used refresh token yields in the grace period, and the minimum time between them. */
 const maxRepeats = 5
 const repeatMs = second
 

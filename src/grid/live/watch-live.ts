@@ -19,7 +19,7 @@ import {
 const maxAgeMs = 30 * minute
 
 interface LiveWatch {
-  /** Starts after this message; undefined for now. */
+  /** Starts after this message; undefined: with the next one. */
   after?: number
   /** How long the stream may be silent, in milliseconds. The session is checked as often. */
   heartbeatMs: number
