@@ -1,10 +1,13 @@
 /** What programs rely on, as the code has it now. `npm run lab -- released` keeps it for each release. */
+import { codec03 } from '../../src/a2a/codec-03.ts'
+import { codec10 } from '../../src/a2a/codec-10.ts'
 import { commands } from '../../src/cli/commands.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { describeSettings } from '../../src/cli/settings.ts'
 import { settings, type SettingTable } from '../../src/config/settings.ts'
 import { errorKinds } from '../../src/errors.ts'
 import { featureSettings } from '../../src/features.ts'
+import { Metrics } from '../../src/features/telemetry/metrics.ts'
 import { webhookEvents } from '../../src/features/webhooks/webhooks.ts'
 import { adminReadTools } from '../../src/mcp/admin-read-tools.ts'
 import { adminWriteTools } from '../../src/mcp/admin-write-tools.ts'
@@ -23,6 +26,7 @@ import { storeOf, testGrid } from './grid.ts'
 import { callTool, sendWire, signupPath, toolResult, wireRequest } from './mcp.ts'
 import { routesOf } from './routes.ts'
 import { askFor } from './tasks.ts'
+import { webhookData } from './webhook-events.ts'
 
 const metricsToken = 'token-of-prometheus'
 
@@ -45,9 +49,12 @@ export async function currentInterface(): Promise<Interface> {
     ...toolCatalog([signupTool]).listed,
   ]
   const metrics = await grid.request('/metrics', { headers: { Authorization: `Bearer ${metricsToken}` } })
+  const schemasOf = (kind: string, answers: Map<string, unknown[]>) =>
+    Object.fromEntries([...answers].map(([name, given]) => [`${kind} ${name}`, schemaOf(given)]))
   const answers = {
     ...rest.answers,
-    ...Object.fromEntries([...await answersOfTools(grid)].map(([name, given]) => [`tool ${name}`, schemaOf(given)])),
+    ...schemasOf('tool', await answersOfTools(grid)),
+    ...schemasOf('webhook', await webhookData()),
   }
   const found = {
     inputs: {
@@ -77,14 +84,32 @@ export async function currentInterface(): Promise<Interface> {
         .flatMap((table: SettingTable) => Object.values(table)).flatMap(({ formerly }) => formerly ?? []),
       webhooks: [...webhookEvents, 'test'],
       'revisions of MCP': [...legacyRevisions, ...modernRevisions],
+      'revisions of A2A': [codec03, codec10].map(({ version }) => version),
       prompts: listedPrompts.map(({ name }) => name),
       resources: listedResources.map(({ uri }) => uri),
       metrics: [...(await metrics.text()).matchAll(/^# TYPE (.+)$/gm)].map(([, metric]) => metric),
+      'labels of metrics': await metricLabels(),
     },
     schemas: rest.schemas,
   }
   await grid.close()
   return withoutProse(found) as Interface
+}
+
+/** `NAME LABEL`, of each metric that has labels. */
+async function metricLabels(): Promise<string[]> {
+  const metrics = new Metrics()
+  metrics.call({ door: 'rest', verb: 'send', code: 'unavailable', ms: 1 })
+  metrics.check('local', 'passed', 1)
+  metrics.attempt('webhook', true)
+  const text = await metrics.text({
+    ...{ now: 1, unread: 0, waitingSince: null, leases: 0, dueOutboxes: 0, waitingUnits: 0, pausedServers: 0 },
+    longestDelayMs: 0,
+  })
+  const labels = [...text.matchAll(/^(\w+?)(?:_bucket|_sum|_count|_total)?\{(.*?)\}/gm)].flatMap(([, name, pairs]) =>
+    [...pairs.matchAll(/(\w+)="/g)].filter(([, label]) => label !== 'le').map(([, label]) => `${name} ${label}`)
+  )
+  return [...new Set(labels)].sort()
 }
 
 function interfaceOfRest(): Interface & { errors: Record<string, string[]> } {

@@ -2,12 +2,14 @@
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { hopsHeader, webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
 import { printableLine } from '../../lib/redact.ts'
-import { second } from '../../lib/time.ts'
+import { isoTime, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type WaitingEvent, type WebhookAnswer, webhookTables } from './store.ts'
 
 const timeoutMs = 15 * second
 const shownCharacters = 200
+/** The fields of `data` that are times: stored in milliseconds since the epoch, sent as ISO 8601. */
+const times = ['expires_at', 'since', 'failed_at']
 
 export interface WebhookServer {
   url: string
@@ -49,8 +51,9 @@ export function isTaken({ status }: WebhookAnswer): boolean {
 
 async function bodyOf(account: AccountStore, url: string, { type, at, data }: Omit<WaitingEvent, 'seq'>) {
   const known = JSON.parse(data)
+  for (const name of times) if (known[name] !== undefined) known[name] = isoTime(known[name])
   const text = type === 'message'
     ? await account.feature(webhookTables).read.text(known.message_id, new URL(url).host)
     : undefined
-  return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: { ...known, text } })
+  return JSON.stringify({ type, timestamp: isoTime(at), data: { ...known, text } })
 }

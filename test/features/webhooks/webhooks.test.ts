@@ -16,7 +16,7 @@ import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deleti
 import { allowService, disallowService } from '../../../src/grid/guardrails/consents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
-import { day, hour, minute, second } from '../../../src/lib/time.ts'
+import { day, hour, isoTime, minute, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog, gridFollowers } from '../../../src/worker/followers.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -282,7 +282,7 @@ test('tasks and held messages are told to webhooks that chose them and are not p
       'task',
       { task_id: taskId, message_id: expect.any(String), recipient: '@bob', state },
     ]),
-    ['held', { held_id: expect.any(String), message_id, expires_at: Date.parse(held.until) }],
+    ['held', { held_id: expect.any(String), message_id, expires_at: isoTime(Date.parse(held.until)) }],
   ])
   expect(paused.taken).toEqual([])
   expect(other.taken.map(({ body }) => body.type)).toEqual(['message', 'message', 'message'])
@@ -527,8 +527,8 @@ test('a failed backup is told once to webhooks that want it, and to no others', 
   await tell({ at: at + hour, reason: 'a path of the operator' })
 
   expect(hook.taken.map(({ body }) => [body.type, body.data])).toEqual([
-    ['backup', { failed_at: at }],
-    ['backup', { failed_at: at + hour }],
+    ['backup', { failed_at: isoTime(at) }],
+    ['backup', { failed_at: isoTime(at + hour) }],
   ])
   expect(other.taken).toEqual([])
 })
