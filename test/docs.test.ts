@@ -25,7 +25,7 @@ const promising: [page: string, sections: { only?: string[]; not?: string[] }][]
   ['docs/people.md', { not: ['Setting up single sign-on'] }],
   ['docs/web.md', { only: ['Notifications', 'Open pages'] }],
 ]
-const proof = /\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[\w/.-]+\.test\.tsx?\))+\)$/
+const proof = /\((?:(?:,\s+)?\[[^\]]+\]\((?:\.\.\/)+test\/[\w/.-]+\.test\.tsx?\))+\)$/
 const reason = /\(not tested: [^()]+\)$/
 
 test.each(promising)(
