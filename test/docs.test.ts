@@ -26,7 +26,7 @@ const promising: [page: string, sections: { only?: string[]; not?: string[] }][]
   ['docs/web.md', { only: ['Notifications', 'Open pages'] }],
 ]
 const proof = /\((?:(?:,\s+)?\[[^\]]+\]\((?:\.\.\/)+test\/[\w/.-]+\.test\.tsx?\))+\)$/
-const reason = /\(not tested: [^()]+\)$/
+const reason = /\(not tested:\s[^()]+\)$/
 
 test.each(promising)(
   'each promise of %s names the test that proves it, or why there is none',
