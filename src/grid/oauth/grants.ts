@@ -15,7 +15,7 @@ export interface ListedGrant extends GrantRow {
   clientDomain: string | null
   /** What the client acts as: `@admin`, or the alias of an agent with `@`. */
   actsAs: string
-  /** The agent key that the client fetched with the grant; null if it fetched none. It ends with the grant. */
+  /** The agent key that the client fetched with the grant, or null. Revoked together with the grant. */
   key: { last4: string; lastUsedAt: number | null } | null
 }
 
@@ -75,7 +75,7 @@ export async function revokeGrantByClient(store: Store, grant: TokenOfGrant, req
   await recordActivity(account, call, (recording) => endLiveGrant(recording, grantId))
 }
 
-/** The grant in the arguments of a logged call. Readable after the grant itself is deleted. */
+/** Identifies the grant in the arguments of a logged call. Readable after the grant is deleted. */
 export function describeGrant(
   { id, clientId, clientName, alias }: { id: string; clientId: string; clientName: string; alias: string | null },
 ) {
@@ -88,7 +88,9 @@ function actorOfGrant({ grantId, userId, agentId, alias }: TokenOfGrant): Actor 
     : { type: 'agent', agentId, alias, credentialId: grantId, userId }
 }
 
-/** Revoke a live grant. Of concurrent callers one succeeds; the others fail with `credential_not_found`. */
+/**
+ * Revokes a live grant. If several callers do so at once, one succeeds; the others fail with `credential_not_found`.
+ */
 async function endLiveGrant(account: AccountStore, id: string): Promise<void> {
   const { grants } = account.change
   await retryOnConflict(async () => {
@@ -126,7 +128,7 @@ function notFound(id: string): GridError {
   return new GridError('credential_not_found', `There is no active grant with the id ${id}.`)
 }
 
-/** Most accounts whose grants one unit revokes. The unit has to append to the activity log of each. */
+/** Maximum number of accounts whose grants one unit revokes. The unit appends to each account's activity log. */
 export const maxAccountsAtOnce = 20
 
 interface RevokeAllInput {
@@ -139,16 +141,16 @@ interface RevokeAllInput {
 }
 
 /**
- * Run `statements`, and in the same unit revoke all grants of a user, with activity rows in each account concerned.
- * With more than `maxAccountsAtOnce` accounts, earlier units revoke the first of them, which stay revoked if the last
- * unit fails.
+ * Runs `statements` and, in the same unit, revokes all grants of a user, with an activity row in each account affected.
+ * With more than `maxAccountsAtOnce` accounts, earlier units revoke the others first, and these stay revoked if the
+ * last unit fails.
  */
 export async function revokeAllGrants(
   store: Store,
   { userId, tool, requestId, precondition, statements }: RevokeAllInput,
 ): Promise<void> {
   const { global: { oauth: { revocations } }, deps, record } = store
-  // No session: the user of an email link need not be signed in.
+  // No session, because the user of an email link may not be signed in.
   const actor: ActivityActor = { type: 'user', userId, sessionId: '' }
   for (;;) {
     const at = deps.now()

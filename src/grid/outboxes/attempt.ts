@@ -8,21 +8,21 @@ import type { ClaimedOutbox } from '../../store/account/remote-agents.ts'
 export interface Attempt {
   /** As the remote agent. */
   account: AccountStore<AgentActor>
-  /** The same account, as the grid itself, which reports failures. */
+  /** The same account, acting as the grid itself, for failure reports. */
   system: AccountStore
   outbox: ClaimedOutbox
-  /** The message that is sent or asked about; undefined if the inbox is empty. */
+  /** The message being sent or polled; undefined if the inbox is empty. */
   messageId: string | undefined
-  /** The number of this attempt: 1 for the first one since the outbox last worked. */
+  /** Number of this attempt, counted from 1 since the outbox last succeeded. */
   number: number
   /** When it began. */
   at: number
-  /** Ends the attempt. The outbox stays claimed then, until the process has ended. */
+  /** Aborts the attempt. The outbox then stays claimed until this process exits. */
   signal: AbortSignal
 }
 
-/** Makes the next requests of an outbox. Resolves to whether the server answered as one does that works. */
+/** Makes an outbox's next requests. Resolves to whether the server responded correctly. */
 export type OutboxAttempt = (attempt: Attempt) => Promise<boolean>
 
-/** Carries a message to an agent that does not speak A2A. Resolves as `OutboxAttempt`. */
+/** Delivers a message to an agent that does not speak A2A. Resolves like `OutboxAttempt`. */
 export type Transport = (attempt: Attempt, message: InboxMessage) => Promise<boolean>

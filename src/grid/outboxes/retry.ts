@@ -1,18 +1,21 @@
-/** What happens to an attempt that fails. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** Retries and gives up failed attempts. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { Attempt } from './attempt.ts'
 
-/** Delays before the retries; the last one repeats. */
+/** Retry delays; the last one repeats. */
 const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]
 const givenUpAfterMs = day
-/** Requests that arrived whole are no better when they are repeated: so many without an answer, or with a useless one. */
+/**
+ * Maximum number of attempts whose request was sent completely but got no response or an invalid one: repeating does
+ * not help.
+ */
 const maxUnanswered = { timeout: 2, useless: 3 }
 
 /**
- * Make an attempt. If it fails, it is repeated later, or `giveUp` is called with the reason. Resolves to whether the
- * server answered as one does that works.
+ * Makes an attempt. If it fails, it is repeated later, or `giveUp` is called with the reason. Resolves to whether the
+ * server responded correctly.
  */
 export async function withRetries(
   { account, outbox, signal }: Attempt,
@@ -23,7 +26,7 @@ export async function withRetries(
     await attempt()
     return true
   } catch (error) {
-    // The process stops. The outbox is free once it has ended.
+    // The process is stopping. The outbox is released when the process has exited.
     if (signal.aborted) return true
     if (error instanceof RemoteRefusal) {
       await giveUp(error.message, error.said)
@@ -32,7 +35,7 @@ export async function withRetries(
     const { read, change, deps } = account
     const at = deps.now()
     const { attempts = 0, failingSince = at, unanswered = 0 } = await read.remoteAgents.failures(outbox) ?? {}
-    // What was only put off has not failed.
+    // A postponed attempt has not failed.
     const failedFor = attempts === 0 ? 0 : at - (failingSince ?? at)
     const reason = reasonOf(error)
     const most = error instanceof RemoteError && error.unanswered ? maxUnanswered[error.unanswered] : Infinity
@@ -50,7 +53,7 @@ export async function withRetries(
   }
 }
 
-/** In words, for the people of the account. */
+/** A readable reason for the account's people. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof RemoteError)) return 'The grid itself failed: its log says why.'
   return error.answered?.shown ?? error.why

@@ -14,16 +14,16 @@ export type Rate = readonly [max: number, windowMs: number]
 /** Retention of attempts, in milliseconds: the longest window. */
 export const attemptsKeptMs = day
 
-/** What one attempt counts towards, and the rates of that. */
+/** The counters to which one attempt is added, and the rates of each. */
 export interface Count {
   kind: string
   subject: string
   rates: readonly Rate[]
-  /** The kind that the attempt is stored with, if it only respects the limit and does not count towards it. */
+  /** The kind the attempt is stored under if it only obeys the limit and does not count towards it. */
   storedAs?: string
 }
 
-/** Counts for a client address, and for the /48 of an IPv6 address. `prefix` also belongs to the subject. */
+/** Counters per client address, and per /48 of an IPv6 address. `prefix` also belongs to the subject. */
 export function ofNetworks(
   kind: string,
   address: string,
@@ -37,7 +37,7 @@ export function ofNetworks(
   return [narrow, { kind: `${kind}_wide`, subject: hashForLookup(prefix + wide), rates: wideRates }]
 }
 
-/** Add all attempts and resolve to true, or none of them if a limit is reached. */
+/** Adds all attempts and resolves to true, or adds none and resolves to false if a limit is reached. */
 export async function takeAttempts(
   store: Store,
   attempts: Attempt[],
@@ -46,11 +46,11 @@ export async function takeAttempts(
 ): Promise<boolean> {
   const { add, has } = store.global.attempts
   const [added] = await store.write([add(attempts, limits, at)])
-  // A repeated statement after a lost response adds nothing but finds its own rows.
+  // A statement repeated after a lost response adds nothing but finds its own rows.
   return added.length > 0 || await has(attempts[0].id)
 }
 
-/** The rows of an attempt, one for each count. `id` is the beginning of their ids. */
+/** An attempt's rows, one per counter. Their ids begin with `id`. */
 export function attemptsOf(id: string, counts: Count[]): Attempt[] {
   return counts.map(({ kind, subject, storedAs = kind }, n) => ({ id: `${id}.${n}`, kind: storedAs, subject }))
 }
@@ -61,20 +61,22 @@ export function limitsOf(counts: readonly Count[], at: number): AttemptLimit[] {
   )
 }
 
-/** Log an error if the limit of the whole grid, which is the last one, is reached. */
+/** Logs an error if the limit of the whole grid, which comes last, is reached. */
 export async function logReached(store: Store, limits: AttemptLimit[], message: string): Promise<void> {
   const limit = limits.at(-1)!
   if (limit.subject !== 'all' || await store.global.attempts.blockedSince(limit) === undefined) return
   store.deps.log.error(message, { limit: limit.max })
 }
 
-/** Remove all attempts of a user from one address, which `pair` counts, and what this attempt added to other counts. */
+/**
+ * Removes all attempts of a user from one address, which `pair` counts, and what this attempt added to other counters.
+ */
 export async function forgetAttempts(store: Store, pair: Count, [, ...others]: Attempt[]): Promise<void> {
   const { removeAll, remove } = store.global.attempts
   await store.write([removeAll(pair.kind, pair.subject), ...others.map(({ id }) => remove(id))])
 }
 
-/** The error of the limit that holds the longest. `name` is what the headers call it. */
+/** The error of the limit that applies the longest. `name` is used in the rate limit headers. */
 export async function tooMany(
   store: Store,
   limits: AttemptLimit[],

@@ -12,11 +12,14 @@ import { linkExpired } from './people.ts'
 import { endAccess, mayBeSomebodyElse, proveAddress, sortIdentities, takeOver } from './prove-address.ts'
 import { type EmailLinkKind, findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
 
-/** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
+/** Paths allowed in an email. Otherwise a caller who requests an email could put their own text into it. */
 const allowedPath =
   /^\/(accounts\/[0-9a-f-]{36}(\/[a-z-]{1,20}){0,3}|(invitations|claim|verify|new-address)\/[0-9A-Za-z]{43})$/
 
-/** Send a link to the user of an email address. Does not tell whether there is one. `next` is a path to go on at. */
+/**
+ * Sends a link to the user of an email address, without revealing whether such a user exists. `next` is the path to
+ * open afterwards.
+ */
 export async function requestEmailLink(
   store: Store,
   kind: 'sign_in' | 'reset',
@@ -29,7 +32,7 @@ export async function requestEmailLink(
   await trySendEmailLink(store, kind, { userId: user?.id ?? null, email, query }, address)
 }
 
-/** The user of an email link, unless their address has changed since. Does not use the link. */
+/** The user of an email link; fails if their address has changed since. Does not use up the link. */
 export async function findEmailLinkUser(
   store: Store,
   kind: Exclude<EmailLinkKind, 'change_email'>,
@@ -41,14 +44,14 @@ export async function findEmailLinkUser(
   return link
 }
 
-/** The user of a link that was followed. With `isUnlinked` they lost the identity of a provider, see `proveAddress`. */
+/** The user of a followed link. `isUnlinked`: they lost a provider's identity, see `proveAddress`. */
 export interface Proved {
   userId: string
   isUnlinked: boolean
 }
 
 /**
- * Use a sign-in link, which also verifies the address. `session` is the live session of the browser. Fails with
+ * Uses up a sign-in link, which also verifies the address. `session` is the browser's live session. Fails with
  * `link_expired`.
  */
 export async function signInByLink(
@@ -75,9 +78,9 @@ export async function signInByLink(
 }
 
 /**
- * Set a new password by a reset link. An attacker may have known the old one, so this ends all sessions, email links,
- * OAuth grants and open consent pages of the user. An email tells them. `session` is the live session of the browser.
- * Fails with `link_expired` or `invalid_input`.
+ * Sets a new password with a reset link. Because an attacker may have known the old one, this ends all sessions, email
+ * links, OAuth grants and open consent pages of the user, and an email informs them. `session` is the browser's live
+ * session. Fails with `link_expired` or `invalid_input`.
  */
 export async function resetPassword(
   store: Store,

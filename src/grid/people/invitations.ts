@@ -21,20 +21,20 @@ import { checkRole, requireAssignable } from './team.ts'
 const invitationLifetimeMs = day
 const maxPending = 100
 
-/** An invitation whose link has yet to be sent or shown. The link is not stored anywhere. */
+/** An invitation whose link has yet to be sent or shown. The link itself is never stored. */
 export interface SentInvitation {
   id: string
   email: string
   role: Role
   url: string
-  /** The grid does not send email, and the address has no user yet. The link then proves nothing about it. */
+  /** The grid sends no email, and the address has no user yet, so the link proves nothing about the address. */
   isLinkShown: boolean
 }
 
-/** Checks that an email may be sent, before any change: an earlier link ends only if the new one can be sent. */
+/** Checks before any change that an email may be sent: an earlier link ends only if the new one can be sent. */
 type CheckEmailLimit = (email: string) => Promise<void>
 
-/** Invite the user of an email address into the account. An earlier invitation of the same address ends. */
+/** Invites the user of an email address into the account. An earlier invitation to the same address ends. */
 export async function inviteMember(
   account: AccountStore,
   input: { email: string; role: string },
@@ -67,7 +67,7 @@ export async function inviteMember(
   })
 }
 
-/** Replace an invitation by a new one with a new link and a new lifetime. The old link ends. */
+/** Replaces an invitation with a new one, with a new link and lifetime. The old link ends. */
 export async function resendInvitation(
   account: AccountStore,
   id: string,
@@ -101,7 +101,7 @@ export async function openInvitation(store: Store, token: string): Promise<OpenI
   return { ...invitation, hasUser: (await global.users.byEmail(invitation.email)) !== undefined }
 }
 
-/** Join the account as the user of the invited address, which a link that was sent there also verifies. */
+/** Joins the account as the invited user. A link that was sent to the address also verifies it. */
 export async function acceptInvitation(
   store: Store,
   token: string,
@@ -119,7 +119,7 @@ export async function acceptInvitation(
   return invitation.account.id
 }
 
-/** Create the invited user and join the account. The address is not verified if the inviter was shown the link. */
+/** Creates the invited user and joins the account. The address stays unverified if the inviter was shown the link. */
 export async function registerInvitedUser(
   store: Store,
   token: string,
@@ -136,7 +136,7 @@ export async function registerInvitedUser(
   const { email, isLinkShown } = invitation
   const user = { id: userId, email, name, passwordHash, verifiedAt: isLinkShown ? null : at }
   const first = [global.users.add({ ...user, registeredByShownLink: isLinkShown }, at)]
-  // The session begins only after this has succeeded.
+  // The session starts only after the join has succeeded.
   await accept(store, token, invitation, { userId, sessionId: '', requestId, first })
   return { userId, id: invitation.account.id }
 }
@@ -186,7 +186,7 @@ async function issueInvitation(
     mayShowLink: !sender.isConfigured,
   }
   await account.write([...precedingStatements, change.team.addInvitation(row, at)])
-  // The statement has decided it, so that a user who registers at the same moment counts.
+  // The statement checks this itself, so that a user who registers at the same moment is included.
   const isLinkShown = (await read.team.invitation(id))?.isLinkShown ?? false
   return { id, email, role, url: `${config.appUrl}/invitations/${token}`, isLinkShown }
 }

@@ -4,17 +4,17 @@ import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Statement } from '../../store/sql.ts'
 
-/** How a user comes in. */
+/** The ways in which a user can join. */
 export type Way =
-  /** The provider of the account has signed the user in. `proof` checks within the unit what joining takes. */
+  /** The account's provider has signed the user in. `proof` checks the requirements within the unit. */
   | { by: 'provider'; proof: readonly Statement[] }
   /** `isLinkShown`: the inviter was shown the link, so it proves nothing about the address. */
   | { by: 'invitation'; id: string; email: string; isLinkShown: boolean }
-  /** `email` is the address that the signups named. */
+  /** `email` is the owner address given in the signups. */
   | { by: 'claim'; email: string }
-  /** A user makes an account of their own. */
+  /** A user creates their own account. */
   | { by: 'creation'; email: string }
-  /** The operator makes the account: by a command, or by the link in the log of the server. */
+  /** The operator creates the account, with a command or the link in the server log. */
   | { by: 'operator' }
 
 type Proof<By extends Way['by']> = (
@@ -23,12 +23,12 @@ type Proof<By extends Way['by']> = (
   way: Extract<Way, { by: By }>,
 ) => Promise<Statement[]> | Statement[]
 
-/** Who must prove what: each way refuses, or gives the statements that check it again within the unit. */
+/** What each way must prove: it refuses, or returns statements that check the proof again within the unit. */
 const proofs: { [By in Way['by']]: Proof<By> } = {
-  /** The feature that signs people in has proved it. */
+  /** Already proved by the feature that signs people in. */
   provider: (_account, _user, { proof }) => [...proof],
 
-  /** The invited address. An invitation that is older than the removal of the user does not count. */
+  /** Requires the invited address. An invitation older than the user's removal does not count. */
   invitation: async ({ read, change }, user, { id, email, isLinkShown }) => {
     const removed = await read.team.removal(user)
     const invitation = await read.team.invitation(id)
@@ -38,19 +38,19 @@ const proofs: { [By in Way['by']]: Proof<By> } = {
     return [change.team.requirePending(id), change.team.requireAddress(user, email, !isLinkShown)]
   },
 
-  /** The address of the owner, verified. */
+  /** Requires the owner's verified address. */
   claim: ({ change }, user, { email }) => [change.team.requireAddress(user, email, true)],
 
-  /** Their own address, verified: an account needs an owner who can be reached. */
+  /** Requires the user's own verified address, because an account needs a reachable owner. */
   creation: ({ change }, user, { email }) => [change.team.requireAddress(user, email, true)],
 
-  /** Nothing: the operator vouches for the user. */
+  /** Requires nothing: the operator vouches for the user. */
   operator: () => [],
 }
 
 /**
- * Statements that make the user a member of the account, once they have proved what the way demands. Every path that makes
- * a member takes them. They fail their unit if the account is deleted. Fails with `not_allowed`.
+ * Statements that make the user a member of the account, once they have proved what `way` requires. Every path that
+ * creates a member uses them. They fail their unit if the account is deleted. Fails with `not_allowed`.
  */
 export async function join(
   account: AccountStore,

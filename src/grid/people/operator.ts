@@ -1,4 +1,4 @@
-/** Operations on users that the operator of the grid runs on the command line. */
+/** Operations on users that the operator runs on the command line. */
 import { GridError } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { day } from '../../lib/time.ts'
@@ -9,7 +9,7 @@ import { type ActivityActor, activityRow } from '../activity.ts'
 import { createEmailLink } from './send-email.ts'
 
 const maxAccountsAtOnce = 20
-/** As long as a set-up link: the operator, who reads it, may pass it on. */
+/** The same lifetime as a set-up link, because the operator may pass it on. */
 const printedLinkLifetimeMs = day
 
 export async function findUser(store: Store, email: string): Promise<User> {
@@ -18,7 +18,7 @@ export async function findUser(store: Store, email: string): Promise<User> {
   return user
 }
 
-/** Run statements on a user, and record `command` in the activity log of each account of the user. */
+/** Runs statements on a user, and records `command` in the activity log of each of the user's accounts. */
 export async function changeUser(
   store: Store,
   user: Pick<User, 'id' | 'email'>,
@@ -31,14 +31,14 @@ export async function changeUser(
     accountId: id,
     entry: activityRow(actor, call, 'ok', store.deps.now()),
   }))
-  // The change comes with the last rows: it is never done without being recorded everywhere.
+  // The change is committed with the last rows, so it is never made without being recorded everywhere.
   for (let n = maxAccountsAtOnce; n < rows.length; n += maxAccountsAtOnce) {
     await store.record(rows.slice(n, n + maxAccountsAtOnce), [])
   }
   await store.record(rows.slice(0, maxAccountsAtOnce), statements)
 }
 
-/** A link for the operator to pass on. It verifies the address: the operator vouches for it. */
+/** A link for the operator to pass on. It verifies the address, because the operator vouches for it. */
 export async function createLinkFor(
   store: Store,
   email: string,
@@ -51,7 +51,7 @@ export async function createLinkFor(
   return { userId: user.id, url }
 }
 
-/** How the owner of a new account signs in: by a link that works once, if they are a new user without a password. */
+/** How the owner of a new account signs in: with a one-time link if they are a new user without a password. */
 export async function signInUrlOfOwner(
   store: Store,
   owner: { userId: string; isNewUser: boolean },

@@ -30,13 +30,13 @@ export function hasPasskeys({ deps }: Store): boolean {
   return passkeySite(deps.config.appUrl) !== undefined
 }
 
-/** Options for signing in. `holder` is the CSRF token of the page: only it can answer, once, in five minutes. */
+/** Options for signing in. `holder` is the page's CSRF token: only that page can respond, once, within five minutes. */
 export async function passkeySignInOptions(store: Store, holder: string, address: string): Promise<string> {
   await takePasskeyAttempt(store, address)
   return await challenge(store, 'sign_in', holder, await authenticationOptions(siteOf(store), []))
 }
 
-/** Options for proving with a passkey of this user. Undefined if the user has none. */
+/** Options for a confirmation with one of this user's passkeys. Undefined if the user has none. */
 export async function passkeyProofOptions(store: Store, holder: string, userId: string): Promise<string | undefined> {
   const known = await store.global.secondFactors.passkeysOf(userId)
   if (known.length === 0 || !hasPasskeys(store)) return undefined
@@ -128,7 +128,7 @@ async function challenge(
   return JSON.stringify(options)
 }
 
-/** Uses up a challenge of this purpose and holder, whatever happens to the answer. */
+/** Consumes a challenge of this purpose and holder, whether or not the response is valid. */
 function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, holder: string): IsExpected {
   return async (challenge) => {
     const hash = hashForLookup(challenge)

@@ -21,7 +21,7 @@ export const linkLifetimeMs: Record<LinkKind, number> = {
   claim: day,
 }
 
-/** Create the link that sets up the first account, and end earlier ones. Undefined if the grid has users. */
+/** Creates the link that sets up the first account, and ends earlier ones. Undefined if the grid already has users. */
 export async function createSetUpLink(store: Store): Promise<string | undefined> {
   const { global, deps: { config, now } } = store
   if (await global.users.any()) return undefined
@@ -35,7 +35,7 @@ export async function createSetUpLink(store: Store): Promise<string | undefined>
   return `${config.appUrl}/set-up/${token}`
 }
 
-/** `done` if the grid has a user; `ended` if the link has expired, was replaced by a later start, or is unknown. */
+/** `done` if the grid has a user; `ended` if the link has expired, was replaced at a later start, or is unknown. */
 export async function setUpState(store: Store, token: string): Promise<'open' | 'done' | 'ended'> {
   const { global, deps: { now } } = store
   if (await global.users.any()) return 'done'
@@ -76,9 +76,9 @@ export async function setUp(store: Store, token: string, input: SetUpInput): Pro
 }
 
 /**
- * The user of an email address and password, and the hash that the password was verified against. Takes as long for an
- * unknown address. Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/people.md, "Signing in", and
- * docs/security.md, "Requests".
+ * Verifies an email address and password. Resolves to the user and the hash used. Takes as long for an unknown address.
+ * Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/people.md, "Signing in", and docs/security.md,
+ * "Requests".
  */
 export async function signIn(
   store: Store,
@@ -94,7 +94,7 @@ export async function signIn(
   return { userId: user.id, passwordHash: user.passwordHash }
 }
 
-/** Check the password of a signed-in user. Guesses count as sign-in attempts. Fails with `wrong`. */
+/** Checks a signed-in user's password. Guesses count as sign-in attempts. Fails with `wrong`. */
 export async function checkPassword(
   store: Store,
   user: { email: string; passwordHash: string | null | undefined },
@@ -106,7 +106,7 @@ export async function checkPassword(
   await attempt.succeeded()
 }
 
-/** The normalised address, or an empty string that no user has: a malformed address fails like an unknown one. */
+/** The normalised address, or an empty string, which no user has, so a malformed address fails like an unknown one. */
 function signInEmail(text: string): string {
   try {
     return normaliseEmail(text, 'email')

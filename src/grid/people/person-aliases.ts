@@ -1,5 +1,5 @@
 /**
- * The alias of a person in an account: an agent of type `human` without a key, as which only its person acts, in the
+ * A person's alias in an account: an agent of type `human` without a key. Only that person can act as it, in the
  * browser. See docs/people.md, "People who write".
  */
 import { callingUser, requirePermission, type UserActor } from '../../auth/actor.ts'
@@ -18,18 +18,18 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 
 export type { PersonAlias }
 
-/** How precise "last seen" is, so that not every page view writes to the database. */
+/** Resolution of "last seen", so that not every page view writes to the database. */
 const lastSeenPrecisionMs = minute
-/** How many aliases the people of an account can change or give up within a day. */
+/** How many aliases an account's people can change or give up per day. */
 const maxFormerPerDay = 20
 const maxSuggestions = 9
 
-/** The person alias of the calling user; undefined before they have chosen an alias. */
+/** The calling user's person alias; undefined until they have chosen one. */
 export async function findPersonAlias(account: AccountStore): Promise<PersonAlias | undefined> {
   return await account.read.personAliases.ofMember(callingUser(account.actor).userId)
 }
 
-/** The person alias of the calling user, who is about to write or to read as it. Fails with `alias_required`. */
+/** The calling user's person alias, required before writing or reading. Fails with `alias_required`. */
 export async function callingPersonAlias(account: AccountStore): Promise<PersonAlias> {
   callingUser(account.actor)
   requirePermission(account.actor, 'use')
@@ -41,14 +41,17 @@ export async function callingPersonAlias(account: AccountStore): Promise<PersonA
   return personAlias
 }
 
-/** Agents see when a person was last here, as of any agent. The caller does not wait for it. */
+/** Records when the person was last seen, as for any agent. The caller does not wait for the write. */
 function markSeen(account: AccountStore, { agentId, lastSeenAt }: PersonAlias): void {
   const at = account.deps.now()
   if (at - (lastSeenAt ?? 0) < lastSeenPrecisionMs) return
   account.writeLater([account.change.agents.markSeen(agentId, at)])
 }
 
-/** A free alias for the calling user, made of their name or email address. An empty text if none of a few is free. */
+/**
+ * Suggests a free alias for the calling user, based on their name or email address. Empty if none of a few candidates
+ * is free.
+ */
 export async function suggestAlias(
   account: AccountStore,
   { name, email }: { name: string; email: string },
@@ -62,7 +65,7 @@ export async function suggestAlias(
   return aliases.find((_, n) => free[n]) ?? ''
 }
 
-/** The words of a name in the letters of an alias: `Zoë van Dam` gives `zoe`, `van` and `dam`. */
+/** The words of a name in characters allowed in an alias: `Zoë van Dam` gives `zoe`, `van` and `dam`. */
 function wordsOf(name: string): string[] {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== '')
 }
@@ -78,14 +81,14 @@ async function isFree({ deps, read }: AccountStore, alias: string): Promise<bool
 
 interface PersonAliasInput {
   alias: string
-  /** The description of the person for agents. Default: unchanged, initially empty. */
+  /** The person's description for agents. Default: unchanged, initially empty. */
   description?: string
 }
 
 /**
- * Choose the alias of the calling user in the account, or change it. Its inbox and channels stay, and the former alias
- * stays reserved. Viewers cannot have one. Fails with `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`
- * or `rate_limit_exceeded`.
+ * Chooses or changes the calling user's alias in the account. Its inbox and channels stay, and the former alias stays
+ * reserved. Viewers cannot have one. Fails with `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input` or
+ * `rate_limit_exceeded`.
  */
 export async function chooseAlias(account: AccountStore, input: PersonAliasInput): Promise<PersonAlias> {
   const { userId } = callingUser(account.actor)
@@ -133,7 +136,7 @@ export async function chooseAlias(account: AccountStore, input: PersonAliasInput
   })
 }
 
-/** Each former alias stays reserved, so people cannot try out any number of them. */
+/** Each former alias stays reserved, so the number of changes is limited. */
 async function refuseManyChanges({ read }: AccountStore, at: number): Promise<void> {
   if (await read.personAliases.givenUpSince(at - day) < maxFormerPerDay) return
   throw limitReached(
@@ -144,7 +147,7 @@ async function refuseManyChanges({ read }: AccountStore, at: number): Promise<vo
   )
 }
 
-/** Give up the alias of the calling user. Its unread messages are parked, and it stays reserved. */
+/** Gives up the calling user's alias. Its unread messages are parked, and it stays reserved. */
 export async function giveUpAlias(account: AccountStore): Promise<{ alias: string }> {
   const { userId } = callingUser(account.actor)
   return await retryOnConflict(async () => {
@@ -155,7 +158,7 @@ export async function giveUpAlias(account: AccountStore): Promise<{ alias: strin
   })
 }
 
-/** Statements that end the person alias of a user. They fail the unit if it has changed since. */
+/** Statements that end a user's person alias. They fail the unit if it has changed since. */
 export async function endPersonAlias(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
   const personAlias = await account.read.personAliases.ofMember(userId)
   const { personAliases } = account.change

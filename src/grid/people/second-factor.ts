@@ -1,4 +1,4 @@
-/** The second factor of users: authenticator apps and recovery codes. See docs/people.md, "Signing in". */
+/** Users' second factor: authenticator apps and recovery codes. See docs/people.md, "Signing in". */
 import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -37,7 +37,7 @@ export async function listSecondFactors({ global }: Store, userId: string): Prom
   return { passkeys, hasTotp: totp !== undefined && totp.confirmedAt !== null, codesLeft }
 }
 
-/** Prove the second factor with a code of the app or a recovery code. Each code works once. */
+/** Verifies the second factor with an app code or a recovery code. Each code works once. */
 export async function useSecondFactorCode(
   store: Store,
   user: { id: string; email: string },
@@ -53,7 +53,7 @@ export async function useSecondFactorCode(
   if (isRecoveryCode) sendSecondFactorEmail(store, user.email, 'code_used')
 }
 
-/** Prove who a user without a second factor is. Resolves to the hash of the password. */
+/** Confirms the identity of a user without a second factor. Resolves to the password hash. */
 export async function confirmByPassword(
   store: Store,
   user: { id: string; email: string },
@@ -66,7 +66,7 @@ export async function confirmByPassword(
   return passwordHash!
 }
 
-/** Begin the set-up of an authenticator app with a new secret. An unfinished set-up ends. */
+/** Starts the set-up of an authenticator app with a new secret. An unfinished set-up ends. */
 export async function beginTotp(store: Store, actor: SignedInUser): Promise<void> {
   const at = store.deps.now()
   requireConfirmed(actor, at)
@@ -76,7 +76,7 @@ export async function beginTotp(store: Store, actor: SignedInUser): Promise<void
   if (begun.length === 0) throw hasTotpAlready()
 }
 
-/** The secret of an unfinished set-up, and the URI that apps read. */
+/** The secret of an unfinished set-up, and its URI for authenticator apps. */
 export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ secret: string; uri: string }> {
   requireConfirmed(actor, store.deps.now())
   const { secret } = await readPendingTotp(store, actor.user.id)
@@ -84,7 +84,7 @@ export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ 
   return { secret, uri: await totpUri(secret, { issuer, label: actor.user.email }) }
 }
 
-/** Finish the set-up with a first code. Resolves to recovery codes if it is the first factor. */
+/** Finishes the set-up with a first code. Resolves to recovery codes if it is the first factor. */
 export async function finishTotp(
   store: Store,
   actor: SignedInUser,
@@ -133,8 +133,8 @@ export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): P
 }
 
 /**
- * Store a new factor of the user. If it is the first one, resolves to new recovery codes, and all other sessions end:
- * they began without it. `own` is the id of the new passkey, or of the attempt that confirms the app.
+ * Stores a new factor of the user. If it is the first one, resolves to new recovery codes and ends all other sessions,
+ * because they started without it. `own` is the id of the new passkey, or of the attempt that confirms the app.
  */
 export async function addFactor(
   store: Store,
@@ -181,7 +181,7 @@ async function readPendingTotp(store: Store, userId: string): Promise<{ secret: 
   return { secret: await store.open('totps', userId, stored), tokenIv: stored.tokenIv }
 }
 
-/** A recovery code as it is hashed: users may leave out the hyphens, and type capitals. */
+/** A recovery code normalised for hashing: users may omit the hyphens and type capitals. */
 function plainCode(code: string): string {
   return code.toLowerCase().replace(/[^0-9a-z]/g, '')
 }
@@ -199,8 +199,8 @@ function wrongCode(): GridError {
 }
 
 /**
- * Remove the second factor of another member, and end their sessions. The caller must own every account of the member:
- * the factor protects all of them. Fails with `confirmation_required`, `member_not_found` or `invalid_input`.
+ * Removes another member's second factor and ends their sessions. The caller must own all of the member's accounts,
+ * because the factor protects all of them. Fails with `confirmation_required`, `member_not_found` or `invalid_input`.
  */
 export async function resetMemberSecondFactor(
   store: Store,
@@ -236,7 +236,7 @@ export async function resetMemberSecondFactor(
   return { userId }
 }
 
-/** Remove the second factor of a user as the operator, and end their sessions. */
+/** Removes a user's second factor as the operator, and ends their sessions. */
 export async function resetSecondFactor(store: Store, email: string, command: string): Promise<{ userId: string }> {
   const user = await findUser(store, email)
   if (!isProtected(await listSecondFactors(store, user.id))) throw hasNone()

@@ -1,4 +1,4 @@
-/** Sending of emails, within the limits. See docs/people.md, "Signing in", and docs/security.md, "Requests". */
+/** Sends emails within the limits. See docs/people.md, "Signing in", and docs/security.md, "Requests". */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
@@ -16,7 +16,7 @@ import type { SentInvitation } from './invitations.ts'
 import { linkExpired, linkLifetimeMs } from './people.ts'
 import { requireEmailAttempt, type SilentPurpose, takeEmailAttempt } from './throttle.ts'
 
-/** Where the link of each kind leads, and the email that brings it. */
+/** The target path of each kind of link, and its email. */
 const links = {
   verify: { path: '/verify', email: 'verify_address' },
   sign_in: { path: '/sign-in-link', email: 'sign_in' },
@@ -32,7 +32,7 @@ interface LinkRecipient {
   precedingStatements?: Statement[]
 }
 
-/** Send an email link, without telling whether it was sent. An unknown address takes the same work. */
+/** Sends an email link, without revealing whether it was sent. An unknown address takes the same work. */
 export async function trySendEmailLink(
   store: Store,
   kind: SilentPurpose,
@@ -44,7 +44,7 @@ export async function trySendEmailLink(
   else store.deps.log.info('An email link was not sent: limit reached', { kind })
 }
 
-/** Send a signed-in user the link that verifies the address. `address` is the client's. */
+/** Sends a signed-in user the link that verifies the address. `address` is the client's network address. */
 export async function sendVerificationLink(
   store: Store,
   { id, email }: { id: string; email: string },
@@ -65,7 +65,7 @@ async function createAndSendLink(
   if (userId !== null) emailSender.send({ to: email, ...linkEmail(config, links[kind].email, url + query) })
 }
 
-/** Send an invitation. Its limits were checked before it was created. */
+/** Sends an invitation. Its limits were checked before it was created. */
 export function sendInvitationEmail(
   store: Store,
   { email, url, role }: SentInvitation,
@@ -74,7 +74,7 @@ export function sendInvitationEmail(
   store.deps.email.send({ to: email, ...invitationEmail(store.deps.config, url, { ...from, role }) })
 }
 
-/** Notices have no limit: they follow an authenticated change, and an attacker could use up a limit before. */
+/** Notices have no limit, because they follow an authenticated change, and an attacker could use up a limit first. */
 export function sendNotice(store: Store, to: string, content: EmailContent): void {
   store.deps.email.send({ to, ...content })
 }
@@ -83,10 +83,10 @@ export function sendSecondFactorEmail(store: Store, to: string, change: SecondFa
   sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
 }
 
-/** The kinds that are sent to users. A claim email may go to an address that has no user yet (`claim-email.ts`). */
+/** Kinds of email that go to existing users. A claim email may go to an address without a user (`claim-email.ts`). */
 export type EmailLinkKind = Exclude<LinkKind, 'set_up' | 'claim'>
 
-/** A new link. With `userId` null it can never be used: unknown addresses take the same work. */
+/** Creates a link. With `userId` null it can never be used: it makes unknown addresses take the same work. */
 export function createEmailLink(
   { global, deps: { config, now } }: Store,
   kind: EmailLinkKind,
@@ -99,7 +99,7 @@ export function createEmailLink(
   return { url: `${config.appUrl}${links[kind].path}/${token}`, statement: global.links.add(link, at) }
 }
 
-/** The user and address of a link that can still be used. Does not use it. Fails with `link_expired`. */
+/** The user and address of a link that is still valid. Does not use up the link. Fails with `link_expired`. */
 export async function findEmailLink(
   { global, deps: { now } }: Store,
   kind: EmailLinkKind,
@@ -110,7 +110,7 @@ export async function findEmailLink(
   return { userId: link.userId, email: link.email }
 }
 
-/** Use a link and run `statements` in the same unit. Fails with `link_expired` if another request used it first. */
+/** Uses up a link and runs `statements` in the same unit. Fails with `link_expired` if another request was first. */
 export async function redeemEmailLink(
   store: Store,
   kind: EmailLinkKind,

@@ -8,17 +8,17 @@ import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { endPersonAlias } from './person-aliases.ts'
 
-/** The roles that a member with `role` may assign and remove: owners all roles, admins all but `owner`. */
+/** The roles that a member with `role` may assign and remove: owners all, admins all but `owner`. */
 export function assignableRoles(role: Role): readonly Role[] {
   if (role === 'owner') return roles
   return allows(role, 'manage') ? roles.filter((assigned) => assigned !== 'owner') : []
 }
 
 /**
- * Change the role of a member. What the new role does not permit ends: admin keys that the member created, their alias,
- * OAuth grants and fetched agent keys, and invitations to roles that they may not assign now. `isByClaim`: the
- * account's provider set the role. Fails with
- * `confirmation_required` (a new owner), `member_not_found`, `invalid_input` or `last_owner`.
+ * Changes a member's role. Whatever the new role does not permit ends: admin keys that the member created, their alias,
+ * OAuth grants, fetched agent keys, and invitations to roles that they may no longer assign. `isByClaim`: the account's
+ * provider set the role. Fails with `confirmation_required` (a new owner), `member_not_found`, `invalid_input` or
+ * `last_owner`.
  */
 export async function setMemberRole(
   account: AccountStore,
@@ -42,9 +42,8 @@ export async function setMemberRole(
 }
 
 /**
- * Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end, and so do invitations of
- * their address. The provider of the account does not let them in again, unless an owner
- * does.
+ * Removes a member from the account. Their alias, admin keys, invitations and OAuth grants end, and so do invitations
+ * to their address. The account's provider does not let them in again unless an owner allows it.
  */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
@@ -65,7 +64,7 @@ export async function removeMember(account: AccountStore, userId: string): Promi
   })
 }
 
-/** Let members sign in in other ways than with the provider of the account: the way back in while it is down. */
+/** Lets members sign in without the account's provider: the way in while the provider is down. */
 export async function stopRequiringProvider(account: AccountStore): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
@@ -75,7 +74,7 @@ export async function stopRequiringProvider(account: AccountStore): Promise<void
 }
 
 /**
- * Leave the account. The caller's alias, admin keys, invitations and OAuth grants end. The only member may leave an
+ * Leaves the account. The caller's alias, admin keys, invitations and OAuth grants end. The only member may leave an
  * account without agents. Fails with `last_owner`.
  */
 export async function leaveAccount(account: AccountStore): Promise<void> {
@@ -86,7 +85,7 @@ export async function leaveAccount(account: AccountStore): Promise<void> {
   })
 }
 
-/** Make another member an owner, and the caller an admin. */
+/** Makes another member an owner, and the caller an admin. */
 export async function transferOwnership(account: AccountStore, userId: string): Promise<{ userId: string }> {
   const caller = callingUser(account.actor)
   const { team } = account.change
@@ -114,7 +113,7 @@ export function checkRole(text: string): Role {
   return role
 }
 
-/** Require that a member with `role` may assign and remove `others`. */
+/** Requires that a member with `role` may assign and remove `others`. */
 export function requireAssignable(role: Role, others: Role[]): void {
   if (others.every((other) => assignableRoles(role).includes(other))) return
   throw new GridError('not_allowed', 'Only owners of the account can appoint owners or change their roles.', {
@@ -137,12 +136,15 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
   ]
 }
 
-/** Who comes back with the provider of the account is a member. So a viewer, whom a person made one, stays out. */
+/**
+ * People who come back through the account's provider become members. So a viewer, whose role a person chose, stays
+ * out.
+ */
 function keepViewerOut({ change, deps }: AccountStore, { userId, role, roleByClaim }: AccountMember): Statement[] {
   return role === 'viewer' && !roleByClaim ? [change.team.keepOut(userId, deps.now())] : []
 }
 
-/** Fails if no owner would be left; the statements check it again. `to` is undefined for a removal. */
+/** Fails if no owner would be left; the statements check this again. `to` is undefined for a removal. */
 async function roleChangePreconditions(
   account: AccountStore,
   { userId, role }: AccountMember,
@@ -175,7 +177,8 @@ async function revokeLostRights(
   return [
     change.team.endInvitationsBy(userId, assignable, now()),
     ...(mayStill('manage') ? [] : [change.keys.revokeAdminKeysOfUser(userId, now())]),
-    // Each use checks the role anyway. Without this the grants and their keys would work again once the role comes back.
+    // Each use checks the role anyway. Without this, the grants and their keys would work again when the role is
+    // restored.
     change.grants.revokeOfUser(userId, scopes, now()),
     ...(mayStill('use') ? [] : await endPersonAlias(account, userId)),
   ]

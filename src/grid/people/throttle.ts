@@ -1,4 +1,4 @@
-/** Which attempts and emails count. See docs/people.md, "Signing in". */
+/** Limits of sign-in attempts and emails. See docs/people.md, "Signing in". */
 import { unknownAddress } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
@@ -17,46 +17,46 @@ import {
   tooMany,
 } from './attempts.ts'
 
-/** The rates of each limit. All rates of a limit apply together. */
+/** The rates of each limit, all of which apply together. */
 const rates = {
-  /** One email address from one client address. Each step doubles the wait. */
+  /** One email address from one client address. Each step doubles the pause. */
   signIn: [
     ...[[4, 30 * second], [5, minute], [6, 2 * minute], [7, 4 * minute], [8, 8 * minute], [9, 16 * minute]],
     ...[[10, hour], [20, day]],
   ],
-  /** One email address from all clients. Beyond it, or beyond the total, `signInInCrowd` applies. */
+  /** One email address from all clients. When this or the total is exceeded, `signInInCrowd` applies. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
-  /** One client address for all users. Generous, because an office may share an address. */
+  /** One client address for all users. Generous, because a whole office may share an address. */
   signInFrom: [[30, minute], [300, hour]],
-  /** Second factors of one user from one client address, and from all that are not familiar. */
+  /** Second factors of one user from one client address, and from all unfamiliar addresses. */
   secondFactor: [[5, 5 * minute], [10, hour], [20, day]],
   secondFactorFromAll: [[30, day]],
   emailTo: [[1, 5 * minute], [3, day]],
   emailFrom: [[5, hour]],
   registrations: [[60, hour]],
   pauses: [[1, hour]],
-  /** Email links of one purpose that one client address requests, whether or not they are sent. */
+  /** Email links of one purpose requested by one client address, whether or not they are sent. */
   linkRequests: { sign_in: [[20, hour]], reset: [[20, hour]], change_email: [[5, hour]] },
 } as const satisfies Record<string, unknown>
 
-/** The part of the hourly emails of the grid that claims may have, and invitations. The rest is for email links. */
+/** The share of the grid's hourly emails for claims and for invitations. The rest is for email links. */
 const shareOfGrid = 0.4
-/** Failed sign-ins of the whole grid; beyond, client addresses that the user has not signed in from wait. */
+/** Failed sign-ins of the whole grid; beyond them, addresses from which the user has never signed in must wait. */
 const signInsPerHour = 6_000
-/** Invitations of one user; in a day three times as many. */
+/** Invitations by one user per hour; three times as many per day. */
 const invitationsPerHour = 100
 
 interface SignInAttempt {
   isFamiliar: boolean
-  /** Call it after the right password: removes the attempts of this user and client from the limits. */
+  /** Call this after a correct password: it removes the attempts of this user and client from the counters. */
   succeeded(): Promise<void>
 }
 
 /**
- * Count one attempt to sign in as `email` from the client at `address`, before the password is verified and also for
- * unknown users. Fails with `rate_limit_exceeded`, which tells when to try again. From a familiar address only the
- * limit of this user and address applies: what others guess does not lock a user out.
+ * Counts one attempt to sign in as `email` from the client at `address`, before the password is verified and also for
+ * unknown users. Fails with `rate_limit_exceeded` and the time to wait. From a familiar address only the limit of this
+ * user and address applies, so others' guesses do not lock a user out.
  */
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
   const at = store.deps.now()
@@ -79,7 +79,7 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
   return { isFamiliar, succeeded }
 }
 
-/** Count one code of a second factor, before it is verified. Fails with `rate_limit_exceeded`. */
+/** Counts one second-factor code before it is verified. Fails with `rate_limit_exceeded`. */
 export async function takeSecondFactorAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
   const isFamiliar = await isFamiliarAddress(store, email, address)
   const [pair, ...wide] = ofNetworks('factor', address, rates.secondFactor, `${email}\n`)
@@ -89,12 +89,12 @@ export async function takeSecondFactorAttempt(store: Store, email: string, addre
   return { isFamiliar, succeeded: await take(store, counts, refusal, isFamiliar ? [pair] : counts) }
 }
 
-/** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
+/** Counts one passkey sign-in started by a client. Fails with `rate_limit_exceeded`. */
 export async function takePasskeyAttempt(store: Store, address: string): Promise<void> {
   await take(store, ofNetworks('passkey_from', address, rates.signInFrom), signIns)
 }
 
-/** Count one OAuth client that registers itself. Fails with `rate_limit_exceeded`. */
+/** Counts one OAuth client registration. Fails with `rate_limit_exceeded`. */
 export async function takeRegistration(store: Store, address: string): Promise<void> {
   const refusal = { name: 'registrations', what: 'Too many registrations from this address.' }
   await take(store, ofNetworks('registration', address, rates.registrations), refusal)
@@ -102,7 +102,7 @@ export async function takeRegistration(store: Store, address: string): Promise<v
 
 const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }
 
-/** Count an attempt, which `limited` can refuse. Resolves to a function that removes what the first one counts. */
+/** Counts an attempt, which `limited` can refuse. Resolves to a function that undoes the first count. */
 export async function take(
   store: Store,
   counts: Count[],
@@ -116,7 +116,9 @@ export async function take(
   return () => forgetAttempts(store, counts[0], attempts)
 }
 
-/** Count an attempt, and resolve to undefined; or count nothing and resolve to the limits, one of which is reached. */
+/**
+ * Counts an attempt and resolves to undefined, or counts nothing and resolves to the limits if one of them is reached.
+ */
 export async function tryTake(
   store: Store,
   counts: Count[],
@@ -126,22 +128,22 @@ export async function tryTake(
   return await takeAttempts(store, attemptsOf(newId(), counts), limits, at) ? undefined : limits
 }
 
-/** Emails that are requested without a sign-in, or that must not reveal whether an address has a user. */
+/** Purposes that need no sign-in, or must not reveal whether an address has a user. */
 export type SilentPurpose = keyof typeof rates.linkRequests
 
-/** An email that is about to be sent. The limits of different purposes are separate. */
+/** An email to be sent. Each purpose has its own limits. */
 export interface EmailAttempt {
   purpose: SilentPurpose | 'verify' | 'claim' | 'invitation'
   email: string
   address: string
   sender?: string
-  /** False if nothing will be sent, because the address has no user. It then counts apart from all emails. */
+  /** False if nothing will be sent because the address has no user. It then counts separately from all emails. */
   isSent?: boolean
 }
 
 /**
- * Count one email. False if a limit is reached: do not tell an unauthenticated caller, it would reveal what others have
- * requested. Of a silent purpose every request counts, also one that sends nothing, or callers could find out which
+ * Counts one email. Resolves to false if a limit is reached; never tell an unauthenticated caller, because it would
+ * reveal others' requests. For a silent purpose, requests that send nothing count too, or callers could find out which
  * addresses have users.
  */
 export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
@@ -153,7 +155,7 @@ export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Pro
   return !await tryTakeEmail(store, await countsOfEmail(store, attempt))
 }
 
-/** As `takeEmailAttempt`, for a caller that may learn about other emails to this recipient. */
+/** Like `takeEmailAttempt`, for a caller that may learn about other emails to this recipient. */
 export async function requireEmailAttempt(
   store: Store,
   attempt: EmailAttempt & { purpose: 'verify' | 'invitation' },
@@ -165,7 +167,7 @@ export async function requireEmailAttempt(
   throw await tooMany(store, limits, at, 'emails', isSent ? 'Too many emails were sent.' : 'Too many invitations.')
 }
 
-/** As `tryTake`. If the limit of the whole grid is reached, it logs an error. */
+/** Like `tryTake`, but logs an error if the limit of the whole grid is reached. */
 async function tryTakeEmail(store: Store, counts: Count[], at?: number): Promise<AttemptLimit[] | undefined> {
   const limits = await tryTake(store, counts, at)
   if (limits) await logReached(store, limits, 'The hourly email limit of the grid is reached')
@@ -178,16 +180,16 @@ async function countsOfEmail(
 ): Promise<Count[]> {
   const { limits } = store.deps
   const kind = isSent ? 'mail' : 'no_mail'
-  // The requests of strangers do not use up what users request themselves, from where they have signed in before.
+  // Anonymous requests never use up the limits of users at addresses where they have signed in before.
   const own = isSilent(purpose) && await isFamiliarAddress(store, email, address) ? '\nown' : ''
   const to = { kind: `${kind}_to`, subject: hashForLookup(`${purpose}\n${email}${own}`), rates: rates.emailTo }
-  // What is not sent respects this limit without counting: the same happens to known and unknown addresses.
+  // An email that is not sent obeys this limit without counting, so known and unknown addresses behave alike.
   const total: Count = { kind: 'mail', subject: 'all', rates: [[limits.emailsPerHour, hour]], storedAs: kind }
   if (isSilent(purpose)) return [to, total]
 
   const perHour: Rate = [invitationsPerHour, hour]
   const isInvitation = purpose === 'invitation'
-  // Without email no one is bothered by invitations to one address, and an inviter may need another link at once.
+  // Without email, repeated invitations disturb nobody, and an inviter may need another link at once.
   const isBothered = !isInvitation || store.deps.email.isConfigured
   const from = isInvitation ? [perHour] : rates.emailFrom
   const ofShare = Math.ceil(limits.emailsPerHour * shareOfGrid)
@@ -214,8 +216,8 @@ async function isFamiliarAddress(store: Store, email: string, address: string): 
 }
 
 /**
- * Count one email of an optional feature to a recipient: of one kind, which has a share of the emails of the grid. False if
- * a limit is reached; at that of the whole grid it logs an error.
+ * Counts one email of an optional feature to a recipient. Each kind has a share of the grid's emails. Resolves to false
+ * if a limit is reached, and logs an error for the grid's limit.
  */
 export async function takeEmailOfKind(
   store: Store,
@@ -229,10 +231,12 @@ export async function takeEmailOfKind(
   ])
 }
 
-/** Count one notice of paused conversations to the owners of an account. False if they were told in the last hour. */
+/**
+ * Counts one notice of paused conversations to an account's owners. Resolves to false if they got one in the last hour.
+ */
 export async function takePauseAttempt(store: Store, account: string): Promise<boolean> {
   const counts: Count[] = [{ kind: 'pauses', subject: account, rates: rates.pauses }]
-  // Asked first, because every look at pauses that wait would be a commit.
+  // Read first, because otherwise every check of pending pauses would commit.
   const [limit] = limitsOf(counts, store.deps.now())
   return await store.global.attempts.blockedSince(limit) === undefined && !await tryTake(store, counts)
 }

@@ -1,4 +1,7 @@
-/** Callbacks of remote agents: hints that the grid should look now. See docs/protocol/remote-agents.md, "How messages are sent". */
+/**
+ * Callbacks from remote agents, which ask the grid to poll at once. See docs/protocol/remote-agents.md, "How messages
+ * are sent".
+ */
 import { createHmac } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
@@ -6,7 +9,9 @@ import { isSameSecret } from '../../lib/secrets.ts'
 import type { Callback } from '../../remote/client.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Where the agent tells of a message. Undefined if no agent can reach this grid. Each attempt has the same token. */
+/**
+ * The callback URL for a message. Undefined if agents cannot reach this grid. The token is the same for each attempt.
+ */
 export function callbackOf(config: Config, secret: string, message: string): Callback | undefined {
   if (!parseAllowedTarget(config.baseUrl, config)) return undefined
   return { url: `${config.baseUrl}/a2a/v1/callbacks/${message}`, token: tokenOf(secret, message) }
@@ -17,9 +22,9 @@ function tokenOf(secret: string, message: string): string {
 }
 
 /**
- * Ask what happened to a message, because its agent says that there is something to see. What else the agent says is not
- * looked at. False if no message has this id and token. A callback may come before the answer to the message: then the
- * answer is followed by a look anyway.
+ * Polls the state of a message, because its agent reports news. The rest of the callback is ignored. Returns false if
+ * no message has this id and token. A callback may arrive before the response to the message; in this case the response
+ * is followed by a poll anyway.
  */
 export async function calledBack(store: Store, message: string, token: string): Promise<boolean> {
   const { global: { outboxes }, deps } = store

@@ -1,4 +1,7 @@
-/** Carrying messages to a remote agent, those of each sender one after the other. See docs/protocol/remote-agents.md, "How messages are sent". */
+/**
+ * Delivers messages to a remote agent, one at a time per sender. See docs/protocol/remote-agents.md, "How messages are
+ * sent".
+ */
 import { numberOf } from '../../lib/text.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
@@ -12,29 +15,29 @@ import { callbackOf } from './callback.ts'
 import { findRemote, streamOf } from './find-remote.ts'
 import { withRetries } from '../outboxes/retry.ts'
 
-/** Each grid that sends a message on counts as one. */
+/** Each grid that forwards a message counts as one hop. */
 const maxCrossings = 8
-/** How long a task may work. */
+/** Maximum duration of a remote task. */
 const maxWorkMs = 7 * day
-/** Between two looks, while the sender waits. */
+/** Polling interval while the sender is waiting. */
 const pauseWhileAwaitedMs = 2 * second
-/** Between two looks for a feature that the grid runs without. */
+/** Polling interval for an agent whose feature is disabled on this grid. */
 const withoutFeatureMs = hour
 
 /**
- * Send the oldest unread message of a sender, by the transport of the agent if it has one. Resolves to whether the server
- * answered as one does that works. Without the feature of the transport, messages wait.
+ * Sends the oldest unread message of a sender, by the agent's transport if it has one. Resolves to whether the server
+ * responded correctly. Without the transport's feature, messages wait.
  */
 export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<string, Transport>): Promise<boolean> {
   const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, outbox, messageId } = attempt
-  // It does not expire from the claim on.
+  // Once claimed, the message no longer expires.
   const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
   if (!message) {
     await write(remoteAgents.accepted(outbox, deps.now()))
     return true
   }
   attempt.account.trace.spans?.follow(message)
-  // Two remote agents would tell each other of their failures without end.
+  // Otherwise two remote agents would report their failures to each other endlessly.
   if (message.type === 'system') {
     await write([
       ...inbox.markRead(actor.agentId, [message.id], deps.now()),
@@ -50,7 +53,7 @@ export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<stri
     await write([remoteAgents.putOff(outbox, { error, dueAt: deps.now() + withoutFeatureMs }, deps.now())])
     return true
   }
-  // Another sender must not get into it by naming its conversation.
+  // Another sender must not join it by naming its conversation id.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
   const remoteTask = { id: message.id, conversation, sends: attempt.number, sentAt: attempt.at }
   const giveUp = async (told: string, said?: string) => {
@@ -89,7 +92,7 @@ export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<stri
   })
 }
 
-/** Ask what happened to an accepted message. Resolves as `deliverNext` does. */
+/** Polls the state of an accepted message. Resolves like `deliverNext`. */
 export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { remoteAgents }, deps }, outbox } = attempt
   const remoteTask = await read.remoteAgents.remoteTask(actor.agentId, outbox.id)
@@ -98,7 +101,7 @@ export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
     write(
       remoteAgents.putRemoteTask(actor.agentId, { ...remoteTask!, dueAt: null, error: null, ...change }, deps.now()),
     )
-  // What the agent was asked was removed, so there is nothing to answer.
+  // The question was removed, so there is nothing to answer.
   if (!remoteTask?.taskId || !message) {
     if (remoteTask) await put({ state: 'ended' })
     return true
@@ -117,7 +120,7 @@ export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
   })
 }
 
-/** Pass on an answer. Resolves to what the remote task is then. */
+/** Passes on an answer. Resolves to the state of the remote task. */
 async function passedOn(
   attempt: Attempt,
   message: InboxMessage,
@@ -136,7 +139,7 @@ async function passedOn(
   return { ...remoteTask, error, state: state === 'input-required' ? 'input-required' : 'ended' }
 }
 
-/** How many grids a message has been sent on by, this one included. Fails when it probably runs in a circle. */
+/** How many grids have forwarded a message, including this one. Fails if the message is probably going in circles. */
 function crossingsOf({ a2a }: InboxMessage): number {
   const before = numberOf(JSON.parse(a2a ?? '{}').metadata?.crossings)
   const crossings = Number.isInteger(before) ? Math.max(0, before) + 1 : 1
@@ -154,7 +157,7 @@ async function isAwaited({ account }: Attempt, { fromAlias, taskId }: InboxMessa
   return sender !== undefined && notifier.isAwaited(sender.id)
 }
 
-/** Each second at first, then slower and slower, up to each minute. */
+/** Every second at first, then less and less often, down to once a minute. */
 function pauseAfter(workedMs: number): number {
   return workedMs < 30 * second ? second : Math.min(minute, workedMs / 10)
 }

@@ -1,4 +1,6 @@
-/** What people see of a remote agent, and can do about it. See docs/protocol/remote-agents.md, "How messages are sent". */
+/**
+ * What people can see of a remote agent and do about it. See docs/protocol/remote-agents.md, "How messages are sent".
+ */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { NoCard, readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
@@ -8,10 +10,12 @@ import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { addressOf } from './find-remote.ts'
 
-/** What was found at a URL: the card, or why there is none. */
+/** The result of fetching a card: the card, or the reason for its absence. */
 export type FoundCard = { card: RemoteCard } | { problem: string }
 
-/** Read the card at a URL. A card that cannot be read is no error: the agent may be out of reach at the moment. */
+/**
+ * Fetches the card at a URL. Failing to read the card is no error, because the agent may be temporarily unreachable.
+ */
 export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: RemoteAddress): Promise<FoundCard> {
   try {
     return { card: await readCard(deps.safeStream, address) }
@@ -23,7 +27,7 @@ export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: Re
   }
 }
 
-/** Read the card of an agent (id or alias), and keep it. Fails with `agent_not_found`. */
+/** Fetches and stores an agent's card. `agent` is an id or alias. Fails with `agent_not_found`. */
 export async function readCardAgain(account: AccountStore, ref: string): Promise<FoundCard> {
   requireAdmin(account.actor)
   const { id: agentId } = await findProgram(account, ref)
@@ -38,14 +42,14 @@ export async function readCardAgain(account: AccountStore, ref: string): Promise
   return found
 }
 
-/** Send what waits for an agent (id or alias) now, and not when the next attempt is due. */
+/** Sends an agent's waiting messages now, instead of at the next scheduled attempt. `agent` is an id or alias. */
 export async function tryNow(account: AccountStore, ref: string): Promise<void> {
   requireAdmin(account.actor)
   const { id } = await findProgram(account, ref)
   await account.write([account.change.remoteAgents.tryNow(id, account.deps.now())])
 }
 
-/** Keep back the messages of an agent (id or alias), or send what has waited. What it has accepted is still followed. */
+/** Pauses delivery to an agent (id or alias), or resumes it. Messages that the agent has accepted are still polled. */
 export async function setPaused(account: AccountStore, ref: string, isPaused: boolean): Promise<void> {
   requireAdmin(account.actor)
   const { id } = await findProgram(account, ref)
@@ -55,7 +59,7 @@ export async function setPaused(account: AccountStore, ref: string, isPaused: bo
 
 type Shown = 'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'pausedAt' | 'answerMs' | 'transport'
 
-/** What waits, since when messages fail, and when the next attempt is due. Times are milliseconds. */
+/** What is waiting, since when messages fail, and the time of the next attempt, in milliseconds since the epoch. */
 export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
   url: string
   card?: RemoteCard

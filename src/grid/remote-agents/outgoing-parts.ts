@@ -1,4 +1,4 @@
-/** The parts of a message as a remote agent gets them: whole, and not as handles. */
+/** A message's parts for a remote agent: complete, instead of handles. */
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
@@ -7,10 +7,10 @@ import type { PartHandle } from '../message/parts.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import { findPart } from '../message/read-part.ts'
 
-/** A larger one would be in memory several times. */
+/** A larger part would be in memory several times. */
 const maxFileBytes = 1024 * 1024
 
-/** In 1.0 form, the text among them. Fails with a `RemoteRefusal` if a file is too large. */
+/** The parts in A2A 1.0 form, including the text. Fails with a `RemoteRefusal` if a file is too large. */
 export async function partsOf(account: AccountStore, { body, a2a }: InboxMessage): Promise<unknown[]> {
   const { parts } = JSON.parse(a2a ?? '{}') as { parts?: Record<string, unknown>[] }
   return await whole(account, withText(withoutInvisible(body), a2a, parts))
