@@ -29,9 +29,9 @@ export interface Asked {
 }
 
 /**
- * Send a message and wait for its answer: the first reply to it, or the next message of the agent that it was sent to
- * which replies to nothing. The oldest matching wait gets the answer instead of the inbox. The caller acks its lease,
- * like the lease of a read. Fails as `sendMessage`; errors after the message was stored are in the note.
+ * Sends a message and waits for its answer: the first reply to it, or the recipient's next message that replies to
+ * nothing. The oldest matching wait gets the answer instead of the inbox. The caller acks its lease, like the lease of
+ * a read. Fails as `sendMessage`; errors after the message was stored are in the note.
  */
 export async function ask(
   account: AccountStore,
@@ -88,13 +88,13 @@ async function answerTo(
   return { messages: [], unread: await inbox.unread(agentId), note: note ?? await becameOf(account, sent) }
 }
 
-/** Many answers of one channel. */
+/** Answers of a channel's members. */
 const maxAnswers = 200
 
 /**
- * Post to a channel, and wait until this many members have answered with a reply, or with a post that replies to
- * nothing. The note names the others. The caller acks the lease of the answers. Fails as `ask`, and with
- * `invalid_input` for a message to an agent.
+ * Posts to a channel and waits until this many members have answered, with a reply or a post that replies to nothing.
+ * The note names the other members. The caller acks the lease of the answers. Fails as `ask`, and with `invalid_input`
+ * for a message to an agent.
  */
 export async function askChannel(
   account: AccountStore,
@@ -150,7 +150,7 @@ const howToGoOn = 'The answer will come to your inbox: a read with wait_seconds 
 
 function shown(answer: InboxMessage): GridMessage[] {
   const { maxChars } = budgetOf({})
-  // A damaged message is unread again, and parked by the next read.
+  // A damaged message becomes unread again, and the next read parks it.
   return rendered([answer], (message) => asGridMessage(message, { maxChars, introducesSender: true })).messages
 }
 
@@ -181,7 +181,7 @@ function isLost(states: readonly InboxMessage['state'][]): boolean {
   return states.length > 0 && !states.some((state) => state === 'unread' || state === 'read' || state === 'task')
 }
 
-/** Why no answer is expected soon, in a sentence. */
+/** A sentence that says why no answer is expected soon. */
 async function whyInVain(account: AccountStore, sent: SentMessage): Promise<string | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { read: { agents, leases }, waiting: { presence } } = account
@@ -201,7 +201,7 @@ async function whyInVain(account: AccountStore, sent: SentMessage): Promise<stri
   }
 }
 
-/** In sentences, and how to go on. */
+/** In sentences, including how to continue. */
 async function becameOf(account: AccountStore, { id, recipient, createdAt }: SentMessage): Promise<string> {
   const { delivery, readBy, timeline } = await messageStatus(account, id)
   if (delivery === 'failed') return `${recipient} cannot read it any more.`

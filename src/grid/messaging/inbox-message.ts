@@ -9,8 +9,8 @@ export const maxBatch = 50
 const maxBatchChars = 80_000
 
 /**
- * Default limit of an answer to a model in bytes, and the share for everything beside the messages. Coding clients cut
- * or drop longer answers; the lowest known limit is 40,000 characters.
+ * Default limit of a response to a model in bytes, and the part reserved for everything except messages. Coding clients
+ * truncate or drop longer results; the lowest known limit is 40,000 characters.
  */
 export const maxAnswerBytes = 30_000
 const besideMessagesBytes = 600
@@ -23,7 +23,7 @@ export interface GridMessage {
   channel: string
   user: string
   type: 'agent' | 'human' | 'system'
-  /** It was sent over A2A, or written in Slack. Otherwise absent. */
+  /** Set if the message was sent over A2A, by a hook or from Slack. */
   via?: 'a2a' | 'slack' | 'hook'
   /** The sender belongs to another account, which is not named. */
   external?: true
@@ -37,27 +37,27 @@ export interface GridMessage {
   timestamp: string
   reply_to_message_id?: string
   conversation_id?: string
-  /** The task that it belongs to. */
+  /** The task that the message belongs to. */
   task_id?: string
-  /** How to answer the task, if it is open and the reader's. */
+  /** How to answer the task, if it is open and assigned to the reader. */
   note?: typeof howToAnswer
   hops?: number
   senderDescription?: string
   senderSkills?: string[]
   /** The sender signed up by itself and is not claimed yet. */
   unverified?: true
-  /** An earlier lease of it was released. */
+  /** An earlier lease of the message was released. */
   redelivered?: true
-  /** It was read before, and is shown again on request. */
+  /** The message was read before, and is shown again on request. */
   replayed?: true
   flagged?: true
-  /** Invisible characters were removed from it. */
+  /** Invisible characters were removed from the message. */
   sanitized?: true
-  /** A person of one of both accounts changed its text before it was delivered. */
+  /** A person of the sender's or recipient's account edited the text before delivery. */
   edited?: true
-  /** The hosts that a guardrail of a person sent the text to, for checking. */
+  /** The hosts to which a person's guardrail sent the text for checking. */
   shared_with?: string
-  /** What belongs to it besides its text. */
+  /** The message's content other than its text. */
   parts?: unknown[]
   a2a?: unknown
 }
@@ -69,9 +69,9 @@ export interface DamagedMessage {
 
 export interface PageSize {
   limit?: number
-  /** Limit of all messages together, in UTF-16 units. A longer message is shown alone and shortened. */
+  /** Limit of all messages together, in UTF-16 units. A longer message is returned alone and truncated. */
   maxChars?: number
-  /** Limit of the whole answer as JSON. A longer first message is shown alone and complete. */
+  /** Limit of the whole response as JSON. A longer first message is returned alone and complete. */
   maxBytes?: number
 }
 
@@ -91,8 +91,8 @@ export function budgetOf({ limit = maxBatch, maxChars, maxBytes = Number.MAX_SAF
 }
 
 /**
- * The first messages that fit together, and always the first of all: it is shortened if it has too many characters.
- * `bytesOf` gives the length of a message in the answer.
+ * The first messages that fit together. Always includes the very first, truncated if it has too many characters.
+ * `bytesOf` gives a message's length in the response.
  */
 export function fitting<Sized extends { chars: number }>(
   messages: Sized[],
@@ -128,19 +128,19 @@ export function rendered(
 }
 
 export interface MessageView {
-  /** The longest text and A2A details together, in UTF-16 units. The text is shortened to it. */
+  /** Maximum length of the text and A2A details together, in UTF-16 units. The text is truncated to it. */
   maxChars: number
   offset?: number
   introducesSender: boolean
 }
 
-/** A message as its recipient sees it. Throws when its row is damaged. */
+/** Renders a message for its recipient. Throws if its row is damaged. */
 export function asGridMessage(
   message: InboxMessage,
   { maxChars, offset = 0, introducesSender }: MessageView,
 ): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
-  // Invisible characters in senders' names are removed at the send, but not in rows of older versions.
+  // Invisible characters in senders' names are removed when a message is sent, but older versions stored them.
   const body = withoutInvisible(message.body)
   const { length } = body
   const end = endOfPiece(body, offset, maxChars)

@@ -96,7 +96,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
   const ofRecipients = recipients.flatMap((recipient) => eventsOf(recipient, remote.get(recipient.agentId)))
   const ofHolds = held.flatMap((hold) => holdEvents(hold, message.recipient.replace('@', '')))
   const events = [...ofHolds, ...ofRecipients, ...further]
-    // Events of the same millisecond are in their natural order.
+    // Events in the same millisecond are in their logical order.
     .sort((a, b) => a.at - b.at || order.indexOf(a.event) - order.indexOf(b.event))
   return {
     id: message.id,
@@ -165,7 +165,7 @@ function deliveryOfHeld(
   return state === 'joined' ? 'held' : state
 }
 
-/** `remote`: the events at a remote agent of the account. */
+/** `remote`: the events at one of the account's remote agents. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
   const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]

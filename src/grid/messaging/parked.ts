@@ -1,4 +1,4 @@
-/** Messages that were set aside, for the admins of the account. See docs/delivery.md, "Parked messages". */
+/** Lists and requeues parked messages, for the account's admins. See docs/delivery.md, "Parked messages". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -8,15 +8,15 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxListed = 100
 
-/** The parked messages of agents of the account that are not deleted, those parked last first, at most 100. */
+/** Parked messages of the account's live agents, most recently parked first, at most 100. */
 export async function parkedMessages(account: AccountStore) {
   requireAdmin(account.actor)
   return await account.read.parked.list(maxListed)
 }
 
 /**
- * Make parked messages of an agent (id or alias) unread again, at most 500, the oldest first. They can come back five
- * times more. Resolves to the number of these, and of those left. Fails with `agent_not_found` or
+ * Makes an agent's parked messages unread again, at most 500, oldest first. `agent` is an id or alias. They can be
+ * released five more times. Resolves to the numbers requeued and remaining. Fails with `agent_not_found` or
  * `message_not_found`.
  */
 export async function requeueMessages(

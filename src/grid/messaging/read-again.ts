@@ -1,4 +1,4 @@
-/** Reading again, without changing anything: messages that were read before, and messages that are still unread. */
+/** Reads messages again without changing anything, whether or not they were read before. */
 import { crc32 } from 'node:zlib'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -28,7 +28,7 @@ const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)
 
 export interface Page {
   messages: GridMessage[]
-  /** Whether more follow (with `last:20`: precede); `since` with the cursor continues. */
+  /** Whether more messages follow (with `last:20`: precede); `since` with the cursor continues. */
   hasMore: boolean
   cursor: string
 }
@@ -58,7 +58,7 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
   }
 }
 
-/** `last:20`, and the cursor of earlier ones, which is `last:20:` and a position. */
+/** `last:20`, or the cursor of an earlier page: `last:20:` and a position. */
 const newestPattern = /^last:(\d{1,6})(?::(.+))?$/i
 
 function newestOf(since: string | undefined): { count: number; before?: string } | undefined {
@@ -88,7 +88,7 @@ async function readNewest(
   }
 }
 
-/** The maximum length of a message in the answer, as the first of its sender. Damaged messages are left out. */
+/** The message's maximum length in the response, given that it is its sender's first. Damaged messages are omitted. */
 function bytesShown(message: InboxMessage, { maxChars, maxBytes }: Budget): number {
   if (maxBytes > Number.MAX_SAFE_INTEGER / 2) return 0
   try {
@@ -211,7 +211,7 @@ export async function summarizeInbox(
   return { ...inbox, messages: inbox.messages.map(summaryOf) }
 }
 
-/** `pageOf` takes those of the messages that fit. */
+/** `pageOf` keeps the messages that fit. */
 async function peek(
   account: AccountStore,
   limit: number,

@@ -18,10 +18,10 @@ import {
 import { cursorAt } from './read-again.ts'
 import { turnsOfRead } from './turns.ts'
 
-/** The latest time at which a database may execute a claim after its answer was lost. */
+/** The latest time at which a database may execute a claim whose response was lost. */
 const lateClaimMs = 5 * minute
 
-/** A lease of the calling agent, for the code that sends the response. Call `ack` or `release`. Neither fails. */
+/** A lease of the calling agent, for the code that sends the response: call `ack` or `release`. Neither fails. */
 export interface Lease {
   readonly id: string
   /** Marks the messages as arrived. Costs no commit. */
@@ -51,7 +51,7 @@ export function releaseUnknown(account: AccountStore, lease: NewLease, error: un
   throw error
 }
 
-/** Release a lease that has expired or whose holder is gone. */
+/** Releases a lease that has expired or whose holder is gone. */
 export async function releaseAbandoned(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   requireAdmin(account.actor)
   await release(account, agentId, leaseId)
@@ -69,12 +69,12 @@ async function parkDamaged(account: AccountStore, leaseId: string, damaged: Dama
   try {
     await account.write([change.leases.parkLeased(callingAgent(actor).agentId, leaseId, seqs, now())])
   } catch (error) {
-    // The message counts as read, and reading again leaves it out.
+    // The message counts as read, and later reads omit it.
     log.warn('A message that cannot be shown was not parked', { error })
   }
 }
 
-/** Release a lease. If the database does not accept that, it is written later, or by the next process. */
+/** Releases a lease. If the database refuses the write, it is repeated later, or by the next process. */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now } } = account
   const statements = change.leases.release(agentId, leaseId, now())
@@ -173,8 +173,9 @@ export async function planClaim(
 }
 
 /**
- * Set the tasks of leased messages to `working`, in a unit of its own: a read without tasks pays nothing for it. If the
- * process dies before this unit, the messages reached nobody. They are redelivered, and that read sets the tasks.
+ * Sets the tasks of leased messages to `working`, in a separate unit, so that a read without tasks costs nothing extra.
+ * If the process dies before this unit, nobody has received the messages. They are redelivered, and that read sets the
+ * tasks.
  */
 async function beginTasks(account: AccountStore, messages: readonly InboxMessage[]): Promise<void> {
   const { actor, change, deps: { log, now } } = account
@@ -187,7 +188,7 @@ async function beginTasks(account: AccountStore, messages: readonly InboxMessage
   }
 }
 
-/** The content of a lease, from the rows of its part `messages`. */
+/** The content of a lease, from the rows of its `messages` part. */
 export async function claimed(
   account: AccountStore,
   budget: Budget,

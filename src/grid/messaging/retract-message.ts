@@ -1,4 +1,4 @@
-/** Retracts a message that no reader has. See docs/delivery.md, "Messages that end". */
+/** Retracts a message that no reader has received. See docs/delivery.md, "Messages that end". */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -16,9 +16,9 @@ export interface RetractedMessage {
 }
 
 /**
- * Retract a message of `sender` from all its recipients, with its files. Its task is canceled. Repeating it changes
- * nothing. Fails with `message_not_found`, or with `message_read` if a reader has it: any member of a channel, or a
- * remote agent that it is being sent to.
+ * Retracts `sender`'s message from all its recipients, with its files, and cancels its task. Safe to repeat. Fails with
+ * `message_not_found`, or with `message_read` if a reader has it: any member of a channel, or a remote agent that it is
+ * being sent to.
  */
 export async function retractMessage(
   account: AccountStore,

@@ -16,7 +16,7 @@ const limits = { ofAgent: 100, ofAccount: 1_000, bytes: 32 * 1024 * 1024 }
 /** Retry delays of a scheduled message after a temporary failure. */
 const retryMs = minute
 
-/** The content of a scheduled message, as its sender gave it. */
+/** The content of a scheduled message, as its sender provided it. */
 type ScheduledContent = Pick<
   SendInput,
   'to' | 'text' | 'replyToMessageId' | 'conversationId' | 'expiresInSeconds' | 'idempotencyKey' | 'parts' | 'choices'
@@ -31,8 +31,8 @@ export interface Scheduled {
 const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
 
 /**
- * The time of a send: ISO 8601, or a number of seconds from now. Fails with `invalid_input` unless it is within the
- * next year.
+ * The time of a scheduled send: ISO 8601, or a number of seconds from now. Fails with `invalid_input` unless it is
+ * within the next year.
  */
 export function timeToSend(given: string | number, now: number): number {
   const text = String(given).trim()
@@ -46,8 +46,8 @@ export function timeToSend(given: string | number, now: number): number {
 }
 
 /**
- * Keep a message until its time. Recipient and content are checked now; quotas, guardrails and approval rules when it
- * is sent. Fails with `quota_exceeded` if too many wait, `idempotency_conflict`, or as `sendMessage`.
+ * Stores a message until its time. Recipient and content are checked now; quotas, guardrails and approval rules when it
+ * is sent. Fails with `quota_exceeded` if too many are scheduled, `idempotency_conflict`, or as `sendMessage`.
  */
 export async function sendLater(
   account: AccountStore,
@@ -100,7 +100,7 @@ function asScheduled({ id, recipient, sendAt }: Pick<ScheduledMessage, 'id' | 'r
   return { message_id: id, recipient, send_at: isoTime(sendAt) }
 }
 
-/** Retract a scheduled message; undefined if none has this id. */
+/** Retracts a scheduled message; undefined if none has this id. */
 export async function retractScheduled(
   account: AccountStore,
   { agentId }: Sender,

@@ -1,6 +1,6 @@
 /**
- * Sends a message to an agent or a channel, with the features of this grid. See docs/architecture.md, "The path of a
- * send".
+ * Sends a message to an agent or a channel, with the features enabled on this grid. See docs/architecture.md, "The path
+ * of a send".
  */
 import type { AccountStore } from '../../store/account.ts'
 import { concernsWith } from '../send/concerns.ts'

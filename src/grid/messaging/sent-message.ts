@@ -1,10 +1,10 @@
-/** The answer to a send. See docs/protocol/mcp.md, "send_message". */
+/** The response to a send. See docs/protocol/mcp.md, "send_message". */
 import { isoTime } from '../../lib/time.ts'
 import { howToAnswer } from './inbox-message.ts'
 import type { SentMessage } from '../message/outgoing-message.ts'
 import { turnsNote } from './turns.ts'
 
-/** The answer over MCP and REST. */
+/** The response over MCP and REST. */
 export function asSentAnswer(sent: SentMessage) {
   // The answer to a task ends it, possibly only after a person's approval.
   const openTask = sent.taskId === undefined && !sent.held && sent.openTask || undefined
@@ -29,9 +29,9 @@ export function asSentAnswer(sent: SentMessage) {
     }),
     ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
     ...(sent.redacted && { redacted: sent.redacted }),
-    // It waits for a person's decision and is not delivered yet.
+    // The message waits for a person's decision and is not delivered yet.
     ...(sent.held && { held: { by: sent.held.by, until: isoTime(sent.held.until) } }),
-    // It was the answer to this task, which is completed.
+    // The message was the answer to this task, which is now completed.
     ...(sent.taskId !== undefined && { task_id: sent.taskId }),
     ...(openTask && { open_task: openTask }),
     ...(notes.length > 0 && { note: notes.join(' ') }),

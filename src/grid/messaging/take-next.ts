@@ -9,9 +9,9 @@ import { leasedUntil, type LeaseInput, planLease, type TimedLease, waitForLease 
 import type { WaitOptions } from './wait-for-messages.ts'
 
 /**
- * Send as `sendMessage`, and lease the next messages, in the message's unit if some are unread; otherwise `next` waits
- * for them. A repeat under the same idempotency key gets the first call's lease while it is open. Errors of `next` do
- * not fail the send, because the message is already stored.
+ * Sends like `sendMessage`, and leases the next messages, in the message's unit if some are unread; otherwise `next`
+ * waits for them. A repeat under the same idempotency key gets the first call's lease while it is open. Errors of
+ * `next` do not fail the send, because the message is already stored.
  */
 export async function sendAndTakeNext(
   account: AccountStore,
@@ -41,7 +41,7 @@ export async function sendAndTakeNext(
   }
 }
 
-/** Whether the unit of a send may have been committed although it failed. */
+/** Whether a send's unit may have been committed although it failed. */
 function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof GridError) || error.code === 'unavailable'
 }

@@ -16,10 +16,10 @@ export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
 
 export interface LeaseInput extends PageSize {
   seconds?: number
-  /** Only these messages, if unread, or only those of a conversation. Not both. */
+  /** Lease only these unread messages, or only those of one conversation. Not both. */
   messageIds?: readonly string[]
   conversationId?: string
-  /** The idempotency key of the send whose `next` it is. An open lease of that key is reused. */
+  /** The idempotency key of the send that this `next` belongs to. An open lease of that key is reused. */
   key?: string
 }
 

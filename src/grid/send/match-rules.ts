@@ -2,13 +2,13 @@
 import type { AgentType } from '../../store/account/agents.ts'
 import type { ActiveApprovalRule } from '../../store/account/approval-rules.ts'
 
-/** A message as the rules of one account see it. */
+/** A message from the point of view of one account's rules. */
 export interface Candidate {
-  /** The sender is of the account of the rules. */
+  /** The sender belongs to the rules' account. */
   isOwnSender: boolean
-  /** The sender, and the program that brings what it wrote elsewhere. */
+  /** The sender, and the program that delivers text written elsewhere. */
   fromIds: readonly string[]
-  /** Of the program, if there is one. */
+  /** The program's id, if there is one. */
   fromType: AgentType
   /** Undefined for a channel. */
   toType?: AgentType

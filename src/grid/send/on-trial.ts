@@ -1,4 +1,4 @@
-/** Counts a message on the trial of its sender. The statement that stores the message checks it. */
+/** Counts a message against its sender's trial. The statement that stores the message checks the limit. */
 import { GridError } from '../../errors.ts'
 import type { Concern, Send } from '../message/outgoing-message.ts'
 

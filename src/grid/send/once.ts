@@ -13,13 +13,13 @@ import { presenceAt } from './commit.ts'
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
 
-/** The key of a call, and what a repeat with the same key must match: null and empty without one. */
+/** A call's key, and the content a repeat must match. Null and empty without a key. */
 export interface Keyed {
   key: string | null
   requestHash: string
 }
 
-/** Stores the key of a message. `findRepeat` explains a refusal, with the send that was stored first. */
+/** Stores a message's key. `findRepeat` explains a refusal by the send that was stored first. */
 export const once: Concern = {
   plan: ({ account, message, draft }) =>
     message.key === null ? undefined : { statements: [account.change.messages.addKey(message, draft.requestHash)] },
@@ -32,12 +32,12 @@ function checkKey(key: string): string {
   return key
 }
 
-/** The key of a call and the hash of what a repeat must equal, if it has one. Fails with `invalid_input`. */
+/** A call's key and the hash that a repeat must match, if it has a key. Fails with `invalid_input`. */
 export function keyOf(key: string | undefined, request: () => string): Keyed {
   return key === undefined ? { key: null, requestHash: '' } : { key: checkKey(key), requestHash: digestOf(request()) }
 }
 
-/** The send that was already made under its idempotency key. `home`: the account that the agent was in then, if another. */
+/** The send that was already made under its idempotency key. `home`: the agent's account at that time, if different. */
 export async function findRepeat(
   account: AccountStore,
   { agentId }: Sender,
@@ -62,7 +62,7 @@ export async function findRepeat(
   return { sent: { ...sent, ...(sanitized && { sanitized }), ...stored }, home: home ?? undefined }
 }
 
-/** What a repeat of a send must equal: what its caller says, or the content. */
+/** What a repeat of a send must equal: the caller's own value, or the content. */
 export function requestOf(
   { to, replyToMessageId, conversationId, expiresInSeconds, request }: SendInput,
   text: string,
@@ -72,13 +72,13 @@ export function requestOf(
   return request ?? JSON.stringify([address, text, replyToMessageId, conversationId, details, expiresInSeconds])
 }
 
-/** A send that was made already under its key. What it acks is acked now, unless that was done with it. */
+/** Returns a send that was already made under its key. Its `acks` are acked now, unless the first send did so. */
 export async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePart): Promise<SentMessage> {
   if (acks) await ackAgain(account, acks)
   return await withPresence(account, sent)
 }
 
-/** A repeat has the receipt of the first send, and tells who is at the recipient now. */
+/** A repeat returns the first send's receipt, with the recipient's current presence. */
 export async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
   if (sent.recipientUnread === undefined) return sent
   const agent = await account.read.agents.byAlias(sent.recipient.slice(1))

@@ -1,9 +1,9 @@
-/** Counts a message to a remote agent of another account, which gets it with a token of that account. */
+/** Counts a message to another account's remote agent, which is sent with that account's token. */
 import { hour, second } from '../../lib/time.ts'
 import type { Concern } from '../message/outgoing-message.ts'
 import { exceeded } from '../message/quota.ts'
 
-/** What all agents of other accounts together may send in an hour to a remote agent whose token they spend. */
+/** How many messages per hour all other accounts together may send to a remote agent with a stored token. */
 export const externalPerHour = 60
 
 export const paysToken: Concern = {

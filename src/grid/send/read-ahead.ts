@@ -7,7 +7,9 @@ import { readTurns } from './in-turn.ts'
 import { findRepeat, type Keyed } from './once.ts'
 import { resolve } from './resolve.ts'
 
-/** It begins together, so that a remote database is asked once. Await the results in the order of the refusals. */
+/**
+ * All reads start together, so that a remote database is queried once. Await the results in the order of the refusals.
+ */
 export function readAhead(account: AccountStore, sender: Sender, input: SendInput, keyed: Keyed) {
   const reading = {
     repeat: findRepeat(account, sender, keyed),
@@ -16,7 +18,7 @@ export function readAhead(account: AccountStore, sender: Sender, input: SendInpu
     repliedTo: messageRepliedTo(account, sender, input.replyToMessageId),
     turns: account.actor.type === 'agent' ? readTurns(account, sender, input) : undefined,
   }
-  // Its failure is never an unhandled rejection, even if an earlier one fails before it is awaited.
+  // Its failure is never an unhandled rejection, even if an earlier read fails before it is awaited.
   for (const read of Object.values(reading)) read?.catch(() => {})
   return reading
 }

@@ -1,4 +1,4 @@
-/** Where a message can go. Each kind of recipient brings its own conditions and statements to the commit. */
+/** Resolves a message's recipient. Each kind of recipient adds its own conditions and statements to the commit. */
 import { GridError, invalidInput } from '../../errors.ts'
 import { didYouMean } from '../../lib/did-you-mean.ts'
 import { aliasPattern, namedAliases, normaliseAlias, normaliseChannelName } from '../../aliases.ts'
@@ -6,9 +6,9 @@ import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Recipient, Sender } from '../message/outgoing-message.ts'
 
-/** Members of a channel that were seen within this time count as active. */
+/** Channel members seen within this time count as active. */
 const activeMs = 10 * minute
-/** How many aliases are compared with one that is unknown. */
+/** Maximum number of aliases compared with an unknown one for suggestions. */
 const maxCompared = 1_000
 
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {

@@ -20,7 +20,7 @@ import { findRepeat, repeated } from './once.ts'
 import { readAhead } from './read-ahead.ts'
 import { resolve } from './resolve.ts'
 
-/** How often a commit is tried whose conditions changed between reading and writing. */
+/** How often a commit is retried if its conditions changed between reading and writing. */
 const maxAttempts = 3
 
 /** See `sendMessage`. */
@@ -58,7 +58,7 @@ export async function send(
     const before = recipient
     recipient = await resolve(account, sender, input.to)
     for (const part of parts) await part.explain?.()
-    // The checks were for another recipient, or for other guardrails.
+    // The checks were made for another recipient or with other guardrails.
     if (recipient.id !== before.id || recipient.guards !== before.guards) {
       reviewed = await review({ account, sender, recipient, draft }, concerns)
     }

@@ -1,4 +1,6 @@
-/** Chunks of an artifact that are held: the next one has what they have, so that people decide on the artifact as one. */
+/**
+ * Held chunks of an artifact: the next chunk includes their content, so that people decide on the artifact as a whole.
+ */
 import { callingAgent } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { NewMessage } from '../../store/account/new-message.ts'
@@ -13,7 +15,7 @@ export interface HeldArtifact {
   parts: unknown[]
 }
 
-/** What is held of an artifact that the calling agent goes on with, or ends by saying something else in its task. */
+/** The held content of an artifact that the calling agent continues, or ends by writing something else in its task. */
 export async function heldBefore(
   account: AccountStore,
   task: string,
@@ -28,7 +30,7 @@ export async function heldBefore(
   return { id, chunk: later.step!.chunk!, parts: withText(body, a2a, given) }
 }
 
-/** The message has the content of what is held, which is decided no more by itself. */
+/** The message now includes the held content, which is no longer decided on separately. */
 export function joinPart(
   { change: { held } }: AccountStore,
   { id }: HeldArtifact,
@@ -41,7 +43,10 @@ export function endPart({ change: { held } }: AccountStore, { id }: HeldArtifact
   return { statements: [held.endChunk(id, null)], needsMessage: true }
 }
 
-/** A held artifact ends with the state of its task, which changes when a person approves it. False if nothing is held. */
+/**
+ * Finishes a held artifact with its task's state, which takes effect when a person approves it. False if nothing is
+ * held.
+ */
 export async function endHeldArtifact(account: AccountStore, task: string, state: TaskState): Promise<boolean> {
   const held = state === 'working' ? undefined : await heldBefore(account, task)
   if (!held) return false

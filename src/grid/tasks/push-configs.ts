@@ -1,4 +1,4 @@
-/** Webhooks of tasks: their clients set, see and delete them. See docs/protocol/a2a.md, "Push notifications". */
+/** A task's webhooks: clients set, list and delete them. See docs/protocol/a2a.md, "Push notifications". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -7,28 +7,28 @@ import type { AccountStore } from '../../store/account.ts'
 import { maxPushConfigs, type NewPushConfig, type PushConfig } from '../../store/account/push-configs.ts'
 import { findTask } from './tasks.ts'
 
-/** The credentials of requests to a webhook. */
+/** The credentials for requests to a webhook. */
 export interface PushSecrets {
-  /** For the header `X-A2A-Notification-Token`. */
+  /** Sent in the header `X-A2A-Notification-Token`. */
   token?: string
-  /** For the header `Authorization`, behind the scheme. */
+  /** Sent in the header `Authorization`, after the scheme. */
   credentials?: string
 }
 
 export interface PushConfigInput extends PushSecrets {
-  /** The client's id for it. An existing one with this id is replaced. */
+  /** The client's id for the webhook. Replaces an existing one with the same id. */
   configId: string
   url: string
   scheme?: string
   version: PushConfig['version']
-  /** Where the URL is in the request. */
+  /** The URL's path in the request, for errors. */
   urlField: string
 }
 
-/** Check a webhook, and encrypt its secrets. Fails with `invalid_input`, or with `not_allowed` before the claim. */
+/** Validates a webhook and encrypts its secrets. Fails with `invalid_input`, or with `not_allowed` before the claim. */
 export async function newPushConfig(account: AccountStore, input: PushConfigInput): Promise<NewPushConfig> {
   const { configId, scheme = null, token, credentials, version, urlField } = input
-  // Anyone can sign up: strangers cannot make the grid send requests.
+  // Anyone can sign up, so unclaimed agents must not make the grid send requests.
   if (!await account.read.profile.isClaimed()) {
     throw new GridError('not_allowed', 'Push notifications begin when the owner has claimed the agent. Poll the task.')
   }
@@ -41,7 +41,9 @@ export async function newPushConfig(account: AccountStore, input: PushConfigInpu
   return { ...config, secrets: await account.seal('task_push_configs', id, JSON.stringify(secrets)) }
 }
 
-/** Register a webhook for a task of the calling agent. Fails with `task_not_found`, and as `newPushConfig` does. */
+/**
+ * Registers a webhook for one of the calling agent's tasks. Fails with `task_not_found`, and as `newPushConfig` does.
+ */
 export async function setPushConfig(
   account: AccountStore,
   taskId: string,
@@ -59,7 +61,7 @@ export async function setPushConfig(
   return stored
 }
 
-/** All of a task of the calling agent, the oldest first. Fails with `task_not_found`. */
+/** All webhooks of one of the calling agent's tasks, oldest first. Fails with `task_not_found`. */
 export async function listPushConfigs(
   account: AccountStore,
   taskId: string,
@@ -69,7 +71,7 @@ export async function listPushConfigs(
   return await account.read.pushConfigs.ofTask(callingAgent(account.actor).agentId, taskId)
 }
 
-/** Deletes it, if it is there. Fails with `task_not_found`. */
+/** Deletes the webhook if it exists. Fails with `task_not_found`. */
 export async function deletePushConfig(
   account: AccountStore,
   taskId: string,
@@ -81,7 +83,7 @@ export async function deletePushConfig(
   await account.write([account.change.pushConfigs.remove(agentId, taskId, configId)])
 }
 
-/** Fails with `invalid_input` if the task cannot have it. */
+/** Fails with `invalid_input` if the task cannot have a webhook. */
 export async function requirePlaceFor(
   account: AccountStore,
   taskId: string,

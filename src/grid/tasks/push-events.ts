@@ -1,4 +1,4 @@
-/** Sends the events of a task to a webhook. See docs/protocol/a2a.md, "Push notifications". */
+/** Sends a task's events to a webhook. See docs/protocol/a2a.md, "Push notifications". */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -17,19 +17,19 @@ export interface PushNotice extends PushSecrets {
   config: PushConfig
   task: Pick<Task, 'id' | 'contextId'>
   event: TaskEvent
-  /** The whole task as it was at the event. */
+  /** The whole task as of the event. */
   taskThen(): Promise<Task>
 }
 
 /** Sends an event. Resolves to the HTTP status, or fails with a `RemoteError`. */
 export type SendNotice = (attempt: Attempt, notice: PushNotice) => Promise<number>
 
-/** After this time an attempt ends, so that others get their turn. */
+/** Timeout of one attempt, so that a slow webhook does not block others. */
 const maxAttemptMs = 10 * second
-/** How long a whole task waits while others of its account take all the room. */
+/** How long a whole task waits for memory that others of its account use. */
 const noRoomMs = 5 * second
 
-/** Send the events that a webhook has not got, one after the other. Resolves as a `OutboxAttempt` does. */
+/** Sends a webhook's pending events, one at a time. Resolves like an `OutboxAttempt`. */
 export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<boolean> {
   const { account: { actor, read, write, change: { pushConfigs }, deps }, outbox } = attempt
   const config = await read.pushConfigs.byId(actor.agentId, outbox.id)
@@ -63,7 +63,7 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
     }
     await endAttempt(0)
   })
-  // What a path of a server refuses says nothing of its other paths.
+  // A refusal at one path says nothing about a server's other paths.
   return isReached || (status >= 400 && status < 500)
 }
 

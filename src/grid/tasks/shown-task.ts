@@ -1,4 +1,4 @@
-/** Tasks and their events as they are shown, from what is stored. See docs/protocol/messages.md, "Tasks". */
+/** Renders stored tasks and their events. See docs/protocol/messages.md, "Tasks". */
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'
@@ -18,11 +18,11 @@ export interface Viewer {
 interface TaskDetail {
   historyLength?: number
   withArtifacts: boolean
-  /** As the task was at this event. */
+  /** The task as of this event. */
   upTo?: { n: number; at: number }
 }
 
-/** What stands in a history for a message whose masked places the client must not learn. */
+/** Replaces a message in a history if the client must not learn its redacted text. */
 const hiddenText = 'A guardrail of the recipient masked this message.'
 
 export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detail: TaskDetail): Promise<Task[]> {
@@ -37,7 +37,7 @@ export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detai
   const historyOf = byTask(history)
   const eventsOf = byTask(events)
   return rows.map((row): Task => {
-    // A task may have changed since its row was read. What is shown is of one moment.
+    // A task may have changed since its row was read. The result is of one moment.
     const { n: last, at: until } = detail.upTo ?? { n: Infinity, at: Infinity }
     const ofTask = (eventsOf.get(row.id) ?? []).filter(({ n }) => n <= last)
     const shown = ofTask.map((event) => eventOf(event, parts))
@@ -63,7 +63,7 @@ export async function shownEvents(viewer: Viewer, task: string, rows: readonly T
 
 type Parts = ReadonlyMap<string, TaskPartRow & { isUrl?: boolean; bytes?: number }>
 
-/** What is stored apart of these messages. */
+/** The separately stored content of these messages. */
 async function partsOf(
   { account: { read: { tasks }, deps: { config } }, end, agentId }: Viewer,
   ids: readonly string[],
@@ -72,7 +72,7 @@ async function partsOf(
   const split = rows.filter(({ a2a }) => a2a?.includes('"part_id"')).map(({ messageId }) => messageId!)
   const apart = split.length > 0 ? await tasks.parts(end, agentId, ids, split) : []
   return new Map(apart.map((part) => {
-    // Too long for a task: its client fetches it, with the key that it has.
+    // Too long for a task: its client fetches the content with its own key.
     const isUpload = part.encoding === 'upload'
     return [part.id, isUpload ? { ...part, isUrl: true, content: `${config.baseUrl}/api/v1/parts/${part.id}` } : part]
   }))
@@ -85,7 +85,7 @@ function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
     const artifact: Artifact = {
       artifactId: row.artifactId ?? '',
       ...(row.name !== null && { name: row.name }),
-      // The content of a message that its retention has removed is gone.
+      // The content of a message that was removed after its retention is gone.
       parts: row.parts === null ? said?.parts ?? [] : JSON.parse(row.parts),
     }
     return { n, at, type: 'artifact', artifact, append: row.append === 1, lastChunk: row.lastChunk === 1 }
@@ -99,7 +99,7 @@ function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
   return { n, at, type: 'status', status }
 }
 
-/** The artifacts that the chunks of a task form, in the order in which they began. */
+/** The artifacts formed by a task's chunks, in the order in which they began. */
 function artifactsOf(events: readonly TaskEvent[]): Artifact[] {
   const artifacts = new Map<string, Artifact>()
   for (const event of events) {
@@ -138,7 +138,7 @@ type Details = Partial<Pick<TaskMessage, 'messageId' | 'metadata' | 'extensions'
   more?: Handle[]
 }
 
-/** The content of a message as it was sent, with what is stored apart in its place. */
+/** A message's content as sent, including what is stored separately. */
 function contentOf(body: string, a2a: string | null, apart: Parts): { parts: Part[]; details: Details } {
   const details: Details = a2a === null ? {} : withoutInvisibleIn(JSON.parse(a2a))
   for (const { kind, part_id } of details.more ?? []) {
@@ -149,7 +149,7 @@ function contentOf(body: string, a2a: string | null, apart: Parts): { parts: Par
   return { parts, details }
 }
 
-/** The details of a message as they were given to its send. `apart`: what is stored apart of them. */
+/** A message's details as given to its send. `apart`: the details that are stored separately. */
 export function wholeDetails(a2a: string, apart: readonly StoredPart[]): A2aDetails {
   const stored = new Map(apart.map((part) => [part.id, { ...part }]))
   const { more = [], parts, ...details }: Details = JSON.parse(a2a)
@@ -163,7 +163,7 @@ export function wholeDetails(a2a: string, apart: readonly StoredPart[]): A2aDeta
   }
 }
 
-/** All parts of a message, its text among them. See `A2aDetails`. */
+/** All parts of a message, including its text. See `A2aDetails`. */
 export function withText<T>(body: string, a2a: string | null, parts: T[] | undefined): (T | { text: string })[] {
   return parts && hasTextInParts(a2a) ? parts : [{ text: body }, ...parts ?? []]
 }

@@ -1,4 +1,4 @@
-/** Messages of a client that make a task, or continue one. See docs/protocol/messages.md, "Tasks". */
+/** A client's messages that start or continue a task. See docs/protocol/messages.md, "Tasks". */
 import { digestOf } from '../../lib/digest.ts'
 import { canonicalJson } from '../../lib/encoding.ts'
 import { invalidInput } from '../../errors.ts'
@@ -25,7 +25,7 @@ interface NewTask {
   message: ClientMessage
   /** The client's id of the context; by default, the server generates one. */
   contextId?: string
-  /** `message`: if the recipient replies with messages, and otherwise `task`. */
+  /** `message` if the recipient replies with messages, otherwise `task`. */
   mode: TaskMode
   idempotencyKey?: string
   request?: string
@@ -36,7 +36,7 @@ interface NewTask {
 interface TaskContinuation {
   taskId: string
   contextId?: string
-  /** The alias of the endpoint: tasks with another recipient appear as missing. */
+  /** The endpoint's alias: tasks with another recipient appear as missing. */
   recipient?: string
   message: ClientMessage
   idempotencyKey?: string
@@ -46,7 +46,7 @@ interface TaskContinuation {
 
 export interface SentTask {
   sent: SentMessage
-  /** `home`: the earlier account of the client that the task is in. */
+  /** `home`: the client's earlier account, which the task belongs to. */
   task: Pick<TaskRow, 'id' | 'contextId' | 'mode'> & { home?: string }
   /** The message repeats one of an open task, and was not sent again. */
   isDuplicate?: true
@@ -56,7 +56,7 @@ const maxTaskMs = 7 * day
 /** The text that a recipient reads if a message has only files or data. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
-/** Send a message that makes a task, in one unit. A repeat returns that task. */
+/** Sends a message that creates a task, in one unit. A repeat returns the existing task. */
 export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {
   const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
@@ -113,11 +113,11 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
     acceptedOutputModes,
     waiting,
   })
-  // Another send with the key was stored at the same time.
+  // Another send with the same key was stored concurrently.
   return { sent, task: sent.taskId === id ? { id, contextId, mode } : await taskOfRepeat(account, sender, sent) }
 }
 
-/** Send a further message of a task to its recipient. A task that waits for its client goes on. */
+/** Sends a further message of a task to its recipient. A task that waits for its client continues. */
 export async function continueTask(account: AccountStore, sender: Sender, input: TaskContinuation): Promise<SentTask> {
   const { taskId, message, recipient } = input
   const request = input.request ?? canonicalJson([taskId, message])
@@ -142,7 +142,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     check: async () => refuseEnded(await findTask(account, taskId, recipient)),
     open: (id) => tasks.requireOpen(changer, taskId, id),
     statements: ({ id, at }) => [
-      // First, so that it learns of what the message changes.
+      // Subscribes first, so that it notices the message's own changes.
       ...pushOf(account, sender, taskId, push, at),
       tasks.addMessage(changer, taskId, id, 'user'),
       tasks.setRepeatHash(sender.agentId, taskId, id, repeatHash),
@@ -177,7 +177,7 @@ function pushOf(
   return push ? [account.change.pushConfigs.put(agentId, taskId, push, at)] : []
 }
 
-/** The send with this key that was made already, and its task. Fails with `idempotency_conflict`. */
+/** The send already made with this key, and its task. Fails with `idempotency_conflict`. */
 async function repeatOf(
   account: AccountStore,
   sender: Sender,
@@ -190,7 +190,7 @@ async function repeatOf(
   return { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent, home) }
 }
 
-/** By what a client repeats a message whose answer it has lost. Scripts use constant ids, so only a UUID counts. */
+/** Identifies a client's retry after a lost response. Scripts use constant ids, so only a UUID counts. */
 function repeatHashOf(message: ClientMessage, place: readonly (string | null)[]): string | null {
   return isId(message.messageId) ? digestOf(canonicalJson([withoutInvisibleIn(message), ...place])) : null
 }
@@ -225,7 +225,7 @@ async function taskOfRepeat(
   return { ...row, home }
 }
 
-/** How a message of a client is sent, and what its recipient learns about the task. */
+/** How a client's message is sent, and what its recipient learns about the task. */
 type SendInTask = Pick<SendInput, 'to' | 'conversationId' | 'idempotencyKey' | 'request'> & {
   task: TaskStep
   contextId: string
@@ -233,7 +233,7 @@ type SendInTask = Pick<SendInput, 'to' | 'conversationId' | 'idempotencyKey' | '
   waiting?: string[]
 }
 
-/** Send a message of a client. Its parts are kept if they are more than one text. */
+/** Sends a client's message. Its parts are stored if they are more than one text. */
 async function sendInTask(
   account: AccountStore,
   sender: Sender,

@@ -1,4 +1,4 @@
-/** Tasks, independent of the version of A2A. See docs/protocol/messages.md, "Tasks". */
+/** Tasks, independent of the A2A version. See docs/protocol/messages.md, "Tasks". */
 import type { Part } from '../message/part.ts'
 
 /** The states of a task, as A2A 0.3 spells them. */
@@ -25,7 +25,7 @@ export function isInterrupted(state: TaskState): boolean {
   return interruptedStates.includes(state)
 }
 
-/** Whether a stream of a task ends with this state. The answer to a send also ends when the task waits for its client. */
+/** Whether a task stream ends with this state. The response to a send also ends when the task waits for its client. */
 export function endsStream(state: TaskState, isOfSend: boolean): boolean {
   return isTerminal(state) || (isOfSend && isInterrupted(state))
 }
@@ -82,7 +82,7 @@ export type TaskEvent =
  */
 export type TaskMode = 'receipt' | 'task' | 'message'
 
-/** The plain reply that the client of a task gets instead of it; undefined if it gets the task. */
+/** The plain reply that a task's client gets instead of the task; undefined if it gets the task. */
 export function bareReply({ mode, status, artifacts: [artifact] }: Task): TaskMessage | undefined {
   if (mode !== 'message' || status.state !== 'completed' || !artifact) return undefined
   return { messageId: artifact.artifactId, role: 'agent', parts: artifact.parts }

@@ -11,20 +11,20 @@ import { type AnswerRoom, answerRoom } from '../answer-room.ts'
 import { shownTasks, type Viewer } from './shown-task.ts'
 import type { Task, TaskState } from './task.ts'
 
-/** `recipient`: the alias of the endpoint. Tasks with another recipient appear as missing. */
+/** `recipient`: the endpoint's alias. Tasks with another recipient appear as missing. */
 export interface TaskScope {
   recipient?: string
 }
 
 /** How a task is answered. */
 export interface TaskRead extends TaskScope {
-  /** Only so many of its newest messages. */
+  /** Limits the history to this many of the newest messages. */
   historyLength?: number
-  /** Where the answer takes room. */
+  /** Where the response reserves memory. */
   room?: AnswerRoom
-  /** Wait for room, because the call has changed something. */
+  /** Wait for memory, because the call has already changed something. */
   waits?: boolean
-  /** The earlier account of the calling agent that the task is in. */
+  /** The calling agent's earlier account, which the task belongs to. */
   home?: string
 }
 
@@ -47,10 +47,13 @@ export interface TaskPage {
   totalSize: number
 }
 
-/** What a task or a page of tasks holds: libsql-server returns at most 10 MB from one statement. */
+/** Maximum size of a task or a page of tasks: libsql-server returns at most 10 MB from one statement. */
 export const maxTaskBytes = 8 * 2 ** 20
 
-/** A task of the calling agent. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is no room for it. */
+/**
+ * One of the calling agent's tasks. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is no memory
+ * for it.
+ */
 export async function getTask(
   account: AccountStore,
   id: string,
@@ -62,7 +65,10 @@ export async function getTask(
   return await room(bytesOf([row]), make, { waits })
 }
 
-/** How many bytes of room tasks take in an answer. One that is larger than its limit takes no more than all of a key's. */
+/**
+ * How many bytes of memory tasks reserve in a response. One that is larger than its limit reserves at most a key's
+ * share.
+ */
 function bytesOf(rows: readonly TaskRow[]): number {
   return Math.min(rows.reduce((sum, { bytes }) => sum + bytes, 0), maxTaskBytes)
 }
@@ -90,7 +96,9 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
 
-/** Cancel a task of the calling agent. An unread message is withdrawn; a recipient that has read it is notified. */
+/**
+ * Cancels one of the calling agent's tasks. An unread message is withdrawn; a recipient that has read it is notified.
+ */
 export async function cancelTask(
   account: AccountStore,
   id: string,
@@ -120,20 +128,20 @@ function firstThatFit(rows: TaskRow[]): TaskRow[] {
   return over < 0 ? rows : rows.slice(0, Math.max(over, 1))
 }
 
-/** Fails with `payload_too_large`. Calls at the same time pass together. */
+/** Fails with `payload_too_large`. Concurrent calls may exceed the limit together. */
 export function refuseIfFull({ bytes }: TaskRow): void {
   if (bytes < maxTaskBytes) return
   const most = `${maxTaskBytes / 2 ** 20} MiB`
   throw new GridError('payload_too_large', `The task has reached its limit of ${most}. End it.`)
 }
 
-/** From now on the client gets the task, and not the plain reply of its recipient. */
+/** From now on the client gets the task, instead of its recipient's plain reply. */
 export async function showTask(account: AccountStore, id: string, end: TaskEnd): Promise<void> {
   const { agentId: agent } = callingAgent(account.actor)
   await account.write(account.change.tasks.show({ end, agent }, id))
 }
 
-/** What the client of a task gets after a wait is the task, unless its plain reply has ended it (`bareReply`). */
+/** After a wait, the task's client gets the task, unless a plain reply has ended it (`bareReply`). */
 export async function showIfOpen(account: AccountStore, id: string, home?: string): Promise<void> {
   const { mode, expiresAt } = await findTask(account, id, undefined, home)
   if (mode === 'message' && expiresAt !== null) await showTask(account, id, 'client')
@@ -186,7 +194,7 @@ function positionIn(token: string, ofList: string): { at: number; id: string } {
     const [at, id, list] = JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[]
     if (Number.isSafeInteger(at) && typeof id === 'string' && list === ofList) return { at: at as number, id }
   } catch {
-    // Not one of ours.
+    // Not one of this grid's cursors.
   }
   throw invalidInput('This pageToken is not valid for this list.', 'pageToken')
 }

@@ -1,4 +1,4 @@
-/** Updates of a task by its recipient. See docs/protocol/mcp.md, "update_task". */
+/** A recipient's updates of its tasks. See docs/protocol/mcp.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { canonicalJson } from '../../lib/encoding.ts'
@@ -25,7 +25,7 @@ import { isBareText, textOf } from '../message/part.ts'
 import { refuseEnded, refuseIfFull, showTask, taskNotFound } from './tasks.ts'
 
 interface TaskUpdate {
-  /** One of both: the id of the task, or of a message of it that the caller received. */
+  /** Exactly one of: the task's id, or the id of one of its messages that the caller received. */
   taskId?: string
   messageId?: string
   state?: TaskState
@@ -38,10 +38,12 @@ interface TaskUpdate {
 
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
 
-/** So many characters of the end of an artifact are checked with its next chunk. */
+/** How many characters of an artifact's end are checked again with its next chunk. */
 const maxEndLength = 1_000
 const maxEvents = 10_000
-/** A recipient that repeats `working` within this time adds no event. Its client is notified after an hour of silence. */
+/**
+ * A recipient that repeats `working` within this time adds no event. Its client is notified after an hour without one.
+ */
 const sameStateMs = 30 * minute
 
 const noText = 'This message has no text.'
@@ -73,9 +75,9 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   }
   checkSize(updating, update)
   const isAppended = artifact?.append === true && state === undefined && idempotencyKey === undefined
-  // In any case, its client gets the task instead of a message.
+  // From now on, the task's client gets the task instead of a message.
   if (task.mode === 'message') await showTask(account, task.id, 'recipient')
-  // What was appended before comes before.
+  // Pending appended content is stored first.
   if (!isAppended) await account.waiting.appends.flush(task.id)
   if (artifact) await putArtifact(updating, artifact, state)
   else if (parts.length > 0) await say(updating, state)
@@ -83,7 +85,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   return await statusOf(account, task.id)
 }
 
-/** A task that is full can still be ended. */
+/** A full task can still be ended. */
 function checkSize({ task, parts }: Updating, { state, artifact }: TaskUpdate): void {
   const ends = !artifact && (state === undefined || isTerminal(state))
   if (ends) return
@@ -100,13 +102,13 @@ interface Updating {
   once?: Once
 }
 
-/** The key of an update, and what a repeat with the same key must equal. */
+/** An update's key, and the content a repeat with the same key must match. */
 interface Once {
   idempotencyKey: string
   request: string
 }
 
-/** Whether the update was stored before. Fails with `idempotency_conflict`, or as a guardrail refused it. */
+/** Whether the update was stored before. Fails with `idempotency_conflict`, or as the guardrail that refused it. */
 async function isRepeat(account: AccountStore, once: Once | undefined): Promise<boolean> {
   if (!once) return false
   const keyed = keyOf(once.idempotencyKey, () => once.request)
@@ -124,7 +126,7 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
   return task
 }
 
-/** The content is a message to the client: its answer, what is said about a state, or a chunk that is to be checked. */
+/** The content is a message to the client: the task's answer, a comment on a state, or a chunk to be checked. */
 async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
   const held = await heldBefore(account, task.id, chunk)
@@ -156,7 +158,7 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
   })
 }
 
-/** How a message from the recipient of a task changes the task. */
+/** How a message from the task's recipient changes the task. */
 export function saidStep(
   account: AccountStore,
   sender: Sender,
@@ -168,7 +170,7 @@ export function saidStep(
   if (!chunk && (state === undefined || state === 'completed')) return answerOf(account, sender, task)
   return {
     taskId: task.id,
-    // Its client is told what it has to do, also if it does not follow the task.
+    // The client is told what it has to do, even if it does not follow the task.
     isInTaskAlone: chunk !== undefined || task.mode !== 'receipt' || state === 'working',
     later: { ...(state && { state }), ...(chunk && { chunk }) },
     open: (id) => tasks.requireOpen(changer, task.id, id),
@@ -186,7 +188,7 @@ export function saidStep(
   }
 }
 
-/** A chunk as its guardrails left it. The end of what has another id now was not checked with it. */
+/** A chunk after its guardrails. The earlier end of an artifact that now has another id was not checked with it. */
 function reviewed(chunk: Chunk, message: ReviewedMessage): Chunk {
   const artifactId = String(detailOf(message, 'artifactId'))
   const name = chunk.name === null ? null : String(detailOf(message, 'artifactName'))
@@ -204,8 +206,7 @@ async function putArtifact(
   const chunk: Chunk = { artifactId: id, append, lastChunk, name: name ?? null }
   const sender = callingAgent(account.actor)
   const recipient = await resolve(account, sender, `@${task.clientAlias}`)
-  // Guardrails check messages. So what they check is one.
-  // Uploads belong to one too.
+  // Guardrails check messages, so content to be checked becomes a message. Uploads belong to messages too.
   if (recipient.guards > 0 || hasUploads({ parts })) {
     return await account.waiting.checkedChunks.run(task.id, () => say(updating, state, chunk))
   }
@@ -217,7 +218,7 @@ async function putArtifact(
   } else await change(updating, { state: state ?? null, recipient, chunks: [{ ...chunk, parts }] })
 }
 
-/** Store what was appended at about the same time: one event for each artifact, up to its last chunk. */
+/** Stores content that was appended at about the same time, as one event for each artifact, up to its last chunk. */
 async function addAll(
   account: AccountStore,
   task: TaskRow,
@@ -272,7 +273,7 @@ async function change(
   }
   const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)]).catch(
     async (error) => {
-      // The same update was stored at the same time.
+      // The same update was stored concurrently.
       if (!await isRepeat(account, once)) throw error
     },
   )
@@ -280,7 +281,7 @@ async function change(
   refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
-/** An agent that already works on a task need not repeat it, unless it has been quiet. */
+/** An agent that already works on a task need not repeat it, unless it has been silent. */
 function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
   const isNews = state !== 'working' || task.quiet === 1 || at - task.statusAt >= sameStateMs
   const from = isNews ? {} : { from: ['submitted', 'input-required', 'auth-required'] as const }
@@ -294,7 +295,7 @@ async function statusOf(account: AccountStore, id: string): Promise<Pick<Task, '
   return { id, status: { state: row.state, at: row.statusAt } }
 }
 
-/** Parts one behind the other. Texts that follow each other are one, or a chunk would take more room than its text. */
+/** Concatenates parts. Adjacent texts are merged, because otherwise a chunk would need more space than its text. */
 function joined(parts: Part[], more: readonly Part[]): Part[] {
   const [first, ...others] = more
   const last = parts.at(-1)

@@ -1,4 +1,4 @@
-/** Following a task: waiting for its answer, and its events one by one. See docs/delivery.md, "Tasks". */
+/** Follows a task: waits for its answer, or streams its events. See docs/delivery.md, "Tasks". */
 import { callingAgent } from '../../auth/actor.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GridError } from '../../errors.ts'
@@ -14,7 +14,7 @@ import { clientOf, findTask, maxTaskBytes, refuseEnded, showIfOpen, type TaskSco
 interface TaskListener {
   /** Its signal aborts when the caller leaves. */
   caller?: { readonly signal: AbortSignal }
-  /** Fails when the credential has ended. Called before any report after a wait. */
+  /** Fails when the credential has ended. Called before each value that follows a wait. */
   check?(): Promise<unknown>
 }
 
@@ -23,15 +23,15 @@ interface TaskWait extends TaskListener, TaskScope {
 }
 
 interface TaskWatch extends TaskListener, TaskScope {
-  /** The earlier account of the calling agent that the task is in. */
+  /** The calling agent's earlier account, which the task belongs to. */
   home?: string
-  /** Only the events after this number, without the task first. */
+  /** Stream only the events after this number, without the task first. */
   after?: number
-  /** How many of its newest messages the task has that comes first. */
+  /** How many of the newest messages the initial task includes. */
   historyLength?: number
-  /** The stream is the answer of a send. It also ends when the task waits for its client. */
+  /** The stream is the response to a send. It also ends when the task waits for its client. */
   isOfSend?: boolean
-  /** For so long a plain reply of the recipient comes instead of the task, if the task is of mode `message`. */
+  /** For this long, the recipient's plain reply is returned instead of the task, if the task has mode `message`. */
   replyMs?: number
   heartbeatMs: number
 }
@@ -39,18 +39,18 @@ interface TaskWatch extends TaskListener, TaskScope {
 /** The values of a task stream: the current task, a later event, or a heartbeat. */
 export type TaskNews = { first: Task } | TaskEvent | 'heartbeat'
 
-/** A recipient that waited for messages so lately is connected. */
+/** A recipient that waited for messages this recently counts as connected. */
 const connectedMs = 10 * second
 const maxAgeMs = 15 * minute
-/** How often a stream or a wait checks whether its credential has ended, if no event reports it. */
+/** How often a stream or a wait checks whether its credential has ended, in case no event reports it. */
 const checkMs = 15 * second
 const maxEventsRead = 200
-/** What passes on the values of a stream refers to the last of them. After so many bytes, that is a heartbeat. */
+/** Consumers of a stream keep its last value alive. After this many bytes, a heartbeat is sent to replace it. */
 const muchBytes = 64 * 1024
 
 /**
- * Resolves once the task has ended or waits for its client, or when the time is over. At once if callers do not wait for
- * the recipient, or if there are too many streams. Fails with `task_not_found`.
+ * Resolves once the task has ended or waits for its client, or after the timeout. Resolves at once if callers do not
+ * wait for the recipient, or if there are too many streams. Fails with `task_not_found`.
  */
 export async function waitForTask(
   account: AccountStore,
@@ -66,14 +66,14 @@ export async function waitForTask(
 
   try {
     const isWaiting = ({ expiresAt, state }: TaskRow) => expiresAt !== null && !isInterrupted(state)
-    // Without a time for heartbeats it ends with its first value.
+    // Without a heartbeat interval, the stream ends with its first value.
     await whileIts(isWaiting, account, row, { ms, caller, check }).next()
   } finally {
     releaseStream()
   }
 }
 
-/** As the recipient is set; by default while it is connected, or works on messages that it has leased for some time. */
+/** As configured for the recipient; by default while it is connected or works on messages under a timed lease. */
 async function doCallersWait(account: AccountStore, { id, recipientAgentId }: TaskRow): Promise<boolean> {
   const { deps: { now }, read: { tasks }, waiting: { notifier } } = account
   const recipient = await tasks.recipientOf(callingAgent(account.actor).agentId, id, now())
@@ -81,7 +81,7 @@ async function doCallersWait(account: AccountStore, { id, recipientAgentId }: Ta
   return recipient.hasLeased === 1 || notifier.wasAwaited(recipientAgentId, connectedMs)
 }
 
-/** Heartbeats while a task is so, at most for `ms`. Fails as `check` does. */
+/** Heartbeats while `isSo` holds for the task, at most for `ms`. Fails as `check` does. */
 async function* whileIts(
   isSo: (row: TaskRow) => boolean,
   account: AccountStore,
@@ -103,9 +103,9 @@ async function* whileIts(
 }
 
 /**
- * The task and then its events, until it has ended, at most 15 minutes. Before the first value it fails with
+ * The task and then its events, until it has ended, for at most 15 minutes. Before the first value it fails with
  * `task_not_found`, and without `isOfSend` with `unsupported_operation` (the task has ended) or `rate_limit_exceeded`.
- * Its values take room until they are sent; it sends heartbeats while there is no room.
+ * Its values use memory until they are sent; while none is free, it sends heartbeats.
  */
 export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
   const { credentialId } = callingAgent(account.actor)
@@ -113,7 +113,7 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const row = await findTask(account, id, watch.recipient, home)
   if (after === undefined && !isOfSend) refuseEnded(row)
   const releaseStream = account.waiting.taskStreams.acquire(credentialId)
-  // The answer to the send is the task alone.
+  // The response to the send is the task alone.
   if (!releaseStream && !isOfSend) throw tooManyStreams(account)
   try {
     if (after === undefined) {
@@ -148,13 +148,13 @@ async function* firstOf(
   } finally {
     release()
   }
-  // The plain reply has come, and is the answer.
+  // The plain reply has arrived and is the answer.
   return yield* firstOf(account, now, { ...watch, replyMs: undefined })
 }
 
 /**
- * Heartbeats until the recipient of a task of mode `message` has said something, at most for `ms`. Returns the task as it
- * is then; if it is open, its client gets the task from now on.
+ * Heartbeats until the recipient of a task with mode `message` has replied, at most for `ms`. Returns the task as of
+ * then; if it is open, its client gets the task from now on.
  */
 async function* untilReply(
   account: AccountStore,
@@ -171,7 +171,7 @@ async function* untilReply(
   return await findTask(account, row.id, undefined, home)
 }
 
-/** Heartbeats until there is room for so many bytes. Returns the function that gives it back. */
+/** Heartbeats until this many bytes of memory are free. Returns the function that releases them. */
 async function* takeRoom(account: AccountStore, bytes: number): AsyncGenerator<'heartbeat', () => void> {
   for (;;) {
     const release = roomFor(account, Math.min(bytes, maxTaskBytes))
@@ -191,7 +191,7 @@ function tooManyStreams({ waiting, actor }: AccountStore): GridError {
   return refusal('task-streams', reached, 'streams of tasks', 'Close one, or try again later.', 5)
 }
 
-/** The events after a number. `bytes`: about what the task had up to there. */
+/** The events after a number. `bytes`: approximately what the task used before them. */
 async function* eventsOf(
   account: AccountStore,
   id: string,
@@ -242,7 +242,7 @@ class Following {
   /** The credential may have ended since this was last set to false. */
   mayHaveEnded = false
   isOver = false
-  /** The number of the last event that was read. */
+  /** The number of the event read last. */
   position: number
   readonly #read: (after: number) => Promise<TaskEventRow[]>
   readonly #signal = new Signal()
@@ -257,7 +257,7 @@ class Following {
     this.#read = (n) => account.read.tasks.eventsAfter(agentId, task, n, maxEventsRead)
     this.#unwatch = [
       notifier.watch(task, this.#signal),
-      // An agent may also be woken by the end of its credential.
+      // The end of its credential may also wake an agent.
       notifier.watch(agentId, {
         raise: () => {
           this.mayHaveEnded = true
@@ -273,7 +273,7 @@ class Following {
     }
   }
 
-  /** Resolves when there may be news: to false if there was none for `ms`. */
+  /** Resolves when there may be news; to false if there was none for `ms`. */
   async raised(ms?: number): Promise<boolean> {
     let isLate = false
     const timer = ms === undefined ? undefined : setTimeout(() => {
