@@ -1,4 +1,4 @@
-/** The end of reservations, and who is notified. See docs/protocol/reservations.md, "Their end". */
+/** Ends reservations and notifies agents. See docs/protocol/reservations.md, "Their end". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -10,12 +10,15 @@ import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkNames } from './names.ts'
 
-/** For so long an agent that was refused wants to know that a name is free. */
+/** How long after a refusal an agent is notified when the name becomes free. */
 export const wantedMs = hour
 const maxRead = 1_000
 const maxListed = 5
 
-/** Give back names that the calling agent has reserved, or all: of a space, if one is given. Resolves to the names. */
+/**
+ * Releases names that the calling agent has reserved: the given ones, or all, optionally of one space. Resolves to the
+ * names.
+ */
 export async function release(
   account: AccountStore,
   input: { names?: readonly string[]; space?: string },
@@ -31,7 +34,7 @@ export async function release(
   })
 }
 
-/** End the reservation of an agent, as a person. Fails with `reservation_not_found`. */
+/** Ends an agent's reservation, as a person. Fails with `reservation_not_found`. */
 export async function endReservation(account: AccountStore, id: string): Promise<string> {
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
@@ -42,7 +45,7 @@ export async function endReservation(account: AccountStore, id: string): Promise
   })
 }
 
-/** End reservations of one agent whose time is over, or whose task has ended. */
+/** Ends one agent's reservations that have expired or whose task has ended. */
 export async function endDue(account: AccountStore, ids: readonly string[], isOfTask: boolean): Promise<void> {
   await end(
     account,
@@ -51,7 +54,7 @@ export async function endDue(account: AccountStore, ids: readonly string[], isOf
   )
 }
 
-/** End reservations of one agent. `why`: what it reads about that, unless it has ended them itself. */
+/** Ends one agent's reservations. `why`: the reason in the notice to the agent, unless it ended them itself. */
 async function end(
   account: AccountStore,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-/** Which reservations there are. See docs/protocol/reservations.md. */
+/** Lists reservations. See docs/protocol/reservations.md. */
 import { callingAgent } from '../../auth/actor.ts'
 import { normaliseSpace } from '../../lib/name-patterns.ts'
 import { type Page, readPage } from '../../lib/read-page.ts'
@@ -20,15 +20,15 @@ export interface ListedReservation {
 }
 
 export interface ReservationFilter {
-  /** Only those that meet one of these names. */
+  /** Only reservations that overlap one of these names. */
   names?: readonly string[]
-  /** Only those of the calling agent. */
+  /** Only the calling agent's own. */
   mine?: boolean
   space?: string
   cursor?: string
 }
 
-/** A page of the live reservations of the account, in the order in which they were made. */
+/** A page of the account's live reservations, oldest first. */
 export async function listReservations(
   account: AccountStore,
   { names: given = [], mine = false, space, cursor }: ReservationFilter,

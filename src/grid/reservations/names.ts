@@ -1,22 +1,22 @@
-/** The names of reservations. See docs/protocol/reservations.md, "Names". */
+/** Reservation names. See docs/protocol/reservations.md, "Names". */
 import { setImmediate } from 'node:timers/promises'
 import { invalidInput } from '../../errors.ts'
 import { maxNameLength, normaliseName, overlaps } from '../../lib/name-patterns.ts'
 import type { AccountStore } from '../../store/account.ts'
 
 export const maxNames = 20
-/** In compared pairs of characters: some milliseconds, with the slowest patterns. */
+/** In compared pairs of characters: a few milliseconds with the slowest patterns. */
 const pieceOfWork = 1_000_000
 
-/** The given names, each once, in the form in which they are compared. Fails with `invalid_input`. */
+/** Normalises and deduplicates the given names. Fails with `invalid_input`. */
 export function checkNames(names: readonly string[], max = maxNames): string[] {
   if (names.length > max) throw invalidInput(`Give at most ${max} names.`, 'names')
   return [...new Set(names.map(checkName))]
 }
 
 /**
- * The reservations that meet one of the names. Patterns can be chosen so that this takes seconds: other calls go on
- * meanwhile, and one long comparison runs at a time.
+ * The reservations that overlap one of the names. With malicious patterns this takes seconds, so it yields to other
+ * calls, and only one long comparison runs at a time.
  */
 export async function meeting<R extends { name: string }>(
   { waiting }: { waiting: Pick<AccountStore['waiting'], 'reservations'> },

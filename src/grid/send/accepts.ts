@@ -1,4 +1,6 @@
-/** Stores a message, if its recipient takes one of this sender. `resolve` explains a refusal, as its retry reads again. */
+/**
+ * Stores a message if its recipient accepts this sender. `resolve` explains a refusal, because the retry reads again.
+ */
 import { requirePerson } from '../message/choices.ts'
 import type { Concern } from '../message/outgoing-message.ts'
 import { quotasOf } from '../message/quota.ts'

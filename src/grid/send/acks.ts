@@ -1,4 +1,4 @@
-/** Acks what a message answers, in the unit that stores it. See docs/delivery.md, "Leases of runners". */
+/** Acks the messages that a send answers, in the unit that stores it. See docs/delivery.md, "Leases of runners". */
 import { type Actor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { isOwnId, newId } from '../../lib/id.ts'
@@ -22,13 +22,13 @@ export const acks: Concern = {
   },
 }
 
-/** A send is repeated that acks: what it answers is acked now, unless that was done with it. */
+/** A repeated send with `acks`: the answered messages are acked now, unless the first send did so. */
 export async function ackAgain(account: AccountStore, part: LeasePart): Promise<void> {
   const { move, close } = account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), account.deps.now())
   await account.write([move, close])
 }
 
-/** Fails with `stale_lease` or `lease_not_found` unless the lease is open and has these messages. */
+/** Fails with `stale_lease` or `lease_not_found` unless the lease is open and contains these messages. */
 export async function requireHeld(account: AccountStore, { leaseId, messageIds }: LeasePart): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { deps, read: { timedLeases } } = account
@@ -54,20 +54,23 @@ export function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
   }
 }
 
-/** A lease of the calling agent has ended: the remaining leases show whether a runner works. */
+/** One of the calling agent's leases has ended; the remaining leases show whether a runner is working. */
 export async function leaseChanged(account: AccountStore): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   leaseLeft(account, await account.read.timedLeases.lastExpiry(agentId, account.deps.now()))
 }
 
-/** `until`: when the last remaining lease expires, by the clock of the database. */
+/** `until`: when the last remaining lease expires, by the database's clock. */
 export function leaseLeft({ actor, waiting: { presence } }: AccountStore, until: unknown): void {
   const { agentId } = callingAgent(actor)
   if (until === null) presence.leaseEnded(agentId)
   else presence.leased(agentId, Number(until))
 }
 
-/** `stale_lease`, or `lease_not_found` for what cannot be the id of a lease. A lease of another agent looks like one that has ended. */
+/**
+ * `stale_lease`, or `lease_not_found` if the text cannot be a lease id. Another agent's lease looks like one that has
+ * ended.
+ */
 export async function noLease(
   { actor, read }: AccountStore,
   leaseId: string,

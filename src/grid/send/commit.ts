@@ -1,4 +1,4 @@
-/** Committing a message with what its concerns add, as one unit. */
+/** Commits a message with its concerns' statements as one unit. */
 import { GridError } from '../../errors.ts'
 import { presenceWord } from '../../presence.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -6,7 +6,7 @@ import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Send, SendPart, SentMessage } from '../message/outgoing-message.ts'
 import { quotasOf } from '../message/quota.ts'
 
-/** Undefined if a condition did not hold: then nothing is stored. */
+/** Undefined if a condition did not hold; then nothing is stored. */
 export async function commit(
   { account, recipient, message }: Send,
   parts: readonly SendPart[],
@@ -37,7 +37,10 @@ export async function commit(
   return sent
 }
 
-/** Who is at the recipient: clients from memory, and the server of a remote agent from the receipt. The receipt has nothing about agents of other accounts, nor of a channel. */
+/**
+ * The recipient's presence: connected clients from memory, a remote agent's server from the receipt. Never set for
+ * agents of other accounts or for channels.
+ */
 export function presenceAt(
   { waiting, deps: { now } }: AccountStore,
   agentId: string | undefined,

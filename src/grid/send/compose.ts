@@ -1,4 +1,4 @@
-/** Making the draft of a message: what its sender wrote, and where it belongs. */
+/** Composes a message's draft: its content and its place in a conversation. */
 import type { Actor } from '../../auth/actor.ts'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
@@ -12,7 +12,7 @@ import { withUploads } from './files.ts'
 import { hopsOf } from './in-turn.ts'
 import { keyLifetimeMs } from './once.ts'
 
-/** The author that a message names: the caller, not the sending agent. A key or an OAuth client is a program. */
+/** The author shown with a message: the caller, not the sending agent. Keys and OAuth clients count as programs. */
 const messageTypes: Record<Actor['type'], MessageType> = {
   agent: 'agent',
   admin: 'agent',
@@ -70,7 +70,7 @@ export async function compose(
   }
 }
 
-/** The message as it is stored. `task`: where it is, if it is in one. */
+/** The message as stored. `task`: the task it belongs to, if any. */
 export function messageOf(
   { message }: Draft,
   review: Review,

@@ -1,4 +1,4 @@
-/** The content of a send as it is checked, hashed and stored: without invisible characters. */
+/** A send's content as it is checked, hashed and stored: without invisible characters. */
 import { Buffer } from 'node:buffer'
 import { GridError } from '../../errors.ts'
 import { cleanedLine, withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
@@ -26,7 +26,7 @@ export function contentOf(input: SendInput): Content {
   return { text, details, sanitized: isCleaned || details !== given, key, requestHash }
 }
 
-/** Well-formed text without invisible characters, and not empty. `isCleaned`: it had some. */
+/** Well-formed, non-empty text without invisible characters. `isCleaned`: some were removed. */
 export function checkText(text: string, maxBytes = maxTextBytes): { text: string; isCleaned: boolean } {
   const given = wellFormed(text)
   if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
@@ -43,11 +43,11 @@ export function checkText(text: string, maxBytes = maxTextBytes): { text: string
 
 function givenDetails({ parts = [], choices = [] }: SendInput): A2aDetails | undefined {
   if (parts.length + choices.length === 0) return undefined
-  // The index of messages with choices needs them first.
+  // Choices come first, because the index of messages with choices requires it.
   return { ...(choices.length > 0 && { choices }), ...(parts.length > 0 && { parts }) }
 }
 
-/** The same if nothing changed. */
+/** Returns the same object if nothing changed. */
 function cleanedDetails(given: A2aDetails): A2aDetails {
   const details = withoutInvisibleIn(given)
   const parts = details.parts && withCleanNames(details.parts)
@@ -55,7 +55,7 @@ function cleanedDetails(given: A2aDetails): A2aDetails {
   return parts === details.parts && choices === details.choices ? details : { ...details, parts, choices }
 }
 
-/** Parts with the names of their files in one line, without what a person does not see; the same if nothing changed. */
+/** Parts with single-line file names and without invisible characters. Returns the same object if nothing changed. */
 function withCleanNames(parts: unknown[]): unknown[] {
   const cleaned = parts.map((part) => {
     const { filename } = part as { filename?: unknown }

@@ -1,4 +1,4 @@
-/** Guardrails look at a message, and their verdicts are stored with it. */
+/** Runs guardrails on a message, and stores their verdicts with it. */
 import { checkGuardrails } from '../message/check-guardrails.ts'
 import type { Concern } from '../message/outgoing-message.ts'
 import { refuseBeyondQuotas } from '../message/quota.ts'
@@ -6,7 +6,7 @@ import { refuseBeyondQuotas } from '../message/quota.ts'
 export const guarded: Concern = {
   async review(outgoing) {
     if (outgoing.recipient.guards === 0) return undefined
-    // Guardrails may ask other services, so quotas are checked first.
+    // Guardrails may call other services, so quotas are checked first.
     await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
     return await checkGuardrails(outgoing)
   },

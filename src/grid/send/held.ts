@@ -1,4 +1,4 @@
-/** A message that a person has to approve first waits, and is not delivered. See docs/protocol/messages.md, "Held messages". */
+/** Holds a message that a person must approve before delivery. See docs/protocol/messages.md, "Held messages". */
 import { holdOf, notifyClient, waitsUntil } from './hold.ts'
 import type { Concern } from '../message/outgoing-message.ts'
 

@@ -1,4 +1,4 @@
-/** Whether a message waits for the decision of a person. See docs/protocol/messages.md, "Held messages". */
+/** Decides whether a message must wait for a person. See docs/protocol/messages.md, "Held messages". */
 import { newId } from '../../lib/id.ts'
 import { day, isoTime } from '../../lib/time.ts'
 import type { AccountStore, Guarding } from '../../store/account.ts'
@@ -10,12 +10,12 @@ import { bytesOf } from '../message/given-parts.ts'
 import type { OutgoingMessage, Review } from '../message/outgoing-message.ts'
 import { holdingRule } from './match-rules.ts'
 
-/** How long a message waits that guardrails hold. */
+/** Lifetime of a message held by a guardrail. */
 const guardrailHoldMs = day
 
 /**
- * What holds a message, if a rule or a guardrail of either account says so: the account of the sender comes first.
- * `decided`: for how many of both accounts people have decided. What the grid itself sends is never held.
+ * The rule or guardrail that holds a message, if any, of either account: the sender's account comes first. `decided`:
+ * for how many of the two accounts people have already decided. Messages from the grid itself are never held.
  */
 export async function holdOf(outgoing: OutgoingMessage, before: Review, decided = 0): Promise<Review | undefined> {
   const { account, recipient: { inbox }, draft: { message } } = outgoing
@@ -40,7 +40,7 @@ export function waitsUntil(expiresAt: number): string {
   return `The message waits until ${isoTime(expiresAt)} for the approval of a person.`
 }
 
-/** A message in a task is announced to the client of the task, which goes on as it is. */
+/** A message in a task is announced to the task's client, without changing the task. */
 export function notifyClient({ change }: AccountStore, task: string, reason: string, at: number): Statement[] {
   return (['submitted', 'working'] as const).flatMap((state) =>
     change.tasks.change({ end: 'grid' }, { task, event: newId(), at, state, from: [state], reason })
@@ -95,7 +95,7 @@ async function holdIn(
   }
 }
 
-/** The content of a message besides its text. */
+/** A message's content other than its text. */
 function partsIn(parts: readonly unknown[]): { mediaType: string; bytes: number }[] {
   return (parts as Record<string, unknown>[]).flatMap((part) => {
     const { text, data, url, mediaType, filename, bytes } = part

@@ -1,4 +1,4 @@
-/** Turns of conversations. See docs/conversations.md, "Conversations that run away". */
+/** Counts turns of conversations. See docs/conversations.md, "Conversations that run away". */
 import { GridError } from '../../errors.ts'
 import { numberOf } from '../../lib/text.ts'
 import { hour } from '../../lib/time.ts'
@@ -17,15 +17,15 @@ import type {
   SendPart,
 } from '../message/outgoing-message.ts'
 
-/** An error names so many agents. */
+/** Maximum number of agents named in an error. */
 const maxNamed = 8
 
-/** Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. */
+/** Counts a message if it is a turn of its conversation. A person's message resets the counts of its conversations. */
 export const inTurn: Concern = {
   async plan(send) {
     const { account, sender: { alias, program }, recipient: { label, inbox }, message } = send
     if (message.type === 'human' || program !== undefined) return begin(send)
-    // A message that exists only in a task is in no inbox, so it is not answered without a request.
+    // A message that exists only in a task is in no inbox, so nobody answers it without a request.
     if (message.type !== 'agent' || message.isInTaskAlone) return undefined
     const key = keyOf(alias, label)
     const named = namedKey(inbox, message)
@@ -41,14 +41,14 @@ export const inTurn: Concern = {
     const turn: Turn = { id, from, alias, answered, at }
     const begins = (key: string) => known.every((of) => of.key !== key || isTurn(of))
     if (isChannel(label) && begins(key)) return countMembers(send, key, turn)
-    // Under its id it counts only if it is no turn of its pair or channel.
+    // Counts under its id only if it is no turn of its pair or channel.
     return count(send, key, begins(key) ? key : named !== null && begins(named) ? named : undefined, turn)
   },
 }
 
 /**
- * What is known of the conversations of a message, before it is clear what it replies to. A reply is in the conversation
- * of that message, unless it names one, and counts hops.
+ * What is known of a message's conversations before the message it replies to was read. A reply belongs to that
+ * message's conversation, unless it names another, and counts hops.
  */
 export function readTurns(account: AccountStore, { agentId, alias }: Sender, input: SendInput): Promise<ReadTurns> {
   const key = keyOf(alias, labelOf(input.to))
@@ -98,7 +98,7 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
   const { label, inbox } = recipient
   const agents = inbox ? [turn.alias, label.slice(1)].sort() : [turn.alias]
   const here = counted === undefined ? [] : [turns.count(counted, agents, turn, inbox)]
-  // The account of the recipient has limits of its own.
+  // The recipient's account has its own limits.
   const there = inbox?.home === undefined ? [] : [turns.countThere(key, agents, turn, { ...inbox, home: inbox.home })]
   return {
     statements: [...here, ...there],
@@ -110,8 +110,8 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
 }
 
 /**
- * Pause the members of a channel that answer each other, once they have reached the limit together: those whom pairs of
- * more than a tenth of the limit connect. Posts that answer nobody spread over many pairs, and a loop over few.
+ * Pauses the channel members who answer each other and have reached the limit together: those linked by pairs with more
+ * than a tenth of the limit. Posts that answer nobody spread over many pairs, and a loop concentrates on few.
  */
 async function pauseGroup(
   account: AccountStore,
@@ -136,12 +136,12 @@ async function pauseGroup(
   await account.write(change.turns.pauseMembers(channel, { agents: [...group].sort(), turns, since, last, at }))
 }
 
-/** Whether a conversation is paused for a sender. In a channel only those are paused that answered each other. */
+/** Whether a conversation is paused for a sender. In a channel, only members who answered each other are paused. */
 function pauses({ key, agents, pausedAt }: Conversation, sender: string): boolean {
   return pausedAt !== null && (!isChannel(key) || agents.includes(sender))
 }
 
-/** Fails with `conversation_paused`, for a message that was counted as a turn when it was held. */
+/** Fails with `conversation_paused` for a message that was counted as a turn when it was held. */
 export async function refusePaused(
   { account, sender: { alias, program }, recipient: { label, inbox } }: OutgoingMessage,
   message: Pick<NewMessage, 'type' | 'isInTaskAlone' | 'contextId' | 'conversationId'>,
@@ -180,7 +180,10 @@ async function pausedError(account: AccountStore, label: string, { key, agents }
   )
 }
 
-/** How many answers led to a message: one more than to that which it replies to. `metadata.hops` counts as one. */
+/**
+ * The number of answers that led to a message: one more than for the message it replies to. `metadata.hops` counts as
+ * one.
+ */
 export function hopsOf(sender: Sender, repliedTo: Draft['repliedTo'], details: Draft['details']): number {
   const given = numberOf(details?.metadata?.hops)
   const before = repliedTo?.hops ?? 0
@@ -197,7 +200,7 @@ export function keyOf(sender: string, label: string): string {
   return isChannel(label) ? label : [`@${sender}`, label].sort().join(' ')
 }
 
-/** Whether it is the label or key of a channel, or the key of two members of one. */
+/** Whether the string is the label or key of a channel, or the key of two of its members. */
 export function isChannel(label: string): boolean {
   return label.startsWith('#')
 }
@@ -206,7 +209,9 @@ export function keyOfId(id: string): string {
   return `id ${id}`
 }
 
-/** The key of the id that a message names. An agent of another account could guess one, so it has none. */
+/**
+ * The key of the conversation id that a message names. Another account's agent could guess an id, so it gets no key.
+ */
 function namedKey(
   inbox: InboxAddress | undefined,
   { contextId, conversationId }: Pick<NewMessage, 'contextId' | 'conversationId'>,

@@ -1,4 +1,4 @@
-/** Which approval rule of one account holds a message. */
+/** Finds the approval rule of an account that holds a message. */
 import type { AgentType } from '../../store/account/agents.ts'
 import type { ActiveApprovalRule } from '../../store/account/approval-rules.ts'
 

@@ -1,13 +1,14 @@
 /**
- * A send is a row of concerns (`concerns.ts`). Each is a file with one `plan`: what it adds to the unit of the message,
- * what it requires, and how it explains a refusal of its own. The order of the row is the order of the unit.
+ * A send is a list of concerns (`concerns.ts`). Each is a file with one `plan`: what it adds to the message's unit,
+ * what it requires, and how it explains its refusals. The unit's statements are in the order of the list.
  *
- * 1. resolve: everything that is read before the unit, begun together;
+ * 1. resolve: all reads before the unit, started together;
  * 2. compose: the draft, made once;
- * 3. review: what guardrails and rules change in it, which alone may use the network;
- * 4. commit: the message, made of draft, review and task, with the parts of all concerns, as one unit;
- * 5. explain: if a condition of the unit did not hold, nothing is stored. `findRepeat` and `resolve` read again, then each
- *    concern says why. If all conditions hold now, the send begins again at 3.
+ * 3. review: how guardrails and rules change the draft; only this step may use the network;
+ * 4. commit: the message, built from draft, review and task, with the parts of all concerns, as one unit;
+ * 5. explain: if a condition of the unit did not hold, nothing is stored. `findRepeat` and `resolve` read again, then
+ *    each
+ *    concern gives its reason. If all conditions hold now, the send restarts at 3.
  */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'

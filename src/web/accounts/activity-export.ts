@@ -35,7 +35,7 @@ const formats = {
   },
 }
 
-/** The rows that a filter selects, newest first. `as` is `csv`; with anything else it is JSON lines. */
+/** The rows that match a filter, newest first. CSV if `as` is `csv`, otherwise JSON lines. */
 export function activityFile(
   account: AccountStore,
   connection: CallerConnection,
@@ -65,7 +65,7 @@ async function* pieces(
   }
 }
 
-/** A spreadsheet would run a text that begins like a formula. @see RFC 4180 */
+/** A spreadsheet would execute a text that begins like a formula. @see RFC 4180 */
 function cell(value: string | number | null): string {
   const text = String(value ?? '')
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text

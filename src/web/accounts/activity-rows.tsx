@@ -10,7 +10,7 @@ import type { NamedEntity } from '../../store/account/profile.ts'
 import type { Visit } from '../visit.ts'
 import { placeholders, reasonOf, sentenceOf, type SentencePlaceholder } from './activity-sentences.ts'
 
-/** How many items of a list a sentence names. */
+/** Maximum number of list items named in a sentence. */
 const maxListed = 3
 const maxRefLength = 80
 
@@ -133,11 +133,11 @@ export function CallDetails({ row }: { row: ListedActivity }) {
 export interface NameLookup {
   find(kind: NamedEntity['kind'], ref: string): NamedEntity | undefined
   path: Visit['path']
-  /** Whose sentences are known. */
+  /** The phrases to use. */
   features: Visit['features']
 }
 
-/** Load the names for all references in these rows. */
+/** Loads the names for all references in these rows. */
 export async function loadNames(
   { account, path, features }: Pick<Visit, 'account' | 'path' | 'features'>,
   rows: ListedActivity[],
@@ -155,7 +155,7 @@ export async function loadNames(
   return { find: (kind, ref) => index.get(`${kind} ${ref}`), path, features }
 }
 
-/** A sentence with its placeholders filled. */
+/** A sentence with its placeholders filled in. */
 function renderSentence(sentence: string, args: Record<string, unknown>, names: NameLookup): Child[] {
   const filled = (text: string): Child[] | undefined => {
     const parts: Child[] = []
@@ -210,7 +210,7 @@ function renderList(kind: NamedEntity['kind'], values: unknown[], names: NameLoo
 
 const signs: Partial<Record<NamedEntity['kind'], string>> = { agent: '@', channel: '#' }
 
-/** The current name of an entity, as a link if it has a page. */
+/** An entity's current name, as a link if it has a page. */
 function EntityLink({ kind, reference, names }: { kind: NamedEntity['kind']; reference: string; names: NameLookup }) {
   const named = names.find(kind, reference)
   const name = `${signs[kind] ?? ''}${named?.name ?? reference}`

@@ -1,7 +1,7 @@
 /** Sentences that describe the calls of the activity log. */
 import type { NamedEntity } from '../../store/account/profile.ts'
 
-/** A placeholder of a sentence: the arguments that fill it, and the text for when they cannot. */
+/** A sentence's placeholder: the arguments that fill it, and the text used when they cannot. */
 export interface SentencePlaceholder {
   /** Names of arguments; the first readable one is used. */
   argumentNames: string[]
@@ -52,12 +52,12 @@ export const placeholders: Record<string, SentencePlaceholder> = {
 type Phrase = readonly [verb: string, past: string, object: string]
 export type Phrases = Readonly<Record<string, Phrase>>
 
-/** Sources of phrases besides the core. */
+/** Additional phrases from features. */
 type Features = readonly { readonly phrases?: Phrases }[]
 
 /**
- * Phrases by the name in the log: an admin tool, an action of a page, or a command. The command `create-agent` has the
- * phrase of `create_agent` or `admin_create_agent`, if it has none of its own.
+ * Phrases by their name in the log: an admin tool, a page action or a command. The command `create-agent` uses the
+ * phrase of `create_agent` or `admin_create_agent` if it has none of its own.
  */
 const phrases: Phrases = {
   // Refused before the tool ran, or the tool does not exist.
@@ -167,7 +167,7 @@ const phrases: Phrases = {
   hand_over_account: ['Hand over', 'Handed over', 'the account to {member}'],
 }
 
-/** Whether there is a phrase for this call. Other calls are shown by their names. */
+/** Whether there is a phrase for this call. Other calls are shown by name. */
 export function hasPhrase(tool: string, features: Features): boolean {
   return findPhrase(tool, features) !== undefined
 }
@@ -212,7 +212,7 @@ const reasons: Record<string, string> = {
   unavailable: 'the database did not answer',
 }
 
-/** The outcome of a failed call in words. */
+/** Describes why a call failed. */
 export function reasonOf(outcome: string): string {
   return Object.hasOwn(reasons, outcome) ? reasons[outcome] : outcome.replaceAll('_', ' ')
 }

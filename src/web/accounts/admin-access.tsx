@@ -63,7 +63,7 @@ export async function showAdminAccess(visit: Visit, createdKey?: CreatedKey) {
   )
 }
 
-/** A key that was just made, to be shown once. */
+/** A new key, to be shown once. */
 export interface CreatedKey {
   name: string
   key: string
@@ -102,7 +102,7 @@ function KeyTable(
   { visit, keys, members, now }: {
     visit: Visit
     keys: AdminKey[]
-    /** The members of the account, to name the creator of each key. */
+    /** The account's members, to name each key's creator. */
     members: ListedMember[]
     now: number
   },

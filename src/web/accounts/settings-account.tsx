@@ -43,7 +43,7 @@ const deletion: AccountSubject = {
   page: (visit) => <DeleteAccountCard visit={visit} />,
 }
 
-/** The subjects in their order, with those of features. */
+/** The subjects in display order, including those of features. */
 export function accountSubjects({ features }: Pick<Visit, 'features'>): AccountSubject[] {
   const added = features.flatMap(({ accountSubjects }) => accountSubjects ?? [])
   return [name, usage, secondFactor, turns, reading, contents, adminAccess, programs, deletion]
@@ -51,8 +51,8 @@ export function accountSubjects({ features }: Pick<Visit, 'features'>): AccountS
 }
 
 /**
- * The account itself, and the admin keys and programs with access to it. See docs/protocol/README.md, "Admin keys", and
- * docs/protocol/oauth.md, "Grants".
+ * Account settings, plus the admin keys and OAuth clients that can access the account. See docs/protocol/README.md,
+ * "Admin keys", and docs/protocol/oauth.md, "Grants".
  */
 export function accountSettingsPages({ get, post, may }: AccountPages, deps: PageDeps): void {
   const show = (subject: AccountSubject) => (visit: Visit) => showSubject(visit, deps, subject)
@@ -114,7 +114,7 @@ export async function showSubject(visit: Visit, deps: PageDeps, subject: Account
   return await settingsPage(visit, 'account', await subject.page(visit, deps), subject.title)
 }
 
-/** A row for each subject, which leads to its page. */
+/** A row for each subject, linked to its page. */
 async function showList(visit: Visit, deps: PageDeps): Promise<Response> {
   const subjects = accountSubjects(visit).filter(({ may }) => visit.may(may ?? 'view'))
   const states = await Promise.all(subjects.map((subject) => subject.state(visit, deps)))
@@ -166,7 +166,7 @@ function NameCard({ visit }: { visit: Visit }) {
   )
 }
 
-/** It asks for the name of the account. */
+/** Asks for the account's name as a confirmation. */
 function DeleteAccountCard({ visit }: { visit: Visit }) {
   return (
     <Card
@@ -192,7 +192,7 @@ function whoNeedsIt({ membership }: Visit): string {
   return membership.requiresSecondFactor ? 'Required for owners and admins' : 'Optional for owners and admins'
 }
 
-/** Whether owners and admins need a second factor. See docs/people.md, "Signing in". */
+/** Whether owners and admins must have a second factor. See docs/people.md, "Signing in". */
 function SecondFactorCard({ visit }: { visit: Visit }) {
   const { requiresSecondFactor } = visit.membership
   return (

@@ -128,14 +128,14 @@ export function agentActions({ get, post, may }: AccountPages): void {
 
   may('own').post('/agents/:alias/erase-words', async (visit) => {
     const alias = visit.param('alias')
-    // In many units, so the row of Activity comes with none of them.
+    // Runs in many units, so its row in Activity is a separate one.
     const { rows } = await visit.record('erase_words', { alias }, () => eraseWords(visit.account, alias))
     const erased: ErasedWords = { rows, kept: keptElsewhere(visit.account) }
     return await visit.showOnce(visit.path('agents', alias, 'settings'), erased)
   }, showSettings)
 }
 
-/** The changes that the form contains. Fields that it does not have stay unchanged. */
+/** The changes in the posted form. Fields missing from the form stay unchanged. */
 function updateOf({ form, param }: Visit, isPublic: boolean): AgentUpdate {
   const accessPolicy = readChoice(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
   const isListed = accessPolicy !== 'auto_approve' && form.has('accessList')

@@ -6,7 +6,7 @@ import type { AccountStore } from '../../store/account.ts'
 
 const maxCheckboxes = 50
 
-/** The first agents of the account, one more than there are checkboxes. */
+/** The account's first agents, one more than there are checkboxes. */
 export async function choosableAgents({ read }: AccountStore) {
   return await read.agents.page('', maxCheckboxes + 1)
 }
@@ -15,7 +15,7 @@ export function AgentChoice({ agents, hint, value, ...field }: {
   name: string
   label: string
   isOptional?: boolean
-  /** Of the checkboxes, and of the text. */
+  /** Names of the checkboxes and of the text field. */
   hint: [string, string]
   agents: Awaited<ReturnType<typeof choosableAgents>>
   /** The typed text. */

@@ -13,7 +13,7 @@ import type { PageResult, Visit } from '../visit.ts'
 import { accessOf, agentOf, agentPage, agentPath } from './agent.tsx'
 import { ConnectCard } from './connect.tsx'
 
-/** Programs cannot act as people: for them this leads to their first page. Fails with `agent_not_found`. */
+/** Programs cannot act as people, so their pages redirect to their first page. Fails with `agent_not_found`. */
 export async function showConnect(visit: Visit): Promise<PageResult> {
   const agent = await agentOf(visit)
   if (!isProgram(agent)) return { redirectTo: agentPath(visit, agent.alias, 'now') }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The settings of an agent. Users who may not change them see the values. */
+/** An agent's settings, read-only for users who may not change them. */
 import { isProgram } from '../../grid/agents/find-agent.ts'
 import { approvalConsent, servicesFor } from '../../grid/guardrails/consents.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
@@ -43,7 +43,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
   ])
   const here = path('agents', agent.alias)
   const erased = await visit.takeShown<ErasedWords>()
-  // A person is changed on the page of their profile, and a hook ends with its address.
+  // People are edited on their profile page, and a hook ends together with its address.
   const isOfProgram = isProgram(agent)
   return await agentPage(visit, agent, 'settings', {
     content: (
@@ -115,7 +115,7 @@ function ErasedNotice({ erased: { rows, kept } }: { erased: ErasedWords }) {
 
 interface CardProps {
   visit: Visit
-  /** The path that the form posts to. */
+  /** The path to which the form posts. */
   action: string
 }
 
@@ -187,7 +187,10 @@ function SettingsCard(
   )
 }
 
-/** Whether the agent is a script, whose messages are never turns. See docs/conversations.md, "Conversations that run away". */
+/**
+ * Whether the agent is a script, whose messages never count as turns. See docs/conversations.md, "Conversations that
+ * run away".
+ */
 function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAutomated: boolean }) {
   return (
     <Card
@@ -242,7 +245,7 @@ function GuardrailsCard(
   { visit, action, guardrails, attached, refused }: CardProps & {
     guardrails: Guardrail[]
     attached: GuardrailAttachment[]
-    /** The services that the person with this alias does not allow. */
+    /** The services that the person with this alias has not allowed. */
     refused: TextService[]
   },
 ) {

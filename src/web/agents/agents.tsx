@@ -14,10 +14,10 @@ import { PresenceNow } from './agent.tsx'
 import { newAgentPages } from './new-agent.tsx'
 
 const shownSkills = 3
-/** All agents are counted up to here: this number stands for itself or more. */
+/** Agents are counted up to this number, which is shown as "or more". */
 const maxCounted = 1_000
 
-/** Registers the list of agents, the page of each, and the form for a new one. */
+/** Registers the list of agents, each agent's page, and the form for a new agent. */
 export function agentPages(pages: AccountPages): void {
   pages.get('/agents', list)
   newAgentPages(pages)
@@ -31,11 +31,11 @@ const orders: Record<AgentOrder, string> = {
   seen: 'Last seen',
 }
 
-/** The selection in the address of a page of the list. */
+/** The selection in the URL of a list page. */
 interface ListPlace {
   search: string
   order: AgentOrder
-  /** The last agent of the page before; undefined on the first. */
+  /** The last agent of the previous page; undefined on the first page. */
   after?: AgentPlace
 }
 

@@ -40,18 +40,18 @@ export function newAgentPages({ get, post }: Pages<Visit>): void {
 /** A key that was just made. */
 interface CreatedKey {
   apiKey: string
-  /** Whether the agent is new too. */
+  /** Whether the agent is new as well. */
   isNew: boolean
-  /** Whether the other keys of the agent stay. */
+  /** Whether the agent's other keys stay valid. */
   isFurther?: boolean
 }
 
-/** Leads to the page that shows a new key of an agent, once. */
+/** Redirects to the page that shows an agent's new key, once. */
 export function showKeyOnce(visit: Visit, alias: string, created: CreatedKey): Promise<PageResult> {
   return visit.showOnce(visit.path('agents', alias, 'key'), created)
 }
 
-/** The page that shows a new key. It leads to the agent if there is none to show, as after a reload. */
+/** The page that shows a new key. Redirects to the agent if there is none to show, as after a reload. */
 export async function showKey({ account, frame, path, param, done, takeShown }: Visit): Promise<PageResult> {
   const alias = param('alias')
   const created = await takeShown<CreatedKey>()

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Rows of messages that wait for the decision of the visitor. */
+/** Rows of messages that wait for the visitor's decision. */
 import { endsSoon } from '../../grid/approvals/held.ts'
 import { NeedCard, type NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
@@ -11,8 +11,9 @@ import { oneLine } from '../../lib/one-line.ts'
 import type { Visit } from '../visit.ts'
 
 /**
- * Nothing if there is none. Those with the same sender, recipient, rule and text are one row: it leads to the first to
- * expire, or with `isWhole` opens to all of them. `max`: how many rows there are at most. `total`: how many wait.
+ * Renders nothing if no message waits. Messages with the same sender, recipient, rule and text share a row: it links to
+ * the first to expire, or with `isWhole` expands to all of them. `max`: maximum number of rows. `total`: number of
+ * waiting messages.
  */
 export function HeldForYou(
   { visit, held, max, total, isShort, isWhole }: {

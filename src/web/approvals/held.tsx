@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Messages that wait for the decision of the visitor. See docs/protocol/messages.md, "Held messages". */
+/** Messages that wait for the visitor's decision. See docs/protocol/messages.md, "Held messages". */
 import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
@@ -80,7 +80,7 @@ async function decide(
   return visit.done('held-undeliverable', 'held', id)
 }
 
-/** To the list, which offers the next message like this one. */
+/** Redirects to the list, which offers the next message like this one. */
 async function toNext(visit: Visit, held: HeldMessage, done: NoticeCode): Promise<PageResult> {
   const next = (await heldMessages(visit.account)).find((one) => isAlike(one, held))
   const { redirectTo } = visit.done(done, 'held') as { redirectTo: string }
@@ -171,7 +171,7 @@ async function show(visit: Visit) {
   )
 }
 
-/** Links to the message that it answers and to its conversation. */
+/** Links to the message it replies to and to its conversation. */
 function Around({ visit, place: { thread, answered } }: { visit: Visit; place: HeldPlace }) {
   if (thread === undefined && answered === undefined) return null
   return (
@@ -286,10 +286,10 @@ const fieldNames: Record<string, string> = {
   artifactId: 'Artifact',
   artifactName: 'Name of the artifact',
 }
-/** A longer value is folded. */
+/** Longer values are collapsed. */
 const maxUnfolded = 300
 
-/** What recipients get besides the text and the parts. A name that this page does not know is shown as it is. */
+/** Fields that recipients get in addition to text and parts. A field unknown to this page is shown by its name. */
 function Field({ name, value }: { name: string; value: unknown }) {
   const title = fieldNames[name] ?? name
   return (
@@ -319,7 +319,7 @@ function Value({ title, value }: { title: string; value: unknown }) {
   return text.length > maxUnfolded ? <Disclosure title='Show'>{shown}</Disclosure> : shown
 }
 
-/** Each form carries the hash of the content above it. */
+/** Each form includes the hash of the content shown above it. */
 function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held: HeldMessage }) {
   const here = visit.path('held', id)
   const fields = { hash }

@@ -1,4 +1,4 @@
-/** Approval rules in words. */
+/** Describes approval rules in words. */
 import type { ShownRule } from '../../grid/approvals/rules.ts'
 
 /** The kinds of senders and recipients, in the order of the form. */

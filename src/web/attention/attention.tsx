@@ -28,7 +28,10 @@ import { FailedBackup } from './failed-backup.tsx'
 import { WaitingForYou } from './questions.tsx'
 import { byUrgency, foldedRows, type ShownConditions } from './rows.tsx'
 
-/** The filters above the rows, by the value of `show`. They have the numbers of Home and, together, of the navigation. */
+/**
+ * The filters above the rows, by the value of `show`. Their numbers are those of Home and add up to the number in the
+ * navigation.
+ */
 const titles = { decisions: 'Decisions', answers: 'Answers', broken: 'Broken', warnings: 'Warnings' } as const
 type Part = keyof typeof titles
 const parts = Object.keys(titles) as Part[]
@@ -77,7 +80,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
 interface Waiting {
   questions: Question[]
   held: HeldRow[]
-  /** How many messages wait for the decision of the visitor. */
+  /** How many messages wait for the visitor's decision. */
   decisions: number
   /** The last messages of conversations, by thread. */
   said: Map<number, OpenMessage[]>
@@ -92,7 +95,7 @@ function page(
   const { account, frame, path, query } = visit
   const now = account.deps.now()
   const show = query.get('show')
-  // A row of Home leads to those of its fold.
+  // A row on Home links to the rows that it folds.
   const ofFold = open.filter((condition) => foldOf(condition) === show)
   const found = byUrgency(visit, ofFold.length > 0 ? ofFold : open, 'attention')
   const all = byUrgency(visit, open, 'attention')
@@ -172,7 +175,7 @@ function page(
   )
 }
 
-/** `isOpen`: the rows of a fold stand alone. */
+/** `isOpen`: the rows of a fold are shown individually. */
 function Conditions(
   { visit, title, found, said, isOpen }: {
     visit: Visit

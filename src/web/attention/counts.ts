@@ -12,11 +12,11 @@ import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 
-/** How old the number may be. */
+/** Maximum age of the number. */
 const keptMs = 10 * second
 const maxKept = 1_000
 
-/** An account as its visitor opened it: its id, what the visitor can claim, and what waits for them. */
+/** An account as opened by its visitor: its id, the agents the visitor can claim, and the items waiting for them. */
 export interface CountedVisit {
   id: string
   account: AccountStore
@@ -26,7 +26,7 @@ export interface CountedVisit {
   questions(): Promise<Question[]>
 }
 
-/** All items in the number of a visitor. */
+/** All items in a visitor's number. */
 export function countedVisit(
   store: Store,
   { user }: Pick<Visitor, 'user'>,
@@ -45,7 +45,7 @@ interface Kept<T> {
   value: Promise<T>
 }
 
-/** The numbers of this process. They are counted again after some seconds, once for all requests of that time. */
+/** The numbers of this process, recounted after a few seconds, once for all requests meanwhile. */
 export class AttentionCounts {
   readonly #deps: Pick<Deps, 'log' | 'now'>
   readonly #conditions = new LruMap<string, Kept<Condition[]>>(maxKept)
@@ -55,7 +55,7 @@ export class AttentionCounts {
     this.#deps = deps
   }
 
-  /** The open items of the visitor. Undefined if the count fails: the page is then shown without it. */
+  /** The visitor's open items. Undefined if the count fails: the page is then shown without it. */
   async now(visit: CountedVisit): Promise<NeedsNow | undefined> {
     const { id, account, findOffer, conditions, questions } = visit
     try {
@@ -63,7 +63,7 @@ export class AttentionCounts {
         const found = this.#recent(this.#conditions, id, conditions)
         return needsOf((await withoutSnoozed(account, found, findOffer())).open)
       })
-      // Questions and held messages are not cached, so an answer shows at once.
+      // Questions and held messages are not cached, so an answer is visible at once.
       return withQuestions(...await Promise.all([counted, questions(), countHeld(account)]))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })

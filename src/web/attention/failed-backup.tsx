@@ -3,7 +3,9 @@
 import { Notice, Time } from '../../html/components.tsx'
 import type { PageDeps, Visit } from '../visit.ts'
 
-/** That the last scheduled backup of the grid failed, for those who manage an account. The reason may name paths. */
+/**
+ * Shows people who manage an account that the last scheduled backup of the grid failed. The reason may contain paths.
+ */
 export function FailedBackup(
   { visit, backups }: { visit: Visit; backups: PageDeps['store']['backups'] },
 ) {

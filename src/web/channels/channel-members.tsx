@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The members of a channel, and agents that can be added. */
+/** A channel's members, and agents that can be added. */
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { CellSelect, ChoiceList, TextInput } from '../../html/fields.tsx'
@@ -144,11 +144,11 @@ function Members({ visit, channel, members, at }: MembersProps) {
   )
 }
 
-/** What wakes a member. A person is notified as they have chosen. */
+/** Which posts wake a member. People are notified as they have chosen. */
 const wakeOptions = Object.entries({ default: 'Default', all: 'All posts', mentions: 'Mentions', none: 'Nothing' })
   .map(([value, title]) => ({ value, title }))
 
-/** Adds members by checkbox or by alias. `path` is the page, to which it posts. */
+/** Adds members by checkbox or alias. `path` is the page to which it posts. */
 function AddMembers(
   { visit, nonMembers, path, search, isFull }: {
     visit: Visit

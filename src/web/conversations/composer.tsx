@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The composer of a conversation, and the buttons that mark its messages as read. */
+/** A conversation's composer, and the buttons that mark its messages as read. */
 import type { Child } from 'hono/jsx'
 import { presenceOf } from '../../grid/agents/find-agent.ts'
 import type { Reader } from '../../grid/conversations/may-read.ts'
@@ -31,7 +31,7 @@ import { listFields, type ListPlace, listPlace, listQuery, seqIn } from './list-
 import { oneLine } from '../../lib/one-line.ts'
 import { namesOf } from './shown.ts'
 
-/** The length at which a quoted answered message is cut, in UTF-16 units. */
+/** Maximum length of a quoted message, in UTF-16 units. */
 const maxQuoted = 200
 
 /**
