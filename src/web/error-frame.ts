@@ -1,4 +1,4 @@
-/** The frame of error pages: people who are signed in stay inside the application. */
+/** The frame of error pages, so that signed-in people stay inside the application. */
 import type { Visitor } from '../auth/session.ts'
 import type { GridError } from '../errors.ts'
 import type { ErrorFrame } from '../html/error-page.tsx'
@@ -10,8 +10,8 @@ import type { PageDeps } from './visit.ts'
 const maxNamed = 3
 
 /**
- * The frame for the error of a request, in the account of its path or the first one of the user. Undefined without a
- * session, without an account, and while the database does not answer.
+ * The frame for a request's error page, in the path's account or the user's first one. Undefined without a session or
+ * an account, and while the database is unavailable.
  */
 export async function errorFrame(
   { store, sessions, attention, features }: PageDeps,
@@ -23,7 +23,7 @@ export async function errorFrame(
     const visitor = await sessions.visitor(request)
     return visitor && await frameFor(visitor)
   } catch {
-    // The error of the request matters, not that of its page.
+    // The error of the request matters, not an error of its frame.
     return undefined
   }
 

@@ -19,7 +19,7 @@ export interface ListPosition {
   search: string
   /** Starts at 1. */
   page: number
-  /** Number of rows on the pages before this one. */
+  /** Number of rows on earlier pages. */
   offset: number
 }
 
@@ -88,18 +88,18 @@ export function SearchBar(
   )
 }
 
-/** A list of the account: its search field and its table, or, while there is nothing to list, what it is for. */
+/** A list in an account: its search field and table, or, if empty, an explanation. */
 export function listPage(
   visit: Visit,
   { section, noun, lead, empty, at, total, isFound, searched, table }: {
     section: 'skills' | 'channels' | 'guardrails'
-    /** The name of one row, such as `skill`. */
+    /** What one row is called, such as `skill`. */
     noun: string
     lead: Child
     /** Shown while the account has none. */
     empty: Child
     at: ListPosition & { path: string }
-    /** The number of rows on all pages. */
+    /** Total number of rows. */
     total: number
     /** Whether this page has rows. */
     isFound: boolean
@@ -131,7 +131,7 @@ export function listPage(
   )
 }
 
-/** Leads to the form for a new one. */
+/** Links to the form for a new one. */
 export function NewButton({ href, noun }: { href: string; noun: string }) {
   return (
     <ButtonLink href={href} kind='main-action'>
@@ -154,7 +154,7 @@ export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** Replaces text that owners and admins may not read. Others have no row. */
+/** Replaces text that owners and admins may not read. Others see no row. */
 export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
 /** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */

@@ -16,15 +16,14 @@ export const livePath = '/live'
 const heartbeatMs = 15 * second
 /** Lost streams are reopened after two to four seconds, so they do not all reconnect at once after a restart. */
 const retryMs = 2 * second
-/** Accounts and threads of one stream. */
+/** Maximum number of accounts and threads of one stream. */
 const maxWatched = 40
 
 /**
- * Open a stream for the signed-in user. `watch` lists accounts, each alone or with a thread: `A,A:T`. `after`, or the
- * header `Last-Event-ID`, is the number of the last message that the pages know. Using it does not prolong the session.
+ * Opens a stream for the signed-in user. `watch` lists accounts, each alone or with a thread: `A,A:T`. `after`, or the
+ * header `Last-Event-ID`, is the number of the last message that the pages know. A stream does not prolong the session.
  *
- * Fails with `unauthenticated`, `invalid_input` or `method_not_allowed`.
- * See docs/web.md, "Open pages".
+ * Fails with `unauthenticated`, `invalid_input` or `method_not_allowed`. See docs/web.md, "Open pages".
  */
 export function liveStream(
   { store, sessions, attention }: Pick<PageDeps, 'store' | 'sessions' | 'attention'>,
@@ -49,7 +48,7 @@ export function liveStream(
       for (const [id, threads] of asked) {
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
-        // Uses the role of the visitor at the last check of the session.
+        // Uses the visitor's role as of the last session check.
         visits.set(id, countedVisit(store, visitor, { id, account }))
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }
@@ -81,7 +80,10 @@ function endOf(opened: Opened): LiveEnd | undefined {
   return Array.isArray(opened) ? undefined : opened
 }
 
-/** Pages of several accounts share a stream. So one that the user may not see is named, and does not fail it. */
+/**
+ * Pages of several accounts share a stream, so an account that the user may not see is reported instead of failing the
+ * stream.
+ */
 async function* ended(end: LiveEnd): AsyncGenerator<LiveEvent[]> {
   yield [bye(end)]
 }

@@ -116,7 +116,7 @@ const warnings = {
 
 export type NoticeCode = keyof typeof notices | keyof typeof warnings
 
-/** A notice of an optional feature; without a kind it says what went well. */
+/** A notice of an optional feature; without a kind, it reports a success. */
 export interface FeatureNotice {
   code: string
   text: string

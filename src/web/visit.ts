@@ -1,4 +1,4 @@
-/** Registers pages and gives each page the user, the account and the posted form. */
+/** Registers pages and provides each with the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
 import type { Child } from 'hono/jsx'
 import { allows, confirmedForMs, type Permission, requireWholeSession, type UserActor } from '../auth/actor.ts'
@@ -50,44 +50,44 @@ export interface PageDeps {
   features: readonly WebFeature[]
 }
 
-/** The additions of an optional feature to the pages. */
+/** An optional feature's additions to the pages. */
 export interface WebFeature {
   readonly pages?: (pages: AccountPages, deps: PageDeps) => void
   readonly publicPages?: (pages: PublicPages, deps: PageDeps) => void
-  /** A tab of the settings, which its pages show: the last part of its path, and its title. */
+  /** A settings tab: the last part of its path, and its title. */
   readonly settingsTab?: { name: string; title: string; words: string }
-  /** Subjects of the settings of the account, each behind the subject with the path `after`. */
+  /** Subjects of the account settings, each after the subject with the path `after`. */
   readonly accountSubjects?: readonly (AccountSubject & { after: string })[]
-  /** An entry of the navigation, behind the section `after`. */
+  /** A navigation entry, after the section `after`. */
   readonly section?: Section & { after: string }
-  /** A script of all pages of accounts. */
+  /** A script on all account pages. */
   readonly script?: Asset
-  /** Cards on pages of the core. */
+  /** Cards on core pages. */
   readonly cards?: {
-    /** On the settings of a channel. */
+    /** On a channel's settings page. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
   }
-  /** A card on the page of the second factor of the user, and its forms. `show` is the page that has it. */
+  /** A card on the user's second factor page, with its forms. `show` renders the page that contains it. */
   readonly security?: {
     readonly card: (visit: Visit, deps: PageDeps) => Promise<Child>
     readonly forms: (pages: Pages<Visit>, deps: PageDeps, show: (visit: Visit) => Promise<PageResult>) => void
   }
   readonly signIn?: OtherSignIn
   readonly notices?: readonly FeatureNotice[]
-  /** Sentences of the activity log. */
+  /** Sentences for the activity log. */
   readonly phrases?: Phrases
-  /** The words of its conditions in Attention, by kind. */
+  /** The words for its conditions in Attention, by kind. */
   readonly conditions?: Partial<Record<FeatureCondition['kind'], FeatureWords>>
 }
 
 /**
- * A subject of the settings of the account: a row that says its state in one line, and a page below `/settings/account`,
- * which its forms show again when they are refused. Visitors without `may` see neither.
+ * A subject of the account settings: a row that shows its state in one line, and a page below `/settings/account`,
+ * which its refused forms show again. Visitors without `may` see neither.
  */
 export interface AccountSubject {
   path: string
   title: string
-  /** More words by which the search box finds it. */
+  /** More words by which the search box finds the subject. */
   words: string
   may?: Permission
   state(visit: Visit, deps: PageDeps): SubjectState | Promise<SubjectState>
@@ -102,7 +102,7 @@ interface SubjectState {
   link: 'Set up' | 'Change' | 'Open'
 }
 
-/** A place for the search box. `path` is below the account; `words` find it besides its name. */
+/** A target of the search box. `path` is relative to the account; `words` find it in addition to its name. */
 export interface FixedPlace {
   name: string
   kind: 'page' | 'setting' | 'action'
@@ -111,11 +111,11 @@ export interface FixedPlace {
   may?: Permission
 }
 
-/** Ways to sign in beside those of the core. `next` is the path where the user goes on. */
+/** Ways to sign in in addition to the core ones. `next` is the path to open afterwards. */
 export interface OtherSignIn {
   /** Buttons on the sign-in page. */
   choices(store: Store, next: string): Promise<Child>
-  /** A button with which a signed-in user proves again who they are; undefined if they have no such way. */
+  /** A button with which a signed-in user confirms their identity; undefined if they cannot use it. */
   proof(store: Store, visit: PublicVisit, next: string): Promise<Child | undefined>
   /** The page for users whose session does not open an account. */
   pathOfAccount(id: string, next: string): string

@@ -34,9 +34,7 @@ import { namesOf } from './shown.ts'
 /** Maximum length of a quoted message, in UTF-16 units. */
 const maxQuoted = 200
 
-/**
- * Where a reader answers a message of a conversation: on this page, or the one at `path`. Undefined if they cannot.
- */
+/** Where a reader can answer a message: on this page, or on the one at `path`. Undefined if they cannot. */
 export function answerHref(
   { reader, thread }: Pick<OpenConversation, 'reader' | 'thread'>,
   place: ListPlace,
@@ -46,16 +44,16 @@ export function answerHref(
     canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#text` : undefined
 }
 
-/** What the composer of a conversation needs besides the conversation. */
+/** The composer's data in addition to the conversation. */
 export interface Composing {
   question: Question | undefined
   next: Awaited<ReturnType<typeof nextUnread>>
   answered: AnsweredMessage | undefined
-  /** Who is at the recipient, in words. */
+  /** The recipient's presence in words. */
   there: string | undefined
 }
 
-/** Looked up beside the conversation. Undefined for those who may not write. */
+/** Loaded in parallel with the conversation. Undefined for visitors who may not write. */
 export async function composingIn(visit: Visit, id: number, place: Promise<Place>): Promise<Composing | undefined> {
   if (!visit.may('use')) return undefined
   const answering = answeredIn(visit, id)
@@ -69,8 +67,8 @@ export async function composingIn(visit: Visit, id: number, place: Promise<Place
 }
 
 /**
- * The area below the messages of a conversation: the composer, or why there is none, and the buttons that mark its
- * messages, unless it is at a glance. Nothing for those who may not write.
+ * The area below a conversation's messages: the composer or the reason why there is none, and the buttons that mark
+ * messages, unless it is shown at a glance. Empty for visitors who may not write.
  */
 export function composerOf(
   visit: Visit,
@@ -146,7 +144,7 @@ function writingIn(
   )
 }
 
-/** The names of a conversation that still receive messages. */
+/** The conversation's names that still receive messages. */
 function writableIn({ channel, agents, ...thread }: Thread): string[] {
   if (channel?.isDeleted) return []
   return namesOf({ ...thread, channel, agents: agents.filter(({ isDeleted, isHook }) => !isDeleted && !isHook) })
@@ -156,7 +154,7 @@ function recipientOf({ reader, thread }: Place, answered: AnsweredMessage | unde
   return answered?.to ?? addresseeIn(reader, thread)?.to
 }
 
-/** The recipient's presence or when it was last seen; nothing for channels and agents of other accounts. */
+/** The recipient's presence or last activity; nothing for channels and agents of other accounts. */
 async function presenceNow(
   { account }: Visit,
   answered: Promise<AnsweredMessage | undefined>,
@@ -169,7 +167,7 @@ async function presenceNow(
     .replace('nobody yet', 'never connected').replace(/^nobody since (.*)/, 'last connected $1 ago')
 }
 
-/** The message that the page or the refused form answers, if the reader can. */
+/** The message that the page or the refused form answers, if the reader can answer it. */
 async function answeredIn({ account, query, form }: Visit, threadId: number): Promise<AnsweredMessage | undefined> {
   const seq = seqIn(form.has('text') ? form : query, 'reply')
   return seq === undefined ? undefined : await findAnswered(account, threadId, seq)
@@ -213,7 +211,7 @@ function Writing(
   )
 }
 
-/** The composer of a channel without posts, for those whose alias is in it. A refused post is shown by the page Write. */
+/** The composer of a channel without posts, for members. A refused post is shown on the page Write. */
 export function firstPost(
   visit: Visit,
   { personAlias, channels }: Reader,
@@ -229,12 +227,12 @@ export function firstPost(
   )
 }
 
-/** Where a message is written: its text, files and expiry, and the button that sends it. */
+/** The form fields of a message: its text, files and expiry, and the send button. */
 export function Entry(
   { label, placeholder = label, rows = 1, draft }: {
     label: string
     placeholder?: string
-    /** It grows with its text. */
+    /** The field grows with its text. */
     rows?: number
     draft: string
   },
@@ -271,7 +269,7 @@ export function Entry(
   )
 }
 
-/** After how many seconds a message may expire, as a field of the forms that send one. */
+/** A form field for the number of seconds after which the message expires. */
 const expiries = ['', '600', '3600', '86400', '604800'] as const
 const expiryTitles = [
   'Does not expire',
@@ -290,20 +288,20 @@ export function expiryIn(form: URLSearchParams): number | undefined {
   return Number(readChoice(form, 'expires', expiries)) || undefined
 }
 
-/** The name of a draft. No two people share one in a browser that both use. */
+/** A draft's storage key. Two people who use the same browser never share one. */
 export function draftName(user: string, account: string, place: string): string {
   return [user, account, place].join(' ')
 }
 
 /**
- * The idempotency key of a form. The same one again after an error that leaves open whether the message was stored; after
- * others a key may stand for the text that was refused.
+ * A form's idempotency key. It stays the same after an error that leaves open whether the message was stored. After
+ * other errors it changes, because the key may already belong to the refused text.
  */
 export function messageKey({ form, inputError }: Pick<Visit, 'form' | 'inputError'>): string {
   return (inputError?.kind === 'unavailable' && form.get('key')) || newId()
 }
 
-/** Buttons that mark the messages of the page as read, or as unread again, and the way to the next unread one. */
+/** Buttons that mark the page's messages as read or unread, and a link to the next unread message. */
 function Marks({ visit, open, next }: { visit: Visit; open: OpenConversation; next: Composing['next'] }) {
   const { thread, messages, reader } = open
   const page = visit.path('conversations', String(thread.id))

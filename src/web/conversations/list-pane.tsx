@@ -15,7 +15,7 @@ import { shownThread } from './shown.ts'
 /** The position of the list: its filter and its first row. */
 export interface ListPlace {
   show: Show
-  /** A part of a name; not given or empty for all. */
+  /** Part of a name; empty or undefined for all. */
   search?: string
   before?: number
 }
@@ -33,19 +33,19 @@ export function seqIn(query: URLSearchParams, name: string): number | undefined 
   return /^\d{1,15}$/.test(given) ? Number(given) : undefined
 }
 
-/** The conversation that the path names. Fails with `conversation_not_found`. */
+/** The conversation named in the path. Fails with `conversation_not_found`. */
 export function threadIn(visit: Pick<Visit, 'param'>): number {
   const id = seqIn(new URLSearchParams({ id: visit.param('thread') }), 'id')
   if (id === undefined) throw unknownConversation()
   return id
 }
 
-/** The parameters that keep what the list shows. */
+/** The parameters that preserve the list's content. */
 export function listFields({ show, search }: ListPlace): Record<string, string> {
   return { ...(show !== 'all' && { show }), ...(search && { search }) }
 }
 
-/** The query that keeps the place of the list, with more. */
+/** The query that preserves the list's position, plus `more`. */
 export function listQuery(place: ListPlace, more: Record<string, number> = {}): string {
   const { before } = place
   const query = new URLSearchParams({
@@ -56,7 +56,7 @@ export function listQuery(place: ListPlace, more: Record<string, number> = {}): 
   return query.size === 0 ? '' : `?${query}`
 }
 
-/** The conversations of the account with their filters. `title` is a heading. */
+/** The account's conversations with their filters. `title` is a heading. */
 export function ListPane(
   { visit, list, place, current, title }: {
     visit: Visit
@@ -69,7 +69,7 @@ export function ListPane(
   const { path } = visit
   const { threads, next, unread, reader } = list
   const { search = '' } = place
-  // A member's are all that they can read.
+  // For a member, these are all conversations they can read.
   const offered = filters.filter(([show]) =>
     show === 'you' ? visit.may('use') : show !== 'all' || reader.role !== 'member'
   )

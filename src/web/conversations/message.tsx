@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** One message with its history, its parts and its chain. See docs/people.md, "People who read". */
+/** One message with its timeline, parts and reply chain. See docs/people.md, "People who read". */
 import type { Child } from 'hono/jsx'
 import {
   canRetract,
@@ -155,7 +155,7 @@ function Fates(
   )
 }
 
-/** A remote agent does not read: its events are shown instead. */
+/** A remote agent never reads messages, so its events are shown instead. */
 function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownReceipt {
   if (remote.length === 0) return receipt
   const remoteEvents = remote.map(({ event, at, attempt, reason }) => ({
@@ -166,9 +166,9 @@ function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownRec
   return { ...receipt, events: [...others, ...remoteEvents].sort((a, b) => a.at - b.at) }
 }
 
-/** Longer texts are cut here, in UTF-16 units. */
+/** Longer texts are truncated to this length, in UTF-16 units. */
 const maxShown = 400
-/** From this depth on, answers are not indented any more. */
+/** Replies are no longer indented beyond this depth. */
 const maxDepth = 6
 
 async function chainPage(visit: Visit): Promise<Response> {
@@ -210,7 +210,7 @@ async function chainPage(visit: Visit): Promise<Response> {
   )
 }
 
-/** `isOpen`: the reader comes from this message. */
+/** `isOpen`: the reader came from this message. */
 function Link(
   { message, isRoot, isOpen, path }: {
     message: OpenChainMessage

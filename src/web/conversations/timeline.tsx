@@ -15,21 +15,21 @@ import { namesOf, shownMessages, titleOf } from './shown.ts'
 export interface TimelineProps {
   visit: Visit
   open: OpenConversation
-  /** The path and query of the page with another position, such as `{ before: 42 }`. */
+  /** The page's path and query at another position, such as `{ before: 42 }`. */
   link: (position: Record<string, number>) => string
   /** Where the reader answers a message; undefined if they cannot. */
   replyHref?: (message: OpenMessage) => string | undefined
 }
 
-/** A conversation next to a list. `title` is a heading; `composer` stands below the messages. */
+/** A conversation next to a list. `title` is a heading; `composer` is shown below the messages. */
 export function TimelinePane(
   { title, back, isFromTop, paused, composer, ...props }: TimelineProps & {
     title: Child
-    /** The path of the list, for narrow windows; undefined if there is none. */
+    /** The list's path, for narrow windows; undefined if there is no list. */
     back?: string
-    /** It is read from its first message on, not from its last. */
+    /** The page starts at the conversation's first message instead of its last. */
     isFromTop: boolean
-    /** Why it is paused. */
+    /** Why the conversation is paused. */
     paused: Child
     composer?: Child
   },
@@ -61,10 +61,10 @@ export function TimelinePane(
   )
 }
 
-/** Days that the menu offers: how many days ago each began. */
+/** The days offered in the menu, in days before today. */
 const nearDays: [days: number, title: string][] = [[0, 'Today'], [1, 'Yesterday'], [7, 'A week ago']]
 
-/** To the first unread message, to a day, to a time, and the files of the whole conversation. */
+/** Links to the first unread message, a day or a time, and the export of the whole conversation. */
 const exports = [['md', 'Markdown'], ['json', 'JSON']]
 
 function Ways({ visit, open: { firstNew, messages, thread }, link }: TimelineProps) {
@@ -121,7 +121,7 @@ function Ways({ visit, open: { firstNew, messages, thread }, link }: TimelinePro
   )
 }
 
-/** The messages of a page of a conversation with the ways to the pages before and after it, or why there are none. */
+/** A page of messages with links to the previous and next pages, or the reason why there are none. */
 function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   const { reader, thread, since, messages, older, newer, hidden, firstNew } = open
   if (since === undefined || (messages.length === 0 && hidden === 0 && open.refused.length === 0)) {
@@ -162,7 +162,7 @@ function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   )
 }
 
-/** A send that was not delivered: who, to whom, and which guardrail refused it for what. */
+/** A send that was refused: who sent it to whom, which guardrail refused it, and why. */
 function Refused(
   { sender, recipient, action, kinds, guardrail, guardrailId, path }: RefusedSend & { path: Visit['path'] },
 ) {
@@ -191,7 +191,7 @@ function PageLink({ href, title }: { href: string; title: string }) {
   )
 }
 
-/** Shown to readers who may not read the conversation: numbers, and who may. */
+/** Shown to visitors who may not read the conversation: its numbers, and who may read it. */
 function Unreadable({ reader, thread, since }: OpenConversation) {
   if (since !== undefined) {
     return (

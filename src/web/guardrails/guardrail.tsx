@@ -142,7 +142,7 @@ async function show(visit: Visit, tried?: TriedText) {
   )
 }
 
-/** Says since when and why it checks nothing, and what happens to messages until it does. */
+/** Explains since when and why the guardrail checks nothing, and what happens to messages meanwhile. */
 function Failing({ guardrail, since }: { guardrail: GuardrailDetails; since: number }) {
   const { enabled, onFailure, failure } = guardrail
   return (
@@ -158,7 +158,7 @@ function Failing({ guardrail, since }: { guardrail: GuardrailDetails; since: num
 
 const directions = { inbound: 'received', outbound: 'sent', both: 'both directions' } as const
 
-/** The settings, for users who may not change them. */
+/** The settings, read-only, for users who may not change them. */
 function Settings(
   { visit, guardrail, provider }: { visit: Visit; guardrail: GuardrailDetails; provider: ListedProvider },
 ) {

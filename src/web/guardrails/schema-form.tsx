@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The settings of a guardrail, generated from the schema of its provider: the fields, and the value of a posted form. */
+/** A guardrail's settings, generated from its provider's schema: the form fields, and the value of a posted form. */
 import { ChoiceList, Select, TextArea, TextInput } from '../../html/fields.tsx'
 
 /**
- * The part of JSON Schema that the configuration schemas of providers use: an object of texts, numbers, choices and lists.
+ * The subset of JSON Schema used by providers' configuration schemas: an object of texts, numbers, choices and lists.
  * `test/web/guardrails/schema-form.test.tsx` checks that they use no more.
  */
 export interface JsonSchema {
@@ -21,10 +21,10 @@ export interface JsonSchema {
   required?: string[]
 }
 
-/** From this maximum length on, a text gets a field of several lines. */
+/** Texts with at least this maximum length get a multi-line field. */
 const longText = 400
 
-/** The fields of a configuration, called `config.name`. Without a stored value they show the defaults. */
+/** Form fields of a configuration, named `config.name`. Without a stored value they show the defaults. */
 export function SchemaFields({ schema, stored }: { schema: JsonSchema; stored: unknown }) {
   const values = stored as Record<string, unknown> | undefined
   return (
@@ -86,8 +86,8 @@ function SchemaField(
 }
 
 /**
- * The value of a posted form, to be validated against the schema. An empty field is left out, so that it is missing or
- * gets its default. A number that does not parse stays text.
+ * The value of a posted form, to be validated against the schema. Empty fields are omitted, so that they get their
+ * defaults. A number that does not parse stays text.
  */
 export function readSchemaValue({ properties = {} }: JsonSchema, form: URLSearchParams): Record<string, unknown> {
   const values = Object.entries(properties).map(([name, schema]) => [name, readField(schema, form, `config.${name}`)])

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /**
- * Pages of email links: asking for one, and what each kind does. Email scanners open links, so only the button of a page
+ * Email link pages: requesting a link, and following each kind. Email scanners open links, so only a button on the page
  * redeems one. See docs/people.md, "Signing in".
  */
 import {
@@ -86,7 +86,7 @@ function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions, featur
   }, show)
 }
 
-/** The next page after an email link. A user who has lost the identity of a provider first sees a page about it. */
+/** The next page after an email link. A user who has lost a provider's identity first sees a page about it. */
 export function pathAfterLink(features: PageDeps['features'], next: string, isUnlinked: boolean): string {
   const way = isUnlinked ? features.find(({ signIn }) => signIn)?.signIn : undefined
   return way?.unlinkedPath(next) ?? next
@@ -196,7 +196,7 @@ function linkRequestPage(visit: PublicVisit, deps: PageDeps, { path, title, lead
             <Notice kind={notice.kind} title={notice.kind === 'good' ? 'Check your email' : 'Ask the operator'}>
               {notice.text}
             </Notice>
-            {/* Email links do not contain every path, for example not that of an authorization request. */}
+            {/* Email links cannot contain every path, for example not that of an authorization request. */}
             {next !== '/' && (
               <p>
                 After you have signed in with the link in this browser, you can <a href={next}>continue here</a>.

@@ -59,13 +59,13 @@ export function EmailField({ value, isFocused }: { value?: string; isFocused?: b
   )
 }
 
-/** Says where email links can be found on a grid without an SMTP server. */
+/** Tells where to find email links on a grid without an SMTP server. */
 export function EmailNote({ deps }: { deps: Pick<PageDeps, 'store'> }) {
   if (deps.store.deps.email.isConfigured) return null
   return <Notice>This grid does not send email. The operator can find the link in the server's log.</Notice>
 }
 
-/** The text of a button that makes an email link. */
+/** The label of a button that creates an email link. */
 export function linkButton({ store }: Pick<PageDeps, 'store'>): string {
   return store.deps.email.isConfigured ? 'Email me a link' : 'Request a link'
 }

@@ -15,7 +15,7 @@ import { readChoice, SwitchForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { AccountPages, PageResult, Visit } from '../visit.ts'
 
-/** Registers the form of the card. `show` is the page that has it. */
+/** Registers the card's form. `show` renders the page that contains it. */
 export function serviceActions({ may }: AccountPages, show: (visit: Visit) => Promise<PageResult>): void {
   may('use').post('/settings/profile/services', async (visit) => {
     const input = { provider: visit.form.get('provider') ?? '', host: visit.form.get('host') ?? '' }

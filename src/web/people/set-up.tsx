@@ -32,7 +32,7 @@ export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions 
   }, show)
 }
 
-/** The reason why a link cannot be used, and the alternative. */
+/** Why a link cannot be used, and what to do instead. */
 function endedPage(state: 'done' | 'ended') {
   if (state === 'ended') {
     return barePage(

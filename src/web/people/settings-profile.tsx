@@ -18,7 +18,7 @@ import { aliasActions, AliasCard } from './alias-card.tsx'
 import { ApprovalsCard, serviceActions, ServicesCard, type TextServices } from './services-card.tsx'
 import { EmailNote, NameField, NewPasswordField } from './person-fields.tsx'
 
-/** The user's own profile. It is the same in all accounts, apart from the alias. */
+/** The user's own profile. It is the same in all accounts, except for the alias. */
 export function profilePages(pages: AccountPages, deps: PageDeps): void {
   const { get, post } = pages
   const { store, sessions } = deps
@@ -73,7 +73,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
     await changePassword(store, actor.userId, input, address)
     return {
       redirectTo: withNotice(path(visit), 'password-changed'),
-      // As much as the session before: the password alone proves nothing more about a user with a second factor.
+      // The session proves no more than the previous one: a password alone does not replace the second factor.
       cookie: await sessions.begin(request, actor.userId, address, {
         hasSecondFactor: user.hasSecondFactor,
         confirmedAt,
@@ -244,7 +244,7 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
   )
 }
 
-/** This page shows the form again, with what was typed. */
+/** This page shows the form again with the user's input. */
 function isRefused({ inputError, request }: Visit, action: string): boolean {
   return inputError !== undefined && new URL(request.url).pathname === action
 }

@@ -9,10 +9,7 @@ import { OwnPrograms } from '../oauth/programs.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 
-/**
- * The sessions of the user and the programs that the user has authorized, across all accounts. See docs/people.md,
- * "Signing in".
- */
+/** The user's sessions and authorized programs, across all accounts. See docs/people.md, "Signing in". */
 export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: PageDeps): void {
   get('/settings/sessions', async (visit) => {
     const active = await sessions.list(visit.visitor)

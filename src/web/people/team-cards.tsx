@@ -21,7 +21,7 @@ const rolePermissions: Record<Role, string> = {
   viewer: 'Sees agents, channels and settings, but numbers instead of messages.',
 }
 
-/** The members of the account. `issuedKeys`: how many live agent keys each user was shown, by user id. */
+/** The account's members. `issuedKeys`: how many live agent keys each user was shown, by user id. */
 export function MembersCard(
   { visit, members, issuedKeys }: {
     visit: Visit
@@ -194,7 +194,7 @@ export function InvitationsCard({ visit, invitations }: { visit: Visit; invitati
   )
 }
 
-/** `again` is the title of the button that replaces the link. */
+/** `again` is the label of the button that replaces the link. */
 function InvitationTable({ visit, invitations, again }: { visit: Visit; invitations: Invitation[]; again: string }) {
   const now = visit.account.deps.now()
   return (

@@ -10,7 +10,7 @@ import type { FixedPlace, Visit } from '../visit.ts'
 
 export interface Place {
   name: string
-  /** As its list shows it: `agent`, `page`, `action`. */
+  /** The kind shown in the list: `agent`, `page`, `action`. */
   kind: string
   href: string
 }
@@ -37,14 +37,14 @@ const fixedPlaces: readonly FixedPlace[] = [
   { name: 'Export activity', kind: 'action', path: 'activity', words: 'csv download log' },
 ]
 
-/** Actions on an agent. Each is found by a word of its own beside the words that find the agent. */
+/** Actions on an agent. Each is found by its own word together with the words that find the agent. */
 const agentActions: { name: string; may: Permission; isRemote?: true; href(visit: Visit, alias: string): string }[] = [
   { name: 'Write to', may: 'use', href: ({ membership }, alias) => writePath(membership.id, `@${alias}`) },
   { name: 'Rotate key of', may: 'manage', href: ({ path }, alias) => path('agents', alias, 'key') },
   { name: 'Pause', may: 'manage', isRemote: true, href: ({ path }, alias) => path('agents', alias) },
 ]
 
-/** The places that all words of a text find, the best first: exact names, then beginnings, then the rest. */
+/** The places matched by all words of a text, best first: exact names, then prefixes, then the rest. */
 export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
   const [first, ...more] = text.toLowerCase().split(/\s+/).filter((word) => word !== '')
   if (first === undefined) return []
@@ -58,7 +58,7 @@ export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
     const rank = rankOf(words, place.name, place.words)
     return rank === undefined || !visit.may(place.may ?? 'view') ? [] : [{ rank, place: shown(visit, place) }]
   })
-  // The sort keeps the order of equal ones.
+  // The sort is stable.
   return [...talks, ...actions, ...named, ...fixed].sort((a, b) => a.rank - b.rank).slice(0, maxPlaces).map((
     { place },
   ) => place)
@@ -72,7 +72,7 @@ interface Ranked {
 /** The match is in text that is not shown, such as a description. */
 const byMore = 5
 
-/** The sum over the words, each 0 for the whole name to 4 for another word; undefined if one is not there. */
+/** The sum over all words, from 0 for a whole name to 4 for another word; undefined if a word does not match. */
 function rankOf(words: readonly string[], name: string, more = ''): number | undefined {
   const title = name.toLowerCase()
   const bare = title.replace(/^[@#]/, '')
@@ -104,7 +104,7 @@ function sectionPlaces(visit: Visit): FixedPlace[] {
 
 const shown = ({ path }: Visit, place: FixedPlace): Place => ({ ...place, href: `${path()}/${place.path}` })
 
-/** `@plan @build` finds the conversation of @planner and @builder. */
+/** `@plan @build` finds the conversation between @planner and @builder. */
 async function conversationsOf({ account, visitor, path, may }: Visit, words: readonly string[]): Promise<Ranked[]> {
   if (words.length !== 2 || !words.every((word) => /^@./.test(word))) return []
   const names = words.map((word) => word.slice(1))
