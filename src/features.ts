@@ -1,4 +1,4 @@
-/** The optional features of this grid. Without its line, a grid does without the feature. */
+/** The optional features of this grid. Removing a line removes that feature. */
 import type { Feature } from './feature.ts'
 import { archives } from './features/archives/feature.ts'
 import { incoming } from './features/incoming/feature.ts'
@@ -30,6 +30,6 @@ export const webFeatures = () => features.flatMap(({ web }) => web ?? [])
 /** For `readConfig`. */
 export const featureSettings = features.flatMap(({ settings }) => settings ?? [])
 
-/** For the dependencies of a process that serves. */
+/** For the dependencies of a serving process. */
 export const openTelemetry: OpenTelemetry = async (process) =>
   Object.assign({}, ...await Promise.all(features.map(({ telemetry }) => telemetry?.(process)))) as Telemetry

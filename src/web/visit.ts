@@ -119,23 +119,23 @@ export interface OtherSignIn {
   proof(store: Store, visit: PublicVisit, next: string): Promise<Child | undefined>
   /** The page for users whose session does not open an account. */
   pathOfAccount(id: string, next: string): string
-  /** The page for users who have lost the identity of a provider by following an email link. */
+  /** The page for users who have lost a provider's identity by following an email link. */
   unlinkedPath(next: string): string
 }
 
-/** Conditions of a feature in words, and the page that they lead to, if the visitor may open it. */
+/** A feature's conditions in words, and the page that they link to, if the visitor may open it. */
 export interface FeatureWords<Facts extends object = object> {
   inWords(of: Facts, now: number): Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
-  /** Several of them in one line. */
+  /** Several conditions in one line. */
   many(n: string): string
   href(visit: Visit): string | undefined
 }
 
 export interface PublicVisit extends FormVisit {
   requestId: string
-  /** The IP address of the client, by which limits count. */
+  /** The client's IP address, used for limits. */
   address: string
-  /** The value of the field `csrf` in every form of the page. */
+  /** The value of the `csrf` field in every form on the page. */
   csrf: string
   query: URLSearchParams
   connection: CallerConnection
@@ -150,14 +150,17 @@ export interface Visit extends PublicVisit {
   /** The account's name and the user's role in it. */
   membership: Visitor['accounts'][number]
   readonly features: readonly WebFeature[]
-  /** The time zone of the user, as their browser has said; otherwise UTC. */
+  /** The user's time zone as reported by their browser; otherwise UTC. */
   timeZone: string
   may(permission: Permission): boolean
-  /** Questions that wait for the user, looked up once for the page and its frame. */
+  /** Questions that wait for the user, loaded once for the page and its frame. */
   questions(): Promise<Question[]>
-  /** All problems of the account, looked up once in the same way. */
+  /** All problems of the account, also loaded once. */
   conditions(): Promise<Condition[]>
-  /** The frame of the page, with the notice that `?done=CODE` selects. `open`: the page has counted what needs the user. */
+  /**
+   * The page's frame, with the notice selected by `?done=CODE`. `open`: the page has already counted what needs the
+   * user.
+   */
   frame(current: string, open?: number): AppFrame
   /** The path of a page of this account. */
   path(...parts: string[]): string
@@ -168,16 +171,16 @@ export interface Visit extends PublicVisit {
   /** Redirects to a page that can `takeShown` this JSON value, one time. */
   showOnce(path: string, secret: unknown): Promise<PageResult>
   /**
-   * What `showOnce` sent to this page: undefined if it was opened in another way, and `shown` if it was shown before, as
-   * after a reload.
+   * What `showOnce` sent to this page: undefined if the page was opened in another way, and `shown` if it was shown
+   * before, as after a reload.
    */
   takeShown<T>(): Promise<T | 'shown' | undefined>
 }
 
 /**
- * Registers pages. `get` shows one. `post` runs `act`; if the input is rejected and there is a `page`, it shows that page
- * again with `inputError`. If the user must sign in or prove who they are first, the form waits: it comes back to `page`
- * afterwards.
+ * Registers pages. `get` shows one. `post` runs `act`; if the input is rejected and there is a `page`, it shows that
+ * page again with `inputError`. If the user must sign in or confirm their identity first, the form waits and is
+ * returned to `page` afterwards.
  */
 export interface Pages<V> {
   get(path: string, page: PageHandler<V>): void
@@ -186,13 +189,13 @@ export interface Pages<V> {
 
 export interface AccountPages extends Pages<Visit> {
   /**
-   * The same for forms that need this permission instead of `manage`. The verb enforces it: this declares it, and
-   * `test/web/roles.test.ts` posts every form as every role and compares.
+   * The same for forms that need this permission instead of `manage`. The verb enforces the permission; this declares
+   * it, and `test/web/roles.test.ts` posts every form with every role and compares.
    */
   may(permission: Permission): AccountPages
 }
 
-/** A form of the pages of accounts, and the permission that it needs. */
+/** A form on account pages, and the permission that it needs. */
 export interface FormRoute {
   path: string
   may: Permission
@@ -201,8 +204,8 @@ export interface FormRoute {
 /** Pages that do not require a signed-in user. */
 export interface PublicPages extends Pages<PublicVisit> {
   /**
-   * Registers the page that a form is sent on to before its user signs in or proves who they are. It must change nothing:
-   * only the origin of the form is checked. A form that is whole, and of the session, may run after the proof.
+   * Registers the page to which a form is forwarded before its user signs in or confirms their identity. It must change
+   * nothing, because only the form's origin is checked. A complete form of the session may run after the confirmation.
    */
   keep(path: string, page: PageHandler<PublicVisit>): void
 }
@@ -250,11 +253,11 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
 }
 
 /**
- * Pages of an account, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
- * user does not belong to, with `account_not_found`; for one that demands a second factor that the user does not have,
- * with `second_factor_required`, unless `withoutSecondFactor` is set. With `isOfUser` the pages are about the
- * user in all accounts, so they fail with `not_allowed` in a session for one account. `may` is the default of the forms,
- * which are added to `routes`.
+ * An account's pages, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
+ * user does not belong to, with `account_not_found`; for one that requires a second factor that the user does not have,
+ * with `second_factor_required`, unless `withoutSecondFactor` is set. With `isOfUser` the pages are about the user in
+ * all accounts, so they fail with `not_allowed` in a session for a single account. `may` is the default permission of
+ * the forms, which are added to `routes`.
  */
 export function accountPages(
   app: Hono<AppEnv>,
@@ -368,7 +371,7 @@ function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<Publ
   }
 }
 
-/** The zone that our script has stored, or anything a client sends. See docs/people.md, "Signing in". */
+/** The zone stored by the grid's script, or anything a client sends. See docs/people.md, "Signing in". */
 function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }
@@ -386,14 +389,14 @@ export function wholly(visit: PublicVisit): Visitor {
   return visitor
 }
 
-/** The path of the page where users prove again who they are, before the change that `url` is about. */
+/** The path of the page where users confirm their identity before the change at `url`. */
 export function confirmPath({ pathname, search }: URL, method: string): string {
-  // A form cannot be repeated by a redirect. Its user comes back to the page that has it.
+  // A redirect cannot repeat a form, so its user returns to the page that contains it.
   const next = method === 'GET' ? pathname + search : withNotice(aboveForm(pathname), 'confirmed')
   return `/confirm?next=${encodeURIComponent(next)}`
 }
 
-/** A page that leads to the form of this path. */
+/** A page that links to the form at this path. */
 export function aboveForm(path: string): string {
   return path.split('?')[0].split('/').slice(0, 5).join('/')
 }

@@ -22,7 +22,7 @@ import { openAccount } from '../../grid/accounts/accounts.ts'
 
 const invitationLifetimeMs = 30 * day
 
-/** Sign the list of digests of an archive. Fails with `unavailable` if the grid cannot sign. */
+/** Signs an archive's list of digests. Fails with `unavailable` if the grid cannot sign. */
 export async function signArchive(store: Store, list: string) {
   const { current, published } = await readSigningKeys(store)
   const publicKey = published.find(({ kid }) => kid === current?.id)
@@ -32,14 +32,16 @@ export async function signArchive(store: Store, list: string) {
   return await signList({ publicKey, sign: await createSigner(current.privateKey, { kid: current.id }) }, list)
 }
 
-/** The fingerprint of the key that would sign now; undefined if the grid cannot sign. */
+/** The fingerprint of the current signing key; undefined if the grid cannot sign. */
 export async function exportFingerprint(store: Store): Promise<string | undefined> {
   const { current, published } = await readSigningKeys(store)
   const publicKey = published.find(({ kid }) => kid === current?.id)
   return publicKey && await fingerprintOf(publicKey)
 }
 
-/** Note in the activity log that the operator exports an account. Fails with `account_not_found` or `not_allowed`. */
+/**
+ * Records in the activity log that the operator exports an account. Fails with `account_not_found` or `not_allowed`.
+ */
 export async function noteExport(store: Store, id: string): Promise<void> {
   const account = await openAccount(store, id, { type: 'system', job: 'export-account' })
   if ((await store.global.accounts.byId(id))?.state !== 'claimed') {
@@ -49,7 +51,7 @@ export async function noteExport(store: Store, id: string): Promise<void> {
 }
 
 /**
- * The archive of the account with the texts that the calling owner may read. Fails with `not_allowed` or
+ * The account's archive with the texts that the calling owner may read. Fails with `not_allowed` or
  * `confirmation_required`; and while it is read, with `storage_full`.
  */
 export async function exportForOwner(
@@ -78,9 +80,9 @@ export interface ImportStart {
 }
 
 /**
- * Begin to import an account, or resume an interrupted import. Resolves to the names that are taken or reserved; if
- * there are any, nothing was written. Fails with `write_conflict` if another archive of the account is half imported,
- * and with `invalid_input` for what no grid of this version makes.
+ * Starts importing an account, or resumes an interrupted import. Resolves to the names that are taken or reserved; if
+ * there are any, nothing was written. Fails with `write_conflict` if another archive of the account is partly imported,
+ * and with `invalid_input` for content that no grid of this version produces.
  */
 export async function beginImport(store: Store, { manifest, list, agents, aliases, providers }: ImportStart) {
   const imports = store.feature(archiveImports)
@@ -103,7 +105,7 @@ export async function beginImport(store: Store, { manifest, list, agents, aliase
   return []
 }
 
-/** Store rows of an import that was begun, as one unit. */
+/** Stores rows of an import in progress, as one unit. */
 export async function importRows(
   store: Store,
   { account, list, rows }: { account: string; list: string; rows: [record: string, row: ArchivedRow][] },
@@ -114,7 +116,7 @@ export async function importRows(
   await store.write([imports.requireBegun(account, list), ...statements])
 }
 
-/** The configuration of a guardrail determines its host, which people allow to receive their texts. */
+/** A guardrail's configuration determines its host, which people allow to receive their texts. */
 function withHost({ deps: { guardrailChecks } }: Store, record: string, row: ArchivedRow): ArchivedRow {
   if (record !== 'guardrail') return row
   try {
@@ -138,8 +140,8 @@ export interface ImportEnd {
 }
 
 /**
- * Show an imported account, with new keys for its agents and invitations for its people, which are returned only here.
- * Fails with `write_conflict` if an alias was taken since the import began.
+ * Makes an imported account visible, with new keys for its agents and invitations for its people, which are returned
+ * only here. Fails with `write_conflict` if an alias was taken since the import began.
  */
 export async function endImport(store: Store, { account: id, list, agents, withKeys, renamed, people }: ImportEnd) {
   const imports = store.feature(archiveImports)

@@ -1,38 +1,38 @@
-/** The agents and channels of the page Network, and their groups. */
+/** The agents and channels on the Network page, and their groups. */
 
 export const networkGroupings = ['channel', 'skill'] as const
 
-/** Messages sent and received, and answer times, in the period of the picture. */
+/** Messages sent and received, and answer times, in the displayed period. */
 export interface Counts {
   sent: number
   received: number
-  /** Refused or not checked by guardrails, or parked: sent or to be received. */
+  /** Parked, or refused or not checked by guardrails; sent or to be received. */
   failed: number
   answers: number
-  /** The total time of the answers. */
+  /** The total answer time. */
   answerMs: number
 }
 
-/** Each message counts once as sent and once as received, also within the group. */
+/** Each message counts once as sent and once as received, even within the group. */
 export interface NetworkGroup extends Counts {
   name: string
-  /** Its agents and channels, without the channel that it is named after. */
+  /** Its agents and channels, except the channel that it is named after. */
   members: number
   isOutside: boolean
 }
 
 export interface NetworkNode extends Counts {
-  /** Its place in the list of nodes. */
+  /** Its index in the list of nodes. */
   n: number
-  /** `@alias`, `#name`, or a name for many of other accounts, or for the agents that are not counted. */
+  /** `@alias`, `#name`, or a name for several agents of other accounts or the uncounted agents. */
   name: string
   kind: 'agent' | 'channel' | 'foreign' | 'group'
-  /** Of a channel; empty for a group. */
+  /** The channel's id; empty for a group. */
   id: string
   group: NetworkGroup
-  /** It belongs to other accounts, or to the agents that are not counted. */
+  /** It belongs to other accounts, or stands for the uncounted agents. */
   isOutside: boolean
-  /** An agent was seen, or sent something, in the time of the picture; a channel was written to. */
+  /** Active in the displayed period: an agent was seen or sent something, or a channel got a post. */
   isSeen: boolean
   /** How many agents it stands for. */
   members: number
@@ -56,8 +56,8 @@ const otherAccounts = 'Other accounts'
 const otherAgents = 'Other agents'
 
 /**
- * The nodes, their groups, and the node of each end by its key, without counts. Places depend on names and groups alone, so
- * that they stay the same. Of agents of other accounts the busiest have a node each.
+ * The nodes, their groups, and each end's node by its key, without counts. Positions depend only on names and groups,
+ * so that they are stable. The busiest agents of other accounts have their own nodes.
  */
 export function nodesOf(
   source: Source,
@@ -96,13 +96,13 @@ export function nodesOf(
     const kind = isChannel ? 'channel' : 'agent'
     join(id, add({ name, kind, id, group: groupOf(group, false), isOutside: false, isSeen }))
   }
-  /** Many in one node. */
+  /** Combines many agents into one node. */
   const fold = (keys: string[], name: string, isSeen: boolean) => {
     if (keys.length === 0) return
     const node = add({ name, kind: 'group', id: '', group: groupOf(name, true), isOutside: true, isSeen })
     for (const key of keys) join(key, node)
   }
-  // Also agents that are deleted.
+  // Includes deleted agents.
   const others = source.isCut ? [...traffic.keys()].filter((key) => !key.startsWith('@') && !byKey.has(key)) : []
   fold(others, otherAgents, false)
   for (const name of foreign.filter((name) => busiest.has(name))) {
@@ -113,7 +113,10 @@ export function nodesOf(
   return { nodes, groups: [...groups.values()], byKey }
 }
 
-/** The agents and channels in the order of their groups. An agent is in the smallest that it shares, which says most about it. */
+/**
+ * The agents and channels in the order of their groups. An agent belongs to the smallest group it shares, because that
+ * one says most about it.
+ */
 function grouped({ ends, groups, by }: Source) {
   const none = by === 'channel' ? 'In no channel' : 'Without a skill'
   const groupOf = new Map<string, string>()

@@ -1,6 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Who sends messages to whom: a picture of few agents or the groups of many, and pairs. Numbers only, so all roles see it. */
+/**
+ * Who sends messages to whom: a ring for few agents or groups for many, and pairs. Contains only numbers, so all roles
+ * can see it.
+ */
 import {
   averageAnswerMs,
   type Counts,
@@ -27,12 +30,14 @@ import { pluralize } from '../../web/listing.tsx'
 import { script, style } from './assets.ts'
 import type { Pages, Visit } from '../../web/visit.ts'
 
-/** Pairs that are listed at once. */
+/** Maximum number of listed pairs. */
 const maxRows = 30
-/** So many of the strongest pairs are always drawn, of the others those with this share of the messages of the strongest. */
+/**
+ * This many of the busiest pairs are always drawn; others only with at least this share of the busiest pair's messages.
+ */
 const minDrawn = 12
 const minShare = .02
-/** Of the members of a group, the first in their order. */
+/** Maximum number of a group's members, in their order. */
 const maxShown = 100
 
 const windowTitles = { hour: 'Hour', day: 'Day', week: 'Week' }
@@ -129,7 +134,7 @@ async function show(visit: Visit) {
   )
 }
 
-/** Weaker pairs would make the picture a tangle. The strongest is the first of `edges`. */
+/** Weaker pairs would clutter the picture. The first of `edges` is the strongest. */
 function isStrong(edge: NetworkEdge, n: number, edges: NetworkEdge[]): boolean {
   return n < minDrawn || edge.failed > 0 || volumeOf(edge) >= minShare * volumeOf(edges[0])
 }
@@ -295,12 +300,12 @@ function Failed({ n }: { n: number }) {
   return n > 0 ? <Badge kind='bad'>{shown(n)}</Badge> : <>0</>
 }
 
-/** The conversation if the visitor may read it; otherwise a page about the ends. */
+/** The conversation if the visitor may read it; otherwise a page about one of the two. */
 function edgeHref(visit: Visit, edge: NetworkEdge): string {
   const { a, b, there, back, threadId, isReadable } = edge
   if (threadId !== undefined) return visit.path('conversations', String(threadId))
   if (isReadable) {
-    // Their messages have conversation ids, or are with another account.
+    // Their messages have conversation ids, or are exchanged with another account.
     const [from, to] = there >= back ? [a, b] : [b, a]
     return `${searchPath(visit.membership.id)}?${new URLSearchParams({ q: `from:${from.name} to:${to.name}` })}`
   }

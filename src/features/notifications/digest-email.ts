@@ -1,4 +1,4 @@
-/** The text of a digest. It has a second link, which ends these emails. */
+/** A digest's text. It contains an unsubscribe link in addition to the link to the grid. */
 import {
   type AppUrl,
   type EmailContent,
@@ -17,7 +17,7 @@ export function digestEmail(
     accountName: string
     waiting?: string
     senders: string[]
-    /** Messages that wait for a decision of the person, the first to expire first. */
+    /** Messages that wait for the person's decision, in order of expiry. */
     held: { count: number; senders: string[]; firstEndsAt: number | undefined }
     news: string[]
     unsubscribe: string

@@ -24,7 +24,7 @@ export const notifications: Feature = {
     script: pushScript,
     notices: Object.values(notices),
   },
-  // Only from the stored position: a person is notified once.
+  // Starts at the stored position, so that a person is notified only once.
   followers: (store) => {
     const { noteMessages, noteEvents } = store.feature(allNotifications)
     const delays = { quietMs, batchMs }
@@ -32,7 +32,7 @@ export const notifications: Feature = {
       {
         name: 'browser messages',
         isPlaced: true,
-        // Nobody is notified before 5 s.
+        // Notifications are sent after 5 s at the earliest.
         gatherMs: second,
         statements: (batch) => [noteMessages(batch, delays)],
       },

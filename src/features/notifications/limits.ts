@@ -4,11 +4,11 @@ import { hashForLookup } from '../../lib/secrets.ts'
 import { hour, minute } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Notifications to all browsers of one user in one account, and tests of them. */
+/** Notifications to all of a user's browsers in one account, and test notifications. */
 const rates = { push: [[120, hour]], test: [[5, minute], [30, hour]] } as const
 const digests = { rates: [[12, hour]], share: 0.1 } as const
 
-/** Count one digest to a recipient. False if a limit is reached. */
+/** Counts one digest to a recipient. False if a limit is reached. */
 export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
   return await takeEmailOfKind(store, { kind: 'digest', email, ...digests })
 }

@@ -136,7 +136,9 @@ function explained(error: unknown): never {
   throw error
 }
 
-/** Work with the grid: in this process, which then has its store, or through the server that holds the local file. */
+/**
+ * Works with the grid: in this process, which then opens its store, or through the server that holds the local file.
+ */
 async function withGrid<Result>(work: (ask: Ask, store?: Store) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env)
   const path = localPath(config.databaseUrl)

@@ -11,7 +11,10 @@ import { table } from '../../../cli/tables.ts'
 export type Ask = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
 
 interface ImportOptions {
-  /** Calls `onLine` with each line but the last. Resolves to the signed list if the whole is signed, and fails otherwise. */
+  /**
+   * Calls `onLine` with each line but the last. Resolves to the signed list if the whole archive is signed, and fails
+   * otherwise.
+   */
   read(onLine: (line: string) => void | Promise<void>): Promise<string>
   /** `OLD=NEW` each. */
   renames: string[]
@@ -27,7 +30,7 @@ interface ArchivedAgent {
   deleted_at: number | null
 }
 
-/** The data of an import besides its rows. */
+/** The data of an import other than its rows. */
 interface Content {
   manifest: ArchiveManifest
   agents: ArchivedAgent[]
@@ -47,14 +50,17 @@ interface Imported extends Record<string, unknown> {
   guardrails: string[]
 }
 
-/** The approximate size of one unit. */
+/** Approximate size of one unit. */
 const unitLines = 100
 const unitChars = 128 * 1024
 
-/** Such a record is stored in the unit of the one before it: a message with its deliveries. */
+/** Such a record is stored in the unit of the previous one: a message with its deliveries. */
 const childRecords = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.record)))
 
-/** Import an archive. Fails with `names_taken` before anything is written, and with what `read` and the grid refuse. */
+/**
+ * Imports an archive. Fails with `names_taken` before anything is written, and with the errors of `read` and of the
+ * grid.
+ */
 export async function importArchive(ask: Ask, { read, renames, reserved, now }: ImportOptions): Promise<Imported> {
   const { list, content: { manifest, agents, people, services, providers } } = await examine(read, now)
   const renamed = renamedAgents(agents, renames, reserved)
@@ -88,7 +94,7 @@ export async function importArchive(ask: Ask, { read, renames, reserved, now }: 
   }
 }
 
-/** The signature alone does not make the archive trusted. */
+/** The signature alone does not make the archive trustworthy. */
 async function examine(read: ImportOptions['read'], now: number): Promise<{ list: string; content: Content }> {
   const content: Partial<Content> & Omit<Content, 'manifest'> = {
     ...{ agents: [], people: [], services: [], providers: new Set() },
@@ -102,7 +108,7 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
       fault = error
     }
   })
-  // A changed archive, or one signed by another key, is reported first.
+  // A modified archive, or one signed with another key, is reported first.
   if (fault !== undefined) throw fault
   if (content.manifest === undefined) throw notAnArchive()
   return { list, content: content as Content }
@@ -114,7 +120,7 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
       return
     }
     const [record, row] = checkArchivedLine(line, now)
-    // Only these are kept: an archive may be larger than the memory.
+    // Only these are kept, because an archive may be larger than the memory.
     if (record === 'agent') {
       const { id, alias, type, remote_url, deleted_at } = row as unknown as ArchivedAgent
       content.agents.push({ id, alias, type, remote_url, deleted_at })
@@ -151,7 +157,7 @@ function notAnArchive(): CommandError {
   return new CommandError('not_an_archive', 'The file is no archive of export-account.')
 }
 
-/** The new alias of each agent that gets one, by its id. Fails with `usage`. */
+/** The new alias of each agent that gets one, by agent id. Fails with `usage`. */
 function renamedAgents(agents: ArchivedAgent[], renames: string[], reserved: readonly string[]): Map<string, string> {
   const renamed = new Map<string, string>()
   for (const rename of renames) {

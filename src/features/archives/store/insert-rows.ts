@@ -5,8 +5,8 @@ import { accountColumnsOf, accountValue, archivedByRecord, type ImportContext } 
 import { type ArchivedRow, checkArchived } from './validators.ts'
 
 /**
- * The statements of one row. A row that is there stays as it is, so an import that was interrupted is repeated.
- * Fails as `checkArchived`.
+ * The statements for one row. An existing row is left unchanged, so an interrupted import can be repeated. Fails as
+ * `checkArchived`.
  */
 export function insertArchived(record: string, row: ArchivedRow, context: ImportContext): Statement[] {
   checkArchived(record, row, context.at)
@@ -16,7 +16,7 @@ export function insertArchived(record: string, row: ArchivedRow, context: Import
   for (const column of accountColumnsOf(archived)) values.set(column, [accountValue('?'), context.account])
   for (const [field, column] of Object.entries(fields)) {
     const value = row[field]
-    // A field that an older format did not have is as in a new row.
+    // A field that an older format lacks gets the value of a new row.
     if (value === undefined) continue
     values.set(column, ['?', typeof value === 'string' ? convert[field]?.fromArchive(value) ?? value : value])
   }

@@ -1,4 +1,4 @@
-/** The rows of one account as lines of JSON, from a copy of the database. See docs/protocol/archive.md. */
+/** Writes one account's rows as JSON lines, from a copy of the database. See docs/protocol/archive.md. */
 import type { InValue, Value } from '@libsql/client'
 import { Buffer } from 'node:buffer'
 import { open } from 'node:fs/promises'
@@ -20,26 +20,26 @@ import {
 } from './tables.ts'
 import { archiveFormat, archiveVersion, personRecord } from './validators.ts'
 
-/** The texts that the exporting person may read. All times are milliseconds since the epoch. */
+/** Selects the texts that the exporting person may read. All times are milliseconds since the epoch. */
 export interface ArchiveReader {
   /** The id of the person's agent; null without one. */
   agentId: string | null
-  /** Since when they may read all; null for never. */
+  /** Since when they may read all messages; null for never. */
   since: number | null
-  /** The ids of the channels that they are in, and since when. */
+  /** The ids of their channels, and since when they belong to each. */
   channels: [id: string, since: number][]
 }
 
 export interface ArchiveInput {
-  /** A copy of the database, which gets temporary tables and is of no other use. */
+  /** A copy of the database, which gets temporary tables and is used for nothing else. */
   copy: string
-  /** The file that is made. */
+  /** The file to write. */
   target: string
   account: string
   madeAt: number
-  /** How many bytes must stay free on the disk of `target`. */
+  /** How many bytes must stay free on `target`'s disk. */
   minFreeBytes: number
-  /** Replaces the look at the file system (tests). */
+  /** Replaces the file system check (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
   /** Absent for the operator, who gets all texts. */
   reader: ArchiveReader | undefined
