@@ -1,4 +1,7 @@
-/** Addresses to which programs outside post: owners and admins make and revoke them. See docs/protocol/incoming.md. */
+/**
+ * Incoming hooks: URLs to which external programs post. Owners and admins create and revoke them. See
+ * docs/protocol/incoming.md.
+ */
 import { bareAlias, checkNewAlias, normaliseChannelName } from '../../aliases.ts'
 import { requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -24,14 +27,14 @@ export interface Hook extends Omit<HookRow, 'deliveries'> {
 }
 
 export interface HookInput {
-  /** The alias of the sender. */
+  /** The sender's alias. */
   name: string
   /** `@alias` or `#channel`. */
   to: string
   format: HookFormat
-  /** With the format `template`. */
+  /** Only with the format `template`. */
   template?: string
-  /** If requests must be signed: of GitHub, or of Standard Webhooks. */
+  /** Which signature is required, if any: GitHub's or Standard Webhooks. */
   secret?: string
 }
 
@@ -52,7 +55,7 @@ function asHook(row: HookRow): Hook {
 }
 
 /**
- * Make a hook, with an agent of type `hook` as its sender. The address is returned here only. Fails as `createAgent` does,
+ * Creates a hook, with an agent of type `hook` as its sender. Only this returns the URL. Fails as `createAgent` does,
  * with `agent_not_found`, `channel_not_found`, `invalid_input`, or `confirmation_required`.
  */
 export async function createHook(account: AccountStore, input: HookInput): Promise<{ id: string; address: string }> {
@@ -103,7 +106,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
   })
 }
 
-/** The address is unknown at once. Messages stay where they are. */
+/** The URL stops working at once. Messages are kept. */
 export async function revokeHook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await retryOnConflict(async () => {

@@ -1,4 +1,4 @@
-/** Addresses to which outside programs post messages. See docs/protocol/incoming.md. */
+/** URLs to which external programs post messages. See docs/protocol/incoming.md. */
 import type { HookDelivery, incomingHooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import type { TokenColumns } from '../../store/account/agents.ts'
@@ -26,9 +26,9 @@ export interface HookRow extends Pick<Stored, 'id' | 'agentId' | 'format' | 'tem
   /** `@alias` or `#channel`; null if it was deleted. */
   recipient: string | null
   isSigned: boolean
-  /** Whether a guardrail checks what its agent receives; true for a channel. */
+  /** Whether a guardrail checks the messages its target agent receives; always true for a channel. */
   isGuarded: boolean
-  /** JSON of `HookDelivery`s, the newest first. */
+  /** JSON of `HookDelivery`s, newest first. */
   deliveries: string
 }
 
@@ -83,7 +83,7 @@ const byToken = crossAccountQuery<{ accountId: string; id: string }>(
 )
 
 export const incomingLookUps = (db: Db) => ({
-  /** By the SHA-256 of its token. */
+  /** Finds a hook by the SHA-256 hash of its token. */
   byToken: async (hash: string) => {
     const found = await db.one(byToken, { hash })
     return found && { owner: found.accountId, id: found.id }
@@ -92,10 +92,10 @@ export const incomingLookUps = (db: Db) => ({
 
 export const incomingTables = {
   reads: (account: AccountDb) => ({
-    /** By the alias of the sender. */
+    /** Finds a hook by its sender's alias. */
     list: () => account.all(list, {}),
     byId: (id: string) => account.one(byId, { id }),
-    /** Its secret; undefined if requests are not signed. */
+    /** The hook's secret; undefined if requests are not signed. */
     sealed: (id: string) => account.one(sealed, { id }),
     count: async () => (await account.one(count, {}))!.n,
   }),

@@ -1,30 +1,30 @@
-/** Reads the address and the roles of a user from the claims of a provider. See docs/people.md, "Single sign-on". */
+/** Reads a user's address and role from a provider's claims. See docs/people.md, "Single sign-on". */
 import { claimAt, type OidcUser } from './oidc.ts'
 import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
 import { normaliseEmail, plainName } from '../../lib/names.ts'
 import type { SignInReport } from './store.ts'
 import type { SsoProvider } from './store.ts'
 
-/** The rules for reading the claims of a provider. */
+/** The rules for reading a provider's claims. */
 export interface ClaimRules {
-  /** As it was set up. */
+  /** The issuer as configured. */
   issuer: string
-  /** The claim with the address where the issuer is trusted; empty for `email`. */
+  /** The claim that contains the address where the issuer is trusted; empty for `email`. */
   emailClaim: string
-  /** Domains whose addresses count as verified, because somebody has said that the issuer vouches for them. */
+  /** Domains whose addresses count as verified, because an owner or the operator trusts the issuer for them. */
   trustedDomains: readonly string[]
 }
 
 export interface SaidAddress {
-  /** Undefined if the provider gives none that counts. */
+  /** Undefined if the provider sends no address that counts. */
   email: string | undefined
   isVerified: boolean
 }
 
-/** The address of a user. A claim other than `email` counts only where the issuer is trusted. */
+/** A user's address. A claim other than `email` counts only where the issuer is trusted. */
 export function addressOf({ issuer, claims }: OidcUser, rules: ClaimRules): SaidAddress {
   const { emailClaim, trustedDomains } = rules
-  // One set-up can stand for many issuers: somebody has spoken of one.
+  // One configuration can cover many issuers, but only a single issuer was trusted.
   const isTrusted = isSameIssuer(issuer, rules.issuer)
   const isVouched = (email: string | undefined) =>
     isTrusted && email !== undefined && trustedDomains.includes(domainOf(email)) &&
@@ -52,8 +52,8 @@ type ClaimedRole = SsoProvider['roles'][string]
 const strongestFirst = ['admin', 'member', 'viewer'] as const
 
 /**
- * The role that the claim says: null if none of its values has one, also for an absent claim, and undefined if no claim
- * decides or the provider could not say it.
+ * The role named by the claim: null if none of its values is mapped or the claim is absent, and undefined if no claim
+ * decides or the provider could not send it.
  */
 export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): ClaimedRole | null | undefined {
   if (roleClaim === '') return undefined
@@ -63,7 +63,10 @@ export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): Claime
   return strongestFirst.find((role) => found.includes(role)) ?? null
 }
 
-/** The roles of a text: of all of it, else of its pieces at commas, else at spaces if each piece has one. */
+/**
+ * The roles for a text: for the whole text, otherwise for its pieces at commas, otherwise for those at spaces if each
+ * piece has a role.
+ */
 function rolesIn(roles: SsoProvider['roles'], text: string): ClaimedRole[] {
   const whole = roleNamed(roles, text)
   if (whole) return [whole]
@@ -92,7 +95,7 @@ function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['n
 
 const maxNames = 40
 
-/** The received and missing claims, for the owners of the account. */
+/** The received and missing claims, for the account's owners. */
 export function reportOf(who: OidcUser, said: SaidAddress, provider: SsoProvider): SignInReport {
   const { emailClaim, roleClaim } = provider
   const names = (found: string[]) => found.slice(0, maxNames).map((name) => plainName(name, 60))

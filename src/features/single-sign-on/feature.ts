@@ -1,4 +1,4 @@
-/** Signing in with a provider of OpenID Connect: the grid's, or an account's. See docs/people.md, "Single sign-on". */
+/** Signing in with the OpenID Connect provider of the grid or of an account. See docs/people.md, "Single sign-on". */
 import type { Feature } from '../../feature.ts'
 import { hour, minute } from '../../lib/time.ts'
 import { domainWords, ssoActions, ssoSubject } from './card.tsx'

@@ -9,7 +9,7 @@ import { notices } from './words.ts'
 import { settingsPath } from '../../web/settings.tsx'
 import type { PageDeps, PageResult, Pages, Visit } from '../../web/visit.ts'
 
-/** The forms of the card. `show` is the page that has it. */
+/** The card's forms. `show` renders the page that contains it. */
 export function identityActions(
   { post }: Pages<Visit>,
   { store }: PageDeps,
@@ -22,7 +22,7 @@ export function identityActions(
   }, show)
 }
 
-/** Undefined where there is no provider at all. */
+/** Undefined if there is no provider at all. */
 export async function identitiesCard(visit: Visit, { store }: PageDeps) {
   const grid = gridProviderName(store)
   const known = await store.global.identities.ofUser(visit.actor.userId)

@@ -1,4 +1,6 @@
-/** Sign-in with a provider of OpenID Connect: code flow with PKCE, state and nonce. See docs/people.md, "Single sign-on". */
+/**
+ * Sign-in with an OpenID Connect provider: code flow with PKCE, state and nonce. See docs/people.md, "Single sign-on".
+ */
 import { textOf } from '../../lib/text.ts'
 import type { Configuration, CustomFetch } from 'openid-client'
 import { GridError } from '../../errors.ts'
@@ -13,42 +15,42 @@ export interface OidcProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Its own for each provider, so that no provider can pass on what another one has answered. @see RFC 9700 §4.4 */
+  /** A separate URI for each provider, so that no provider can pass on another one's response. @see RFC 9700 §4.4 */
   redirectUri: string
-  /** Scopes to ask for besides the usual ones, separated by spaces. */
+  /** Scopes to request in addition to the usual ones, separated by spaces. */
   scopes: string
-  /** The claims that are looked for: the userinfo endpoint is asked if the ID token lacks one. */
+  /** The wanted claims: the userinfo endpoint is asked if the ID token lacks one. */
   wanted: readonly string[]
-  /** Every request to the provider goes through it. */
+  /** Sends every request to the provider. */
   send: SafeStream
-  /** Called with the error of the provider. */
+  /** Called with the provider's error. */
   log: Log
   now: () => number
 }
 
-/** What a sign-in that goes on at the provider must come back with. */
+/** What the response to a sign-in must contain. */
 export interface OidcFlow {
   state: string
   nonce: string
   verifier: string
-  /** The user must prove there again who they are. */
+  /** The user must authenticate there again. */
   isFresh: boolean
 }
 
-/** The identity that has signed in there. Only `issuer` and `subject` identify a person. */
+/** The identity that has signed in. Only `issuer` and `subject` identify a person. */
 export interface OidcUser {
   issuer: string
   subject: string
-  /** The claims of the ID token; the userinfo endpoint supplies what it lacks. */
+  /** The claims of the ID token, completed by the userinfo endpoint. */
   claims: Record<string, unknown>
   userInfo: 'given' | 'failed' | 'not_asked'
-  /** When they proved there who they are, in milliseconds since the epoch; null if the provider does not say. */
+  /** When they authenticated there, in milliseconds since the epoch; null if the provider does not report it. */
   provedAt: number | null
 }
 
 const timeoutSeconds = 10
 const maxBytes = 256 * 1024
-/** How long ago a fresh proof may have been given there. */
+/** Maximum age of a fresh authentication there. */
 const freshSeconds = 5 * minute / second
 /** The allowed clock skew of the provider. */
 const maxAheadMs = 5 * minute
@@ -56,7 +58,7 @@ const maxAheadMs = 5 * minute
 /** Loaded on first use: most grids have no provider. */
 const library = () => import('openid-client')
 
-/** Where the browser goes on. Fails with `remote_unreachable`. */
+/** The provider's URL to which the browser is sent. Fails with `remote_unreachable`. */
 export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): Promise<string> {
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library()
   const url = buildAuthorizationUrl(await discover(provider), {
@@ -72,8 +74,8 @@ export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): 
 }
 
 /**
- * Exchange the code that the provider has sent back in the query `search`. Issuer, audience, expiry, nonce and signature of
- * the ID token are checked, and that it is not from the future. Fails with `remote_unreachable` or `sign_in_failed`.
+ * Exchanges the code in the query `search` of the provider's response. Checks the ID token's issuer, audience, expiry,
+ * nonce and signature, and that it was not issued in the future. Fails with `remote_unreachable` or `sign_in_failed`.
  */
 export async function redeemCode(provider: OidcProvider, flow: OidcFlow, search: string): Promise<OidcUser> {
   const { authorizationCodeGrant } = await library()
@@ -112,7 +114,10 @@ class TokenFromTheFuture extends Error {
 type Claims = Record<string, unknown>
 const failed: Claims = {}
 
-/** The claims of the userinfo endpoint; undefined if the ID token has all that is wanted. The subject must be the same. */
+/**
+ * The claims from the userinfo endpoint; undefined if the ID token contains all wanted ones. The subject must be the
+ * same.
+ */
 async function userInfoOf(
   provider: OidcProvider,
   config: Configuration,
@@ -130,14 +135,14 @@ async function userInfoOf(
   }
 }
 
-/** `email_verified` speaks of the address beside it, which may differ from the one in the ID token. */
+/** `email_verified` refers to the address in the same document, which may differ from the one in the ID token. */
 function withoutForeignProof(more: Claims, id: Claims): Claims {
   if (id.email === undefined || id.email === more.email) return more
   const { email_verified: _, ...others } = more
   return others
 }
 
-/** A claim by its name, or by its path: `realm_access.roles` is a member of a member. A name may have dots itself. */
+/** A claim by its name, or by its path: `realm_access.roles` is a nested member. A name may also contain dots. */
 export function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path] ?? undefined
   for (let dot = path.indexOf('.'); dot > 0; dot = path.indexOf('.', dot + 1)) {
@@ -149,7 +154,7 @@ export function claimAt(claims: Claims, path: string): unknown {
   return undefined
 }
 
-/** The metadata belong to another issuer: `said`. */
+/** The metadata names a different issuer, `said`. */
 export class OtherIssuer extends GridError {
   readonly said: string
 
@@ -163,8 +168,8 @@ export class OtherIssuer extends GridError {
 }
 
 /**
- * Fails with `remote_unreachable`, also if the metadata name another issuer. Show the `cause` to owners only: others could
- * explore networks with it.
+ * Fails with `remote_unreachable`, including if the metadata names another issuer. Show the `cause` to owners only,
+ * because others could probe networks with it.
  */
 export async function discover(provider: OidcProvider): Promise<Configuration> {
   try {
@@ -198,7 +203,7 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
   const client = await library()
   const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)]
   const authenticate: typeof basic = (server, ...rest) => {
-    // Without the list, basic is what every provider takes. @see OpenID Connect Discovery 1.0 §3
+    // Without the list, basic is the default. @see OpenID Connect Discovery 1.0 §3
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest)
   }
@@ -211,7 +216,7 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   })
-  // The library takes such an address for that of a document, which could claim to be any issuer.
+  // The library would treat such a URL as that of a metadata document, which could claim to be any issuer.
   const said = config.serverMetadata().issuer
   if (issuer.includes('/.well-known/') && !isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
   return config
@@ -233,7 +238,7 @@ function fetchBy(send: SafeStream): CustomFetch {
   }
 }
 
-/** Only codes: the message of an error may have text of the provider. */
+/** Only codes, because an error message may contain the provider's text. */
 function logFault({ log, issuer }: OidcProvider, error: unknown): void {
   const { code, name, error: answered } = error as { code?: unknown; name?: unknown; error?: unknown }
   const fault = [code ?? name, answered].filter((word) => typeof word === 'string').join(' ')

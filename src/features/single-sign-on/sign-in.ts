@@ -1,4 +1,6 @@
-/** Single sign-on: signing in with a provider, and linking a user to one. See docs/people.md, "Single sign-on". */
+/**
+ * Single sign-on: signing in with a provider, and linking its identity to a user. See docs/people.md, "Single sign-on".
+ */
 import { callingUser, requireConfirmed, requireWholeSession, type SignedInUser } from '../../auth/actor.ts'
 import { authorizationUrl, type OidcFlow, redeemCode } from './oidc.ts'
 import { GridError } from '../../errors.ts'
@@ -17,50 +19,53 @@ import { allSso, type SignInReport, type SsoProvider, ssoTables } from './store.
 import { link, type Provider, requireMember, signIn } from './users.ts'
 import { takePasskeyAttempt } from '../../grid/people/throttle.ts'
 
-/** How long a sign-in may take at the provider. */
+/** Maximum duration of a sign-in at the provider. */
 export const ssoFlowMs = 10 * minute
-/** The id of the provider of the settings. */
+/** The id of the provider in the settings. */
 export const gridProviderId = 'grid'
 
 /** The cookie data kept while the user is at the provider. */
 interface Flow extends OidcFlow {
   provider: string
   next: string
-  /** The user who links the identity, or tries the provider; undefined for a sign-in. */
+  /** The user who links the identity, or tests the provider; undefined for a sign-in. */
   user?: string
   isTrial: boolean
 }
 
-/** The name of the provider of the grid; undefined if it has none. */
+/** The name of the grid's own provider; undefined if it has none. */
 export function gridProviderName({ deps: { config } }: Store): string | undefined {
   return config.oidcIssuer === undefined ? undefined : config.oidcName
 }
 
-/** The provider of the account that has verified the domain of an email address. */
+/** The provider of the account that has verified an email address's domain. */
 export async function providerOfEmail({ feature }: Store, email: string): Promise<{ id: string; name: string }> {
   const found = await feature(allSso).ofDomain(domainOf(normaliseEmail(email, 'email')))
   if (found) return found
   throw new GridError('invalid_input', 'No account here signs people of this domain in.', { field: 'email' })
 }
 
-/** The provider of an account, if it signs people in. */
+/** An account's provider, if people can sign in with it. */
 export async function providerOfAccount(store: Store, id: string): Promise<{ id: string; name: string } | undefined> {
   const found = await store.account(id, { type: 'system', job: 'sso' }).feature(ssoTables).read.get()
   return found?.verifiedAt == null || found.draft !== '' ? undefined : found
 }
 
-/** What the page says from which a sign-in goes on. `url` is at the provider, and `kept` what the browser must keep. */
+/**
+ * The data of the page before the sign-in continues at the provider. `url` is the provider's, and `kept` is stored in
+ * the browser.
+ */
 export interface BegunSso {
   url: string
   kept: string
   name: string
-  /** The name of the account that the provider belongs to. */
+  /** The name of the provider's account. */
   accountName: string | undefined
 }
 
 /**
- * Begin a sign-in, or with `link` add an identity to the user, who must have confirmed who they are. With `trial` an owner
- * of the account tries the provider, which may be a draft: nothing is stored. Fails with `not_found`,
+ * Starts a sign-in, or with `link` adds an identity to the user, who must have confirmed their identity. With `trial`
+ * an owner tests the account's provider, which may be a draft: nothing is stored. Fails with `not_found`,
  * `remote_unreachable`, `confirmation_required` or `not_allowed`.
  */
 export async function beginSso(
@@ -96,7 +101,7 @@ export type FinishedSso =
   | { did: 'try'; next: string; report: SignInReport; refusal: string | undefined }
   | ({ did: 'sign_in' } & SignedIn)
 
-/** How the session begins after a sign-in. */
+/** How the session starts after a sign-in. */
 interface SignedIn {
   next: string
   userId: string
@@ -109,8 +114,8 @@ interface SignedIn {
 }
 
 /**
- * Finish what `beginSso` began: `kept` is its text, and `search` the query with which the provider sends the browser back.
- * It works once. Fails with `link_expired`, `sign_in_failed`, `remote_unreachable` or `not_allowed`.
+ * Finishes what `beginSso` started: `kept` is its text, and `search` the query with which the provider redirects the
+ * browser back. Works once. Fails with `link_expired`, `sign_in_failed`, `remote_unreachable` or `not_allowed`.
  */
 export async function finishSso(
   store: Store,
@@ -138,13 +143,13 @@ export async function finishSso(
   const account = provider.of?.account ?? null
   const userId = await signIn(store, provider, who, requestId)
   const { issuer, subject } = who
-  // The clock of the provider may be ahead.
+  // The provider's clock may be ahead.
   const confirmedAt = who.provedAt === null ? null : Math.min(who.provedAt, store.deps.now())
   const proof = { hasSecondFactor: account !== null, confirmedAt, onlyAccount: account, identity: { issuer, subject } }
   return { did: 'sign_in', next, userId, proof }
 }
 
-/** What the provider says of an owner, and why it would not let them join. Nothing is stored. */
+/** What the provider reports about an owner, and why they could not join with it. Nothing is stored. */
 async function tryOut(store: Store, id: string, flow: Flow, search: string): Promise<FinishedSso> {
   const of = await store.feature(allSso).anyProvider(id)
   if (!of) throw ended()
@@ -161,8 +166,8 @@ async function tryOut(store: Store, id: string, flow: Flow, search: string): Pro
 }
 
 /**
- * Keep a sign-in with the provider `id` for a click of its user. Resolves to a token for the form, and the text that the
- * browser must keep.
+ * Stores a sign-in with the provider `id` until its user clicks. Resolves to a token for the form, and the text to
+ * store in the browser.
  */
 export async function keepSignIn(
   store: Store,
@@ -174,8 +179,8 @@ export async function keepSignIn(
 }
 
 /**
- * The sign-in that `keepSignIn` keeps. It works once, while the provider signs people in. Fails with `link_expired` or
- * `not_found`.
+ * The sign-in stored by `keepSignIn`. Works once, while people can sign in with the provider. Fails with `link_expired`
+ * or `not_found`.
  */
 export async function takeSignIn(
   store: Store,
@@ -189,7 +194,7 @@ export async function takeSignIn(
   return held
 }
 
-/** Remove an identity of the user, who must have confirmed who they are. Other sessions that it has begun end. */
+/** Removes an identity of the user, who must have confirmed their identity. Other sessions that it started end. */
 export async function unlinkIdentity(
   store: Store,
   actor: SignedInUser,
@@ -201,7 +206,7 @@ export async function unlinkIdentity(
   await changeUser(store, user, 'unlink_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
 
-/** The text that this browser must bring back with `token`, once and in time. */
+/** The text that this browser must send back with `token`, once and in time. */
 async function keep({ global, write, deps }: Store, token: string, what: object): Promise<string> {
   const kept = JSON.stringify(what)
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
@@ -211,13 +216,13 @@ async function keep({ global, write, deps }: Store, token: string, what: object)
   return kept
 }
 
-/** What this browser keeps for a token, which is used up. Fails with `link_expired`. */
+/** What this browser stored for a token, which is used up. Fails with `link_expired`. */
 async function take<Kept>({ global, write, deps }: Store, token: string, kept: string | undefined): Promise<Kept> {
   if (kept === undefined) throw ended()
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
   const [taken] = await write([global.challenges.take(hash, 'sso', holder, newId(), deps.now())])
   if (taken.length === 0) throw ended()
-  // The challenge vouches for every letter of it.
+  // The challenge authenticates the whole text.
   return JSON.parse(kept)
 }
 
@@ -228,7 +233,7 @@ function ended(): GridError {
   )
 }
 
-/** Fails with `not_found`, also for a draft and while the domain of an account is not verified, unless it is the owner's. */
+/** Fails with `not_found`, including for a draft or an unverified domain, unless it is the owner's. */
 async function findProvider(store: Store, id: string, owner?: AccountStore): Promise<Provider> {
   const { feature, deps } = store
   const { config, operatorStream, log, now } = deps
@@ -263,5 +268,5 @@ function redirectUriOf({ deps: { config } }: Store, id: string): string {
   return `${config.appUrl}/sso/${id}/callback`
 }
 
-/** The claims that are looked for in each sign-in. */
+/** The claims wanted in each sign-in. */
 const wanted = ['email', 'email_verified', 'name']

@@ -1,4 +1,4 @@
-/** The users of a provider: who becomes one, with which role, and linking. See docs/people.md, "Single sign-on". */
+/** A provider's users: who becomes one, with which role, and linking. See docs/people.md, "Single sign-on". */
 import { textOf } from '../../lib/text.ts'
 import { type Role, roles, type SignedInUser } from '../../auth/actor.ts'
 import type { OidcProvider, OidcUser } from './oidc.ts'
@@ -18,16 +18,16 @@ import { addressOf, type ClaimRules, reportOf, roleOf, type SaidAddress } from '
 import { proveMember, SsoRefusal } from './joining.ts'
 import { setMemberRole } from '../../grid/people/team.ts'
 
-/** A provider that signs people in. */
+/** A provider that people can sign in with. */
 export interface Provider extends OidcProvider {
   id: string
   name: string
   rules: ClaimRules
-  /** The account that it belongs to; undefined for that of the grid. */
+  /** The provider's account; undefined for the grid's own provider. */
   of: SsoProvider | undefined
 }
 
-/** The user of the identity, or a new one. Never the user of the same email address. Fails with `not_allowed`. */
+/** The identity's user, or a new one. Never an existing user with the same email address. Fails with `not_allowed`. */
 export async function signIn(
   store: Store,
   provider: Provider,
@@ -43,7 +43,7 @@ export async function signIn(
   return userId
 }
 
-/** Statements that add the user. An address that does not count as verified may be that of someone else. */
+/** Statements that add the user. An address that does not count as verified may belong to someone else. */
 async function newUser(
   { global, feature, deps }: Store,
   provider: Provider,
@@ -81,12 +81,12 @@ interface Entrance {
   provider: Provider
   of: SsoProvider
   who: OidcUser
-  /** The user of the identity. */
+  /** The identity's user. */
   known: string | undefined
   requestId: string | null
 }
 
-/** Make the user a member of the account, or give the member the role that the claim says. Resolves to the user. */
+/** Makes the user a member of the account, or gives the member the role from the claim. Resolves to the user. */
 async function enter(store: Store, entrance: Entrance): Promise<string> {
   const { provider, of, who, known, requestId } = entrance
   const system = store.account(of.account, { type: 'system', job: 'sso' })
@@ -117,8 +117,8 @@ async function enter(store: Store, entrance: Entrance): Promise<string> {
 }
 
 /**
- * Give the member the role that the claim says. Without one, a role that came from the claim falls to member, and one that
- * a person gave stays. Owners stay owners.
+ * Gives the member the role from the claim. Without one, a role that came from the claim becomes member, and one that a
+ * person gave stays. Owners stay owners.
  */
 async function followClaim(
   system: AccountStore,
@@ -137,8 +137,8 @@ async function followClaim(
 }
 
 /**
- * Link the identity to the user. Only members link the provider of an account, and they prove what joining takes. Fails
- * with `not_allowed`.
+ * Links the identity to the user. Only members can link an account's provider, and must meet the requirements for
+ * joining. Fails with `not_allowed`.
  */
 export async function link(
   store: Store,
@@ -170,7 +170,7 @@ export async function requireMember(store: Store, { of, name }: Provider, userId
   )
 }
 
-/** The account remembers the identity as one that has signed in: a removed member does not come back with it. */
+/** The account remembers the identity as one that has signed in, so that a removed member cannot return with it. */
 async function proofOfLink(
   store: Store,
   { of }: Provider,

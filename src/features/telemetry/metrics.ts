@@ -1,4 +1,7 @@
-/** What one process counts of its work, for Prometheus. No label names an account or an agent. See docs/operating/monitoring.md, "Metrics". */
+/**
+ * One process's counters, for Prometheus. No label names an account or an agent. See docs/operating/monitoring.md,
+ * "Metrics".
+ */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
 import process from 'node:process'
 import { second } from '../../lib/time.ts'
@@ -11,9 +14,9 @@ const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Values that are read on each request. Times are milliseconds. */
 export interface CurrentFigures extends WaitingFigures, ProcessLoad {
   now: number
-  /** The longest delay of the event loop since the last time. */
+  /** The longest event loop delay since the last read. */
   longestDelayMs: number
-  /** The newest backup that this process knows of. */
+  /** The newest backup known to this process. */
   backupAt?: number
 }
 

@@ -1,18 +1,18 @@
-/** The waiting work of all accounts, for metrics. */
+/** Pending work of all accounts, for metrics. */
 import { isOpen, outboxKinds, outboxTables } from '../../store/global/outboxes.ts'
 import { crossAccountQuery, type Db } from '../../store/sql.ts'
 
-/** The waiting work in the database, over all accounts. */
+/** Pending work in the database, across all accounts. */
 export interface WaitingFigures {
   unread: number
   /** Milliseconds since the epoch; null if nothing is unread. */
   waitingSince: number | null
   leases: number
-  /** Requests to servers outside that are due. */
+  /** Requests to external servers that are due. */
   dueOutboxes: number
 }
 
-/** The number of inboxes in which the oldest message is searched. */
+/** How many inboxes are searched for the oldest message. */
 const maxInboxes = 10_000
 
 const dueOutboxes = outboxKinds.map((kind) =>
@@ -31,6 +31,6 @@ const waiting = crossAccountQuery<WaitingFigures>(
 )
 
 export const figures = (db: Db) => ({
-  /** Reads a row for each agent of the grid. */
+  /** Reads one row per agent of the grid. */
   waiting: async (now: number): Promise<WaitingFigures> => (await db.one(waiting, { now }))!,
 })

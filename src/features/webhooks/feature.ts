@@ -15,7 +15,7 @@ export const webhooks: Feature = {
     phrases,
   },
   outboxes: { webhook: deliverEvents },
-  // Events have random ids. Only from the stored position: each is sent with its id until it is taken.
+  // Events have random ids, so start only at the stored position: each event is sent with its id until it is accepted.
   followers: (store) => {
     const { recordMessages, recordEvents } = store.feature(allWebhooks)
     return [

@@ -1,4 +1,4 @@
-/** One request to a webhook, and its answer. See docs/protocol/webhooks.md. */
+/** One request to a webhook, and its response. See docs/protocol/webhooks.md. */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { hopsHeader, webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
 import { printableLine } from '../../lib/redact.ts'
@@ -13,11 +13,11 @@ const times = ['expires_at', 'since', 'failed_at']
 
 export interface WebhookServer {
   url: string
-  /** All of them sign. */
+  /** Each secret adds a signature. */
   secrets: readonly string[]
 }
 
-/** `error` is set if there was no answer. */
+/** `error` is set if there was no response. */
 export async function sendEvent(
   account: AccountStore,
   { url, secrets }: WebhookServer,

@@ -1,4 +1,4 @@
-/** The webhooks of the account, and the events that were not sent yet. See docs/protocol/webhooks.md. */
+/** The account's webhooks, and the events that are waiting to be sent. See docs/protocol/webhooks.md. */
 import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {
@@ -27,7 +27,7 @@ export interface WebhookRow {
   url: string
   /** JSON. */
   events: string
-  /** JSON of `WebhookAnswer`s, the newest first. */
+  /** JSON of `WebhookAnswer`s, newest first. */
   answers: string
   createdAt: number
   pausedAt: number | null
@@ -66,7 +66,7 @@ interface Notified {
 export const maxWebhooks = 10
 const keptAnswers = 10
 
-/** The condition that a row of `webhooks` is notified of what needs a person. */
+/** SQL condition: a row of `webhooks` receives events about what needs a person. */
 const hearsConditions =
   `webhooks.paused_at IS NULL AND (instr(webhooks.events, '"attention"') > 0 OR instr(webhooks.events, '"backup"') > 0)`
 
@@ -90,8 +90,8 @@ const services = query<TextService>(`
   WHERE account_id = :account AND instr(events, '"message"') > 0`)
 const withConditions = query<{ id: string; events: string; notified: string }>(`
   SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
-// Nothing of which a guardrail took words from a recipient. A post in a channel; or what was written within the account
-// since people may read it, and since each person who wrote it or got it allows the host.
+// The text, if no guardrail redacted it for a recipient. Only for a channel post, or for a message within the account
+// that was written since people may read it, and since each person who wrote or received it allows the host.
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
     AND NOT EXISTS (SELECT 1 FROM deliveries
@@ -147,7 +147,7 @@ const withAnswer = `answers = (SELECT json_group_array(json(value)) FROM (
     SELECT -1 AS key, :answer AS value UNION ALL SELECT key, value FROM json_each(webhooks.answers)
     ORDER BY key LIMIT ${keptAnswers}))`
 const answered = statement(`UPDATE webhooks SET ${withAnswer} WHERE ${isClaimed} RETURNING claimed_by`)
-// A server that has taken a test is not left alone any longer.
+// A server that has accepted a test is no longer skipped.
 const tested = statement(`
   UPDATE webhooks SET ${withAnswer}, due_at = iif(:taken AND claimed_by IS NULL, min(due_at, :at), due_at)
   WHERE account_id = :account AND id = :id`)
@@ -163,7 +163,7 @@ const accountsWithConditions = crossAccountQuery<{ accountId: string }>(
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = webhooks.account_id AND accounts.deleted_at IS NOT NULL)`,
 )
 
-// With this condition SQLite looks into an index.
+// With this condition SQLite uses an index.
 const existWebhooks = `EXISTS (SELECT 1 FROM webhooks WHERE webhooks.account_id > '')`
 const hears = (type: string) => `webhooks.paused_at IS NULL AND instr(webhooks.events, '"${type}"') > 0`
 const recordAll = (select: string) =>
@@ -198,7 +198,7 @@ const recordHeld = recordAll(`
   CROSS JOIN webhooks ON webhooks.account_id = held.account_id
   WHERE ${isNew} AND log.kind = 'held' AND ${hears('held')}
   ORDER BY log.seq`)
-/** Webhooks that have events and no time to send them. */
+/** Webhooks with events that are not yet scheduled. */
 const allBeDue = crossAccountStatement(
   'new events of webhooks',
   `
@@ -212,14 +212,14 @@ export const webhookTables = {
     /** The oldest first. */
     list: () => account.all(list, {}),
     sealed: (id: string) => account.one(sealed, { id }),
-    /** Those that failed so many times in a row, and those that were paused for it. */
+    /** Webhooks that failed this many times in a row or were paused for it. */
     failing: (failures: number) => account.all(failing, { least: failures }),
     next: (id: string) => account.one(next, { id }),
-    /** The text of a message, if webhooks of this host may have it. */
+    /** A message's text, if webhooks on this host may have it. */
     text: async (message: string, host: string) => (await account.one(text, { message, host }))?.body,
-    /** The hosts that get texts of messages. */
+    /** The hosts that receive message texts. */
     services: () => account.all(services, {}),
-    /** Those that are notified of what needs a person. */
+    /** Webhooks that receive events about what needs a person. */
     withConditions: () => account.all(withConditions, {}),
   }),
   changes: (account: AccountDb) => ({
@@ -230,10 +230,12 @@ export const webhookTables = {
     rotate: (id: string, secrets: SealedToken): Statement => account.bind(rotate, { ...secrets, id }),
     pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
     resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
-    /** The answer to a test. What waits is sent at once if it was `taken`. */
+    /** Records the response to a test. If it was `taken`, waiting events are sent at once. */
     tested: (id: string, answer: WebhookAnswer, taken: boolean, at: number): Statement =>
       account.bind(tested, { id, answer: JSON.stringify(answer), taken: Number(taken), at }),
-    /** Record events of conditions. Fails with `write_conflict` if what it was notified of has changed, or it is paused. */
+    /**
+     * Records events of conditions. Fails with `write_conflict` if the webhook is paused or its `notified` has changed.
+     */
     notifyOfConditions: (webhook: string, { before, after }: Notified, events: readonly WebhookEvent[], at: number) => [
       account.bind(requireNotified, { id: webhook, before }),
       ...events.map(({ id, type, data }) =>
@@ -242,7 +244,7 @@ export const webhookTables = {
       account.bind(setNotified, { id: webhook, after }),
       account.bind(beDue, { id: webhook, at }),
     ],
-    /** Remove an event that the server has taken. Earlier failures count no longer. */
+    /** Removes an event that the server has accepted, and resets the failure count. */
     taken: ({ id, claim }: ClaimedOutbox, seq: number): Statement[] => [
       account.bind(taken, { id, claim, seq }),
       account.bind(hasWorked, { id, claim }),
@@ -258,12 +260,12 @@ export const webhookTables = {
 
 /** Webhooks of all accounts. */
 export const allWebhooks = (db: Db) => ({
-  /** Record the messages of a batch for the webhooks that hear of them, unless a process has done it. */
+  /** Records a batch's messages for subscribed webhooks, unless another process has done so. */
   recordMessages: (batch: { after: number; upTo: number }, at: number): Statement[] => [
     { ...db.bind(recordMessages, { ...batch, follower: 'webhook messages' }), isTraffic: true },
     { ...db.bind(allBeDue, { at }), isTraffic: true },
   ],
-  /** The same of tasks that have changed and messages that are held. */
+  /** The same for changed tasks and held messages. */
   recordEvents: (batch: { after: number; upTo: number }, at: number): Statement[] => [
     ...[recordTasks, recordHeld].map((record) => ({
       ...db.bind(record, { ...batch, follower: 'webhook events' }),
@@ -271,6 +273,6 @@ export const allWebhooks = (db: Db) => ({
     })),
     { ...db.bind(allBeDue, { at }), isTraffic: true },
   ],
-  /** The accounts whose webhooks get what needs a person. */
+  /** The accounts whose webhooks receive events about what needs a person. */
   withConditions: async () => (await db.all(accountsWithConditions, {})).map(({ accountId }) => accountId),
 })
