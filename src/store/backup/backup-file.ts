@@ -1,4 +1,4 @@
-/** Backups: a checked copy of the database with its manifest, in a sealed file. */
+/** Backups: a verified copy of the database with its manifest, in a sealed file. */
 import { mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FileSystemSpace } from '../driver/disk-space.ts'
@@ -9,22 +9,22 @@ import { readAt, requireSpace, writeAt } from './files.ts'
 import { checkCopy, difference, type Manifest } from './local-copy.ts'
 
 export interface NewBackup {
-  /** Where it is written. There must be no file of that name. */
+  /** The path of the backup. No file with this name may exist. */
   path: string
   key: FileKey
   madeAt: number
   copyTo(path: string): Promise<void>
-  /** A folder for the unencrypted copy, which is as long as the database. */
+  /** A folder for the unencrypted copy, which is as large as the database. */
   workFolder: string
   thread: boolean
-  /** How many bytes must stay free on the disk of the copy, if the backup is written to the same one. */
+  /** How many bytes must stay free on the disk of the copy, if the backup is written to the same disk. */
   minFreeBytes: number
   readSpace?: (folder: string) => Promise<FileSystemSpace>
 }
 
 const pieceBytes = 2 ** 20
 
-/** Make a backup: copy, check, count, seal. Resolves to its manifest and its length when it is on disk. */
+/** Makes a backup: copy, check, count, seal. When it is on disk, resolves to its manifest and length. */
 export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifest; bytes: number }> {
   if (await stat(backup.path).catch(() => undefined)) throw new BackupExistsError(backup.path)
   const folder = await mkdtemp(backup.workFolder)
@@ -37,7 +37,7 @@ export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifes
   }
 }
 
-/** The same from a copy that was made already. */
+/** The same from an existing copy. */
 export async function sealCopy(
   copy: string,
   { path, key, madeAt, thread, minFreeBytes, readSpace }: Omit<NewBackup, 'copyTo' | 'workFolder'>,
@@ -48,7 +48,7 @@ export async function sealCopy(
   await requireSpace(folder, size, isSameDisk ? minFreeBytes : 0, readSpace)
   const input = { path: copy }
   const content = await (thread ? runOnThread('checkCopy', checkCopy, input) : checkCopy(input))
-  // Files of others are no reason to make no backup.
+  // Other users' files must not prevent a backup.
   await removeUnfinished(folder, madeAt).catch(() => {})
   const manifest: Manifest = { program: version, madeAt: new Date(madeAt).toISOString(), ...content }
   try {
@@ -69,8 +69,8 @@ export class BackupExistsError extends Error {
 }
 
 /**
- * Write the database of a backup to `target`, and check it: that the file is whole, its integrity, and that it contains
- * what the manifest says. Fails with a `SealedFileError`; then there is no file at `target`.
+ * Writes a backup's database to `target` and checks that the file is complete, its integrity, and that its content
+ * matches the manifest. If it fails with a `SealedFileError`, there is no file at `target`.
  */
 export async function openBackup(
   path: string,
@@ -116,7 +116,7 @@ async function unpack(path: string, key: FileKey | undefined, target: string): P
       let rest = part
       if (!manifest) {
         const end = 4 + (part.length < 4 ? Infinity : new DataView(part.buffer, part.byteOffset).getUint32(0))
-        // It fits into the first chunk of every backup.
+        // The manifest fits into the first chunk of every backup.
         if (part.length < end) throw noManifest(path)
         manifest = parsed(part.subarray(4, end), path)
         rest = part.subarray(end)

@@ -1,4 +1,4 @@
-/** Copies of the database of a store, or of any other, as one SQLite file. */
+/** Copies a store's database, or any other, into one SQLite file. */
 import { statSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -15,9 +15,9 @@ import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
 interface Copier {
-  /** Write the state of one commit into a new SQLite file. Fails with `storage_full`, and once it is closed. */
+  /** Writes the state as of one commit into a new SQLite file. Fails with `storage_full`, and after `close`. */
   copyTo(target: string): Promise<void>
-  /** End the copies of a remote database and those that wait, and wait for that of a local file. */
+  /** Aborts copies of a remote database and waiting copies, and waits for the copy of a local file. */
   stop(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ function diskFull(): GridError {
   return new GridError('storage_full', 'The disk of the database became full while a backup was made.')
 }
 
-/** How much a copy of a local file may take, with what is in its log which grows during the copy. */
+/** How much disk space a copy of a local file may take, including the log, which grows during the copy. */
 export function bytesOf(path: string): number {
   const file = fileBehind(path)
   return sizeOf(file) + sizeOf(`${file}-wal`)
@@ -88,17 +88,18 @@ export async function copySnapshot(
   openSnapshot: () => Promise<Snapshot>,
   target: string,
   { requireSpace, signal, onTable }: {
-    /** Called with how much the copy may take. */
+    /** Called with the space that the copy may take. */
     requireSpace?: (bytes: number) => Promise<void>
     signal?: AbortSignal
     onTable?: (table: string, rows: number) => void
   } = {},
 ): Promise<void> {
-  // Made before SQLite opens it, so that only its owner may read it.
+  // Created before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(target)
   try {
-    // A copy that a crash leaves is not used, so it needs no log. What makes it a database of the grid syncs it.
+    // A copy left by a crash is never used, so it needs no log. The code that turns the copy into a database of the
+    // grid syncs it.
     for (const pragma of ['journal_mode = MEMORY', 'synchronous = OFF']) await client.execute(`PRAGMA ${pragma}`)
     const snapshot = await openSnapshot()
     try {

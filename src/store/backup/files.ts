@@ -1,4 +1,4 @@
-/** Writing files, putting finished ones into their places, and the folder of scheduled backups. */
+/** Writes files, moves finished ones into place, and manages the folder of scheduled backups. */
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -28,14 +28,14 @@ export async function requireSpace(
   )
 }
 
-/** The start of the names of temporary folders, for `mkdtemp`. Removes older ones, which a crash left. */
+/** The name prefix of temporary folders, for `mkdtemp`. Removes older ones left by a crash. */
 export async function temporaryFolder(purpose: 'copy' | 'restore', now: number): Promise<string> {
   const prefix = `agent-grid-${purpose}-`
   for (const name of await readdir(tmpdir()).catch(() => [])) {
     if (!name.startsWith(prefix)) continue
     const folder = join(tmpdir(), name)
     const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: now }))
-    // Others may use theirs now; those of other users cannot be removed.
+    // Other processes may be using theirs; those of other users cannot be removed.
     if (now - mtimeMs > day) await rm(folder, { recursive: true, force: true }).catch(() => {})
   }
   return join(tmpdir(), prefix)
@@ -44,7 +44,10 @@ export async function temporaryFolder(purpose: 'copy' | 'restore', now: number):
 /** The files next to a database file that SQLite would read with it. */
 export const logEndings = ['-wal', '-journal']
 
-/** Fails with a `StartError` if there is a log next to the place of a new file, which SQLite would write into that file. */
+/**
+ * Fails with a `StartError` if a log exists where a new file will be placed, because SQLite would apply it to that
+ * file.
+ */
 export function requireNoLog(path: string): void {
   const log = logEndings.map((ending) => `${path}${ending}`).find((file) => existsSync(file))
   if (log === undefined) return
@@ -55,7 +58,7 @@ export function requireNoLog(path: string): void {
   )
 }
 
-/** Give a new file its name. The caller holds the lock of that name. */
+/** Gives a new file its name. The caller holds the lock for that name. */
 export async function putNew(path: string, file: string): Promise<void> {
   requireNoLog(path)
   if (existsSync(path)) throw databaseInUse(path)
@@ -90,10 +93,10 @@ export async function writeAt(file: FileHandle, position: number, bytes: Uint8Ar
   }
 }
 
-/** The name says when the backup was begun, in UTC. */
+/** The name contains the time the backup began, in UTC. */
 const namePattern = /^grid-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
 
-/** Whether a path can be that of a folder: it is one, there is nothing yet, or this process may not look. */
+/** Whether a path can be that of a folder: it is one, does not exist yet, or is inaccessible to this process. */
 export function mayBeFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
@@ -102,7 +105,7 @@ export function mayBeFolder(path: string): boolean {
   }
 }
 
-/** Make the folder, and a file in it for a moment. */
+/** Creates the folder, and temporarily a file in it. */
 export async function requireWritable(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, `.writable-${crypto.randomUUID()}`)
@@ -115,14 +118,14 @@ interface BackupInFolder {
   at: number
 }
 
-/** The path of a backup that begins at `at`. Makes the folder. */
+/** The path of a backup that begins at `at`. Creates the folder. */
 export async function pathInFolder(folder: string, at: number): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const time = new Date(at).toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')
   return join(folder, `grid-${time}.backup`)
 }
 
-/** The scheduled backups in a folder, the newest first; none if there is no such folder. */
+/** The scheduled backups in a folder, newest first; none if the folder does not exist. */
 export async function backupsIn(folder: string): Promise<BackupInFolder[]> {
   const names = await readdir(folder).catch(() => [] as string[])
   return names.flatMap((name) => {
@@ -133,7 +136,7 @@ export async function backupsIn(folder: string): Promise<BackupInFolder[]> {
   }).sort((a, b) => b.at - a.at)
 }
 
-/** Remove all but the newest `keep` backups, but never the one at `made`, which an old clock may have named. */
+/** Removes all but the newest `keep` backups, but never the one at `made`, which a wrong clock may have named. */
 export async function removeOldBackups(folder: string, keep: number, made: string): Promise<void> {
   for (const { path } of (await backupsIn(folder)).slice(keep)) {
     if (path !== made) await rm(path, { force: true })

@@ -1,4 +1,4 @@
-/** Filling an empty database of any kind. */
+/** Fills an empty database of any kind. */
 import type { Client } from '@libsql/client'
 import { existsSync, rmSync } from 'node:fs'
 import { lockFile } from '../driver/file-lock.ts'
@@ -16,7 +16,7 @@ export interface DatabaseAddress {
   authToken?: string
 }
 
-/** Copy what a snapshot shows into an empty database, and compare. Resolves to what was copied. */
+/** Copies a snapshot's content into an empty database, and compares both. Resolves to what was copied. */
 export async function fill(
   snapshot: Snapshot,
   to: DatabaseAddress,

@@ -1,4 +1,4 @@
-/** Copying a local file, checking copies, and what they contain. Copying and checking are jobs that a server runs on a thread. */
+/** Copies a local file, checks copies, and counts their content. A server runs copying and checking on a thread. */
 import type { Client } from '@libsql/client'
 import { open } from 'node:fs/promises'
 import { FileClient } from '../driver/file-client.ts'
@@ -7,7 +7,7 @@ import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { sync } from './files.ts'
 import { copyFacts, quoted, tableNames } from './tables.ts'
 
-/** Written in front of the database in a backup, and compared when it is restored. */
+/** Written in a backup before the database, and compared when it is restored. */
 export interface Manifest extends Content {
   program: string
   madeAt: string
@@ -41,7 +41,7 @@ export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Con
   return { schema: rows.__drizzle_migrations, rows, keys: [...keys].sort() }
 }
 
-/** What differs, in words; undefined if nothing does. */
+/** Describes what differs; undefined if nothing does. */
 export function difference(expected: Content, found: Content): string | undefined {
   const tables = new Set([...Object.keys(expected.rows), ...Object.keys(found.rows)])
   for (const table of tables) {
@@ -53,13 +53,13 @@ export function difference(expected: Content, found: Content): string | undefine
 }
 
 /**
- * Write the state of one commit into a new SQLite file. Other connections go on writing, and the log grows.
+ * Writes the state as of one commit into a new SQLite file. Other connections continue to write, and the log grows.
  *
- * The log is folded by the other connection alone: this version of SQLite can lose commits when one connection folds the
- * log while another writes. So this connection is never the last one, unless it is the only one.
+ * Only the other connection checkpoints the log: this version of SQLite can lose commits when one connection
+ * checkpoints while another writes. So this connection is never the last one, unless it is the only one.
  */
 export async function copyFile({ path, target }: { path: string; target: string }): Promise<void> {
-  // Made before SQLite opens it, so that only its owner may read it.
+  // Created before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(path)
   try {
@@ -70,7 +70,7 @@ export async function copyFile({ path, target }: { path: string; target: string 
   await sync(target)
 }
 
-/** Check a copy as a whole, and count what is in it. Fails with an error that says what is wrong with it. */
+/** Checks a complete copy, and counts its content. Fails with an error that describes what is wrong. */
 export function checkCopy({ path }: { path: string }): Promise<Content> {
   return withDatabase(path, async (client) => {
     const { query } = snapshotOf(client)

@@ -1,4 +1,4 @@
-/** Moving a grid from one database to another. */
+/** Moves a grid from one database to another. */
 import type { Client } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { clearInterval, setInterval } from 'node:timers'
@@ -14,16 +14,16 @@ import { type DatabaseAddress, fill } from './fill.ts'
 import { openStopped } from './stopped.ts'
 import { copyingFact } from './tables.ts'
 
-/** A process reports itself every 15 s. */
+/** A process sends a heartbeat every 15 s. */
 const heartbeatMs = 20_000
-/** How long a copy that was killed keeps a remote source closed. */
+/** How long a killed copy keeps a remote source closed. */
 const closedMs = 60_000
 
 /**
- * Copy a whole grid into an empty database; its history goes on there, so cursors stay valid. The source takes no writes
- * meanwhile: a local file is locked, and a remote database refuses new processes. Fails with `database_in_use` while a
- * process of the grid runs on it, with `database_not_empty`, and with the `StartError` of a start on the source.
- * Resolves to what was copied.
+ * Copies a whole grid into an empty database, which continues its history, so cursors stay valid. The source takes no
+ * writes meanwhile: a local file is locked, and a remote database refuses new processes. Fails with `database_in_use`
+ * while a process of the grid uses the source, with `database_not_empty`, and with the `StartError` of a start on the
+ * source. Resolves to what was copied.
  */
 export async function copyGrid(
   { from, to, now }: { from: DatabaseAddress; to: DatabaseAddress; now: () => number },
@@ -79,7 +79,10 @@ async function openSource(from: DatabaseAddress, now: () => number): Promise<Sou
   }
 }
 
-/** From now on no process of the grid starts on it, until `open`, or for a minute if this process is killed. */
+/**
+ * From now on no process of the grid can start on the database, until `open`, or for a minute if this process is
+ * killed.
+ */
 async function closeSource(
   client: Client,
   host: string,
@@ -120,7 +123,7 @@ async function heartbeatsOf(client: Client): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, heartbeats }) => [String(id), Number(heartbeats)]))
 }
 
-/** Whether a process of the grid runs on it: then there is a new one, or a number of heartbeats has risen. */
+/** Whether a process of the grid uses the database: a process is new, or its heartbeat count has risen. */
 async function isServed(client: Client, before: Map<string, number>): Promise<boolean> {
   return [...await heartbeatsOf(client)].some(([id, count]) => before.get(id) !== count)
 }

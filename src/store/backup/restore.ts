@@ -1,4 +1,4 @@
-/** Putting the database of a backup in the place of the present one. */
+/** Replaces the current database with that of a backup. */
 import type { Client } from '@libsql/client'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -18,7 +18,7 @@ import { Db } from '../sql.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
-/** New messages get numbers above all that clients may know of the time after the backup. */
+/** New messages get numbers above all those that clients may have seen after the backup. */
 const skippedNumbers = 1_000_000
 
 export interface Restored {
@@ -30,19 +30,19 @@ interface RestoreOptions {
   backup: string
   key: FileKey | undefined
   now: number
-  /** The key ring of the settings, in the format of `GRID_KEYS`. */
+  /** The key ring from the settings, in the format of `GRID_KEYS`. */
   gridKeys: string | undefined
   withoutKeys: boolean
 }
 
 /**
- * Restore a backup into a local file. It is opened and checked next to the file first; until the new file takes the place
- * of the old one, the old one is untouched. Fails with `database_in_use` while a server runs, with a
+ * Restores a backup into a local file. The backup is opened and checked next to the file first; until the new file
+ * replaces the old one, the old one is untouched. Fails with `database_in_use` while a server runs, with a
  * `SealedFileError`, and with the `StartError` of a start on the backup.
  */
 export async function restoreFile(options: RestoreOptions & { path: string }): Promise<Restored> {
   const { backup, key, now } = options
-  // Not a link to it: that would stay a link to the old file, and its folder may be on another disk.
+  // Resolves links: a link would stay a link to the old file, and its folder may be on another disk.
   const path = fileBehind(options.path)
   const lock = await lockFile(path)
   const restored = restoringFile(path)
@@ -66,7 +66,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
   }
 }
 
-/** Restore a backup into an empty remote database. Fails with `database_not_empty`, and otherwise as `restoreFile`. */
+/** Restores a backup into an empty remote database. Fails with `database_not_empty`, and otherwise as `restoreFile`. */
 export async function restoreRemote(
   { address, ...options }: RestoreOptions & { address: DatabaseAddress },
 ): Promise<Restored> {
@@ -80,7 +80,7 @@ export async function restoreRemote(
   })
 }
 
-/** Check a backup as a restore does, and change nothing. Fails with a `SealedFileError`, and with a `StartError`. */
+/** Checks a backup like a restore does, and changes nothing. Fails with a `SealedFileError` or a `StartError`. */
 export function verifyBackup(options: Pick<RestoreOptions, 'backup' | 'key' | 'now'>): Promise<Manifest> {
   return withOpened(options, (_, manifest) => Promise.resolve(manifest))
 }
@@ -100,7 +100,7 @@ async function withOpened<Result>(
   }
 }
 
-/** Fold the log into its file. Resolves to false for a file that is damaged. */
+/** Checkpoints the log into its file. Resolves to false if the file is damaged. */
 async function canBeFolded(path: string): Promise<boolean> {
   try {
     await withDatabase(path, (client) => client.execute('PRAGMA journal_mode = DELETE'))
@@ -111,7 +111,7 @@ async function canBeFolded(path: string): Promise<boolean> {
   }
 }
 
-/** A new epoch, so that cursors of before are refused, and numbers that no client has seen. */
+/** A new epoch, so that older cursors are refused, and numbers that no client has seen. */
 async function beginNewHistory(client: Client): Promise<void> {
   await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed', 'backup_failed')")
   await client.execute({
@@ -121,12 +121,18 @@ async function beginNewHistory(client: Client): Promise<void> {
   await client.execute({ sql: 'UPDATE sqlite_sequence SET seq = seq + ?', args: [skippedNumbers] })
 }
 
-/** Fails with the `StartError` of a start on the opened database of a backup, such as `schema_newer` or `migration_changed`. */
+/**
+ * Fails with the `StartError` of a start on the backup's opened database, such as `schema_newer` or
+ * `migration_changed`.
+ */
 async function requireKnownSchema(opened: string, backup: string, { program }: Manifest): Promise<void> {
   await withDatabase(opened, (client) => planMigration(client, `${backup} (agent-grid ${program})`))
 }
 
-/** The key ring is not in a backup. Fails with a `StartError` if stored tokens would not open. `file` has that of a local file. */
+/**
+ * A backup contains no key ring. Fails with a `StartError` if stored tokens could not be decrypted. `file` has the key
+ * ring of a local file.
+ */
 async function requireKeys(
   { withoutKeys, backup, gridKeys }: RestoreOptions,
   ring: string | undefined,
@@ -151,8 +157,8 @@ async function requireKeys(
 }
 
 /**
- * Give the new file the name of the old one, which stays under another. A log may be left of a file that was removed:
- * SQLite would write it into the new one. Resolves to where the old files are.
+ * Gives the new file the old file's name, and renames the old file. A log may remain from a removed file: SQLite would
+ * apply it to the new one. Resolves to the paths of the old files.
  */
 async function replace(
   path: string,
@@ -163,13 +169,13 @@ async function replace(
   const logs = logEndings.filter((ending) => existsSync(`${path}${ending}`))
   if (isWhole) { for (const ending of logs) rmSync(`${path}${ending}`) }
   const kept = ['', ...isWhole ? [] : logs].filter((ending) => existsSync(`${path}${ending}`))
-  // The file first: a log must never meet another file. Until the new one has its name, no start finds one.
+  // The file first, because a log must never meet another file. Until the new file has its name, a start finds no file.
   for (const ending of kept) renameSync(`${path}${ending}`, `${name}${ending}`)
   await putNew(path, restored)
   return kept.map((ending) => `${name}${ending}`)
 }
 
-/** Where the old file goes. It has a number behind it if another restore has used the name. */
+/** The new path of the old file. It ends in a number if another restore has used the name. */
 function keptName(path: string, now: number): string {
   const name = `${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`
   const names = [name, ...Array.from({ length: 100 }, (_, n) => `${name}-${n + 2}`)]

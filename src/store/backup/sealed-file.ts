@@ -1,11 +1,11 @@
 /**
  * Files that are encrypted in chunks.
  *
- * A file is one line of text, one line of JSON, and the chunks. Each chunk is AES-256-GCM of up to 1 MiB. Its nonce is
- * its number, and whether it is the last one (the STREAM construction: Hoang, Reyhanitabar, Rogaway and Vizár, "Online
- * Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", 2015), so a file that was cut off, extended or
- * reordered does not open. Both lines are authenticated with every chunk. The key belongs to one file: it is made of the
- * pass phrase and a random salt with scrypt (RFC 7914).
+ * A file is one line of text, one line of JSON, and the chunks. Each chunk is AES-256-GCM of up to 1 MiB. Its nonce
+ * contains its number, and whether it is the last one (the STREAM construction: Hoang, Reyhanitabar, Rogaway and Vizár,
+ * "Online Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", 2015), so a file that was truncated,
+ * extended or reordered is rejected. Both lines are authenticated with every chunk. The key belongs to one file: it is
+ * derived from the passphrase and a random salt with scrypt (RFC 7914).
  */
 import { scrypt } from 'node:crypto'
 import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { fromBase64, toBase64 } from '../../lib/encoding.ts'
 import { hour } from '../../lib/time.ts'
 import { readAt, sync, writeAt } from './files.ts'
 
-/** A pass phrase, or nothing: a plain file contains its key, and damage is still found. */
+/** A passphrase, or nothing: a plain file contains its key, and damage is still detected. */
 export type FileKey = { passphrase: string } | 'plain'
 
 export class SealedFileError extends Error {
@@ -29,9 +29,9 @@ export class SealedFileError extends Error {
 
 interface Header {
   scrypt?: { n: number; r: number; p: number }
-  /** The salt of the pass phrase; in a plain file the key itself. */
+  /** The passphrase's salt; in a plain file, the key itself. */
   salt: string
-  /** Opens with the right key, and so sets a wrong one apart from a damaged file. */
+  /** Decrypts only with the correct key, which distinguishes a wrong key from a damaged file. */
   check: string
 }
 
@@ -50,7 +50,7 @@ export function writeSealedFile(path: string, key: FileKey, parts: AsyncIterable
   return writeNewFile(path, seal(key, parts))
 }
 
-/** Whether a file begins as one of `writeSealedFile`. */
+/** Whether a file begins like one written by `writeSealedFile`. */
 export async function isSealedFile(path: string): Promise<boolean> {
   const file = await open(path, 'r')
   try {
@@ -60,7 +60,7 @@ export async function isSealedFile(path: string): Promise<boolean> {
   }
 }
 
-/** Write a file next to its place, sync it, and give it its name. Fails with `EEXIST` if the name is taken. */
+/** Writes a file next to its final path, syncs it, and renames it. Fails with `EEXIST` if the name is taken. */
 export async function writeNewFile(path: string, parts: AsyncIterable<Bytes>): Promise<void> {
   if (await exists(path)) throw alreadyExists(path)
   const unfinished = `${path}.${crypto.randomUUID().slice(0, 8)}.part`
@@ -83,7 +83,7 @@ export async function writeNewFile(path: string, parts: AsyncIterable<Bytes>): P
   await sync(dirname(path)).catch(() => {})
 }
 
-/** Remove the unfinished files of a folder that killed processes left: nothing was written to them for an hour. */
+/** Removes unfinished files left by killed processes: those without a write for an hour. */
 export async function removeUnfinished(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/\.[0-9a-f]{8}\.part$/.test(name)) continue
@@ -92,7 +92,7 @@ export async function removeUnfinished(folder: string, now: number): Promise<voi
   }
 }
 
-/** Other programs may name their files like this too. */
+/** Other programs may use similar file names. */
 async function isUnfinished(path: string): Promise<boolean> {
   const file = await open(path, 'r')
   try {
@@ -102,7 +102,7 @@ async function isUnfinished(path: string): Promise<boolean> {
   }
 }
 
-/** The content of a file. Do not use a part before the end: only then is the file known to be whole. */
+/** A file's content. Do not use any of it before the end: only then is the file known to be complete. */
 export async function* readSealedFile(path: string, key: FileKey | undefined): AsyncIterable<Bytes> {
   const file = await open(path, 'r')
   try {
@@ -170,7 +170,7 @@ async function readHeader(file: FileHandle, path: string): Promise<{ header: Hea
   if (new TextDecoder().decode(start.subarray(0, magic.length)) !== magic || end === -1) throw notOurs()
   try {
     const header = JSON.parse(new TextDecoder().decode(start.subarray(magic.length, end))) as Header
-    // What was changed would only cost time and memory: the chunks do not open with another header.
+    // Changes here would only cost time and memory, because the chunks cannot be decrypted with another header.
     const { scrypt: kdf, salt, check } = header
     const isKnown = !kdf || (kdf.n === cost.n && kdf.r === cost.r && kdf.p === cost.p)
     if (isKnown && typeof check === 'string' && fromBase64(salt).length === keyBytes) {
@@ -200,7 +200,7 @@ async function* inChunks(parts: AsyncIterable<Bytes>): AsyncIterable<Bytes> {
   if (filled > 0) yield chunk.subarray(0, filled)
 }
 
-/** 11 bytes of the number of the chunk, and one that is 1 for the last one. */
+/** 11 bytes of the chunk's number, and one that is 1 for the last chunk. */
 function nonceOf(n: number, isLast: boolean): Bytes {
   const nonce = new Uint8Array(12)
   new DataView(nonce.buffer).setBigUint64(3, BigInt(n))
@@ -226,7 +226,7 @@ function importKey(raw: Bytes, use: 'encrypt' | 'decrypt'): Promise<CryptoKey> {
   return crypto.subtle.importKey('raw', raw, 'AES-GCM', false, [use])
 }
 
-/** Not `scryptSync`: it would hold the event loop. */
+/** Not `scryptSync`, which would block the event loop. */
 function stretched(passphrase: string, salt: Bytes, { n, r, p }: typeof cost): Promise<Bytes> {
   return new Promise((resolve, reject) => {
     scrypt(passphrase.normalize('NFKC'), salt, keyBytes, { N: n, r, p, maxmem: 2 * 128 * n * r }, (error, key) => {
@@ -240,7 +240,10 @@ function utf8(text: string): Bytes {
   return new TextEncoder().encode(text)
 }
 
-/** Never over another file. A file system without hard links cannot promise that; then the name is looked at before. */
+/**
+ * Never overwrites another file. A file system without hard links cannot guarantee that; then the name is checked
+ * before.
+ */
 async function publish(unfinished: string, path: string): Promise<void> {
   try {
     await link(unfinished, path)

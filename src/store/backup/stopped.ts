@@ -1,4 +1,6 @@
-/** Databases that this process opens itself, a local file without a server or a remote database; and their backups. */
+/**
+ * Databases that this process opens itself (a local file without a server, or a remote database), and their backups.
+ */
 import type { Client } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -15,7 +17,7 @@ import type { DatabaseAddress } from './fill.ts'
 import { backups } from '../global/backups.ts'
 import { Db } from '../sql.ts'
 
-/** Open a database, of which a local file is locked. Nothing is migrated. Fails with `database_in_use`. */
+/** Opens a database, and locks it if it is a local file. Nothing is migrated. Fails with `database_in_use`. */
 export async function openStopped(
   settings: Parameters<typeof connect>[0],
   durability: 'full' | 'relaxed' = 'full',
@@ -37,7 +39,7 @@ export async function openStopped(
   return { client, close }
 }
 
-/** Back a database up without migrating it. Fails with `database_in_use` and with a `BackupExistsError`. */
+/** Backs up a database without migrating it. Fails with `database_in_use` or a `BackupExistsError`. */
 export async function backUpStopped(
   database: DatabaseAddress,
   backup: Pick<NewBackup, 'path' | 'key' | 'madeAt' | 'minFreeBytes'>,
@@ -59,7 +61,7 @@ export async function backUpStopped(
       workFolder: path === undefined ? await temporaryFolder('copy', backup.madeAt) : workFolderOf(path),
       thread: false,
     })
-    // A database whose schema is too old for it says nothing of its backups.
+    // A database with an older schema does not record its backups.
     const { manifest: { schema }, bytes } = made
     const noted = backups(new Db(client)).noteMade({ at: backup.madeAt, file: backup.path, bytes, schema })
     for (const statement of noted) await client.execute(statement).catch(() => {})

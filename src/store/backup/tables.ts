@@ -1,4 +1,4 @@
-/** Copying a database table by table, from one kind to another. */
+/** Copies a database table by table, between any kinds of databases. */
 import type { Client, InStatement, InValue, Value } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { copyingFile, restoringFile } from '../driver/local-file.ts'
@@ -11,16 +11,16 @@ interface SchemaObject {
   sql: string
 }
 
-/** Rows that are read at once, and the bytes that are written at once: a server answers with at most 10 MB. */
+/** Rows read at once, and bytes written at once: a server responds with at most 10 MB. */
 const maxRows = 500
 const maxBytes = 1_000_000
-/** The variables that a statement may have, SQLITE_MAX_VARIABLE_NUMBER of older servers. */
+/** The maximum number of variables in a statement, SQLITE_MAX_VARIABLE_NUMBER of older servers. */
 const maxVariables = 900
 
-/** Its triggers fill the index of the search for agents, whose own tables are not copied. It comes last. */
+/** Its triggers fill the search index for agents, whose own tables are not copied. It comes last. */
 const indexedTable = 'agent_numbers'
 
-/** Copy the schema and all rows into an empty database, which is marked as unfinished until `finishCopy`. */
+/** Copies the schema and all rows into an empty database, which is marked as unfinished until `finishCopy`. */
 export async function copyTables(
   source: Snapshot,
   target: Client,
@@ -46,18 +46,18 @@ export async function copyTables(
       sql: 'INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)',
       args,
     })),
-    // The index of messages is filled again by its projection.
+    // The projection fills the message index again.
     "UPDATE projections SET seq = 0 WHERE name = 'search'",
     `PRAGMA user_version = ${Number(version)}`,
   ])
 }
 
-/** Say that the copy is whole. From now on a grid starts on it. */
+/** Marks the copy as complete. From now on a grid can start on it. */
 export async function finishCopy(target: Client): Promise<void> {
   await target.execute({ sql: `DELETE FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`, args: copyFacts })
 }
 
-/** The tables with rows of their own: those behind a virtual table belong to it. */
+/** The tables with rows of their own; those behind a virtual table belong to it. */
 export async function tableNames(source: Pick<Snapshot, 'query'>): Promise<string[]> {
   return (await schemaOf(source)).filter(({ type, sql }) => type === 'table' && !isVirtual(sql)).map(({ name }) => name)
 }
@@ -85,7 +85,7 @@ async function copyRows(
 ): Promise<number> {
   const info = await source.query(`PRAGMA table_info(${quoted(name)})`)
   const columns = info.map(([, column]) => quoted(String(column)))
-  // Pages follow the order in which the table is stored.
+  // Pages follow the table's storage order.
   const order = /without rowid\s*$/i.test(sql)
     ? info.filter(([, , , , , key]) => Number(key) > 0).sort((a, b) => Number(a[5]) - Number(b[5]))
       .map(([, column]) => quoted(String(column)))
@@ -150,13 +150,13 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** What is in a database while it is filled. A start refuses it then. */
+/** The mark of a database that is being filled: a start refuses it. */
 const unfinishedFact = 'copy_unfinished'
-/** What is in a remote database while it is copied: until when no start may write to it, in milliseconds. */
+/** The mark of a remote database that is being copied: until when no start may write to it, in milliseconds. */
 export const copyingFact = 'copying_until'
 export const copyFacts = [unfinishedFact, copyingFact]
 
-/** Fails with a `StartError` if the database is the target of a copy that did not end, or the source of one that runs. */
+/** Fails with a `StartError` if the database is the target of an unfinished copy, or the source of a running one. */
 export async function requireNoCopy(client: Client, name: string, now: number): Promise<void> {
   const facts = await client.execute({
     sql: 'SELECT key, value FROM store_facts WHERE key IN (?, ?)',
@@ -179,7 +179,10 @@ export async function requireNoCopy(client: Client, name: string, now: number): 
   }
 }
 
-/** Fails with a `StartError` if the file at `path` is being restored or copied: a start would begin an empty grid. */
+/**
+ * Fails with a `StartError` if the file at `path` is being restored or copied, because a start would create an empty
+ * grid.
+ */
 export function requireNoRestore(path: string): void {
   if (existsSync(path)) return
   const unfinished = [restoringFile(path), copyingFile(path)].find((file) => existsSync(file))

@@ -1,4 +1,4 @@
-/** What a database error means for a write: it was done, it was not done, or its outcome is unknown. */
+/** What a database error means for a write: it was committed, it was not, or its outcome is unknown. */
 import { LibsqlBatchError, LibsqlError } from '@libsql/client'
 
 /** The primary code of a database error, for example `SQLITE_CONSTRAINT`; empty for any other error. */
@@ -22,17 +22,17 @@ export function isStorageFault(error: unknown): boolean {
 
 export function isFull(error: unknown): boolean {
   if (errorCode(error).startsWith('SQLITE_FULL')) return true
-  // The index of the log could not grow.
+  // The log's index could not grow.
   return error instanceof LibsqlError && error.extendedCode === 'SQLITE_IOERR_SHMSIZE'
 }
 
-/** The connection to a remote database was lost: the outcome is unknown. */
+/** The connection to a remote database was lost, so the outcome is unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (isConstraint(error) || isStatementFault(error)) return false
   return !/^SQLITE_/.test(errorCode(error))
 }
 
-/** A single statement is at fault, and the group was rolled back: its units can be run one by one. */
+/** A single statement is at fault, and the group was rolled back, so its units can be run one by one. */
 export function isStatementFault(error: unknown): boolean {
   if (isConstraint(error)) return true
   // The driver cannot represent an integer in a row that a unit returned.

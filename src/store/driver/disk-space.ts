@@ -1,6 +1,6 @@
 /**
- * The space on the disk of the local file. Below a low-water mark nothing new is accepted, so that what makes room
- * still has room.
+ * Free space on the local file's disk. Below a low-water mark, nothing new is accepted, so that there is room to delete
+ * data.
  */
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -16,27 +16,27 @@ interface DiskSpaceOptions {
   /** The low-water mark, at most a tenth of the file system. 0: none. */
   minFreeBytes: number
   log: Log
-  /** Bytes inside the file that hold no data, and are written before it grows. */
+  /** Bytes inside the file that hold no data, and are used before the file grows. */
   reusable(): Promise<number>
-  /** Called when there is space again after a write that failed. If it fails, there is not. */
+  /** Called when there is space again after a failed write. If this fails, there is still none. */
   onSpace(): Promise<void>
-  /** Replaces the look at the file system (tests). */
+  /** Replaces the file system check (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
-  /** Replaces the write that proves that there is space (tests). */
+  /** Replaces the write that proves free space (tests). */
   write?: (file: string, bytes: Uint8Array) => Promise<void>
 }
 
 const megabyte = 2 ** 20
-/** So much more than the mark must be free until messages are accepted again, so that the state does not flap. */
+/** How much more than the mark must be free before messages are accepted again, so that the state does not flap. */
 const recoveryFactor = 1.1
-/** As many random bytes as the system gives at once. */
+/** The maximum number of random bytes that the system returns at once. */
 const probeBytes = 65_536
 
-/** Whether there is space for what is sent. A remote database shows it only by refusing a write. */
+/** Whether there is space for a send. A remote database shows a lack of space only by refusing a write. */
 export class DiskSpace {
   readonly #options: DiskSpaceOptions
   isFull = false
-  /** While the file is copied next to itself: how many bytes the copy will still take. */
+  /** During a copy on the same disk: how many bytes the copy will still take. */
   copying: (() => number) | undefined
   #hasFailed = false
   #space: FileSystemSpace | undefined
@@ -47,7 +47,7 @@ export class DiskSpace {
     this.#options = options
   }
 
-  /** Whether the mark is left twice after a file of so many bytes: files are refused before messages. */
+  /** Whether twice the mark stays free after a file of this many bytes: files are refused before messages. */
   hasRoomFor(bytes: number): boolean {
     return !this.#space || this.#space.free - bytes >= 2 * this.#mark(this.#space.total)
   }
@@ -75,14 +75,14 @@ export class DiskSpace {
     this.#hasFailed = true
   }
 
-  /** There is space again: `check` found it, or a remote database has written. */
+  /** There is space again: `check` found some, or a remote database accepted a write. */
   recover(): void {
     this.isFull = false
     this.#hasFailed = false
     this.#options.log.warn('The disk of the database has space again; messages are accepted')
   }
 
-  /** Look at the disk. Resolves to whether it has become full since the last look. */
+  /** Checks the disk. Resolves to whether it has become full since the last check. */
   async check(): Promise<boolean> {
     const { path, log } = this.#options
     if (path !== undefined) {
@@ -109,15 +109,15 @@ export class DiskSpace {
     return Math.min(this.#options.minFreeBytes, total / 10)
   }
 
-  /** The log of the database does not fit into the file, so a part of the mark must be free outside it. */
+  /** The database's log does not fit into the file, so part of the mark must be free outside it. */
   async #hasSpace({ free, total }: FileSystemSpace, factor: number): Promise<boolean> {
     const mark = this.#mark(total) * factor
     if (free >= mark) return true
-    // Until a copy is there, the log is not begun anew and grows with each commit.
+    // While a copy is running, the log does not restart and grows with each commit.
     return !this.copying && free >= mark / 4 && free + await this.#options.reusable() >= mark
   }
 
-  /** Undefined if it cannot be read: then only failed writes show that the disk is full. */
+  /** Undefined if free space cannot be determined: then only failed writes show that the disk is full. */
   async #read(path: string): Promise<FileSystemSpace | undefined> {
     const { log, readSpace = spaceOf } = this.#options
     try {
@@ -131,7 +131,7 @@ export class DiskSpace {
     }
   }
 
-  /** After a failed write only a write proves that there is space: a quota, for example, is not free space. */
+  /** After a failed write, only a write proves free space: a quota, for example, is not reported as a lack of it. */
   async #canRecover(path: string): Promise<boolean> {
     if (this.#space && !await this.#hasSpace(this.#space, recoveryFactor)) return false
     return !this.#hasFailed || await this.#canWrite(path)
@@ -141,7 +141,7 @@ export class DiskSpace {
     const { write = writeFile, onSpace } = this.#options
     const file = `${path}.probe`
     try {
-      // Random, because a file system may compress what repeats.
+      // Random, because a file system may compress repetitive data.
       await write(file, crypto.getRandomValues(new Uint8Array(probeBytes)))
       await onSpace()
       return true

@@ -1,4 +1,4 @@
-/** The client of a local file: one connection, which keeps its statements. */
+/** The client for a local file: one connection, with a cache of prepared statements. */
 import type { Client, InStatement, InValue, ResultSet, TransactionMode } from '@libsql/client'
 import { LibsqlBatchError, LibsqlError } from '@libsql/client/sqlite3'
 import Database from 'libsql'
@@ -6,14 +6,15 @@ import { type Connection, plain, prepared } from './prepared-statement.ts'
 
 const begin = { write: 'BEGIN IMMEDIATE', read: 'BEGIN TRANSACTION READONLY', deferred: 'BEGIN DEFERRED' }
 const maxKept = 1_000
-/** Any other statement may change the columns of those that are kept, so it drops them. */
+/** Any other statement may change the columns of cached statements, so it clears the cache. */
 const isKept = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
 
 /**
- * Statements run in the order of the calls and hold the event loop. The first one opens the connection. Errors come from the driver's own client.
+ * Statements run in call order and block the event loop. The first one opens the connection. Errors come from the
+ * driver's own client.
  *
- * A failed statement may stay active, and while it does, the writes of others are acknowledged but never committed. So
- * every error drops all kept statements. Statements that ran to their end are not active.
+ * A failed statement may stay active, and while it does, other callers' writes are acknowledged but never committed. So
+ * every error clears the cache. Statements that ran to their end are not active.
  */
 export class FileClient implements Client {
   readonly protocol = 'file'
@@ -38,7 +39,7 @@ export class FileClient implements Client {
     return this.#use((connection) => this.#runAll(connection, statements, mode))
   }
 
-  /** One transaction without foreign keys, which cannot be switched inside one. */
+  /** One transaction without foreign keys, which cannot be disabled within a transaction. */
   migrate(statements: InStatement[]): Promise<ResultSet[]> {
     return this.#use((connection) => {
       this.#run('PRAGMA foreign_keys = off')
@@ -51,7 +52,7 @@ export class FileClient implements Client {
     })
   }
 
-  /** Nothing of these statements stays open, so that `close` releases the file. */
+  /** Leaves no statement open, so that `close` releases the file. */
   executeMultiple(sql: string): Promise<void> {
     this.#kept.clear()
     return this.#use((connection) => void connection.exec(sql))
@@ -64,7 +65,7 @@ export class FileClient implements Client {
     this.#connection = undefined
   }
 
-  /** A transaction that is left open is rolled back. A connection that cannot do that is not used again. */
+  /** Rolls back a transaction that was left open. If that fails, the connection is not used again. */
   #use<Result>(work: (connection: Connection) => Result): Promise<Result> {
     return new Promise((resolve) => {
       if (this.#isLost) throw new LibsqlError('The connection to the database was lost', 'CONNECTION_LOST')
@@ -121,7 +122,7 @@ function notOffered(): Promise<never> {
   return Promise.reject(new TypeError('The client of a local file does not offer this'))
 }
 
-/** The driver has no names for some codes, such as that of a folder that is not writable. Their low byte has the kind. */
+/** The driver has no names for some codes, such as that of a read-only folder. The low byte has the primary code. */
 const kinds: Record<number, string> = { 8: 'SQLITE_READONLY', 10: 'SQLITE_IOERR' }
 
 /** @see https://sqlite.org/rescode.html */

@@ -1,9 +1,9 @@
 /**
  * The lock of a local file: one process at a time.
  *
- * It is a lock of SQLite on a file of its own, so it is the same on every runtime and ends with the process, and others may
- * read the database. No other code may open this file or the database: under POSIX, closing a second descriptor
- * of a file drops the locks that the process has on it.
+ * It is an SQLite lock on a separate file, so it works the same on every runtime and ends with the process, and others
+ * may read the database. No other code may open this file or the database: under POSIX, closing a second descriptor of
+ * a file drops the process's locks on it.
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -22,7 +22,7 @@ interface LockWait extends Pick<Deps, 'now' | 'log' | 'stopping'> {
   waitSeconds: number
 }
 
-/** Lock a local file, which need not exist. Fails with `database_in_use` and `database_linked`. */
+/** Locks a local file, which need not exist. Fails with `database_in_use` and `database_linked`. */
 export async function lockFile(path: string, wait?: LockWait): Promise<FileLock> {
   const file = fileBehind(path)
   requireOneName(file)
@@ -58,7 +58,7 @@ export async function lockFile(path: string, wait?: LockWait): Promise<FileLock>
   }
 }
 
-/** Next to each name of a file could be another lock, and another log. */
+/** Each of the file's names could have its own lock and log next to it. */
 function requireOneName(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (!found?.isFile() || found.nlink <= 1) return

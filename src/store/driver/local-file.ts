@@ -1,6 +1,6 @@
 /**
- * The local database file and what is next to it. The file `<db>.owner` only says which process holds it: the lock of
- * `file-lock.ts` decides.
+ * The local database file and its accompanying files. The file `<db>.owner` only says which process holds the database:
+ * the lock of `file-lock.ts` decides.
  */
 import { type Client } from '@libsql/client'
 import {
@@ -31,7 +31,7 @@ import { isFull } from './database-errors.ts'
 /** As many as Linux follows. */
 const maxLinks = 40
 
-/** The process that holds a local file, and where it takes commands (`cli/command-server.ts`). */
+/** The process that holds a local file, and its address for commands (`cli/command-server.ts`). */
 export interface FileOwner {
   pid: number
   host: string
@@ -39,15 +39,15 @@ export interface FileOwner {
   control?: { url: string; token: string }
 }
 
-/** The path of a `file:` URL, as the driver reads it; undefined for a remote database. */
+/** The path in a `file:` URL, as the driver reads it; undefined for a remote database. */
 export function localPath(databaseUrl: string): string | undefined {
   const path = databaseUrl.match(/^file:(?:\/\/(?=\/))?(.+)$/)?.[1]
   return path === undefined ? undefined : decodeURIComponent(path)
 }
 
 /**
- * The file that a path means, which may be a symbolic link: SQLite names the log after it, and its lock is next to it. It
- * opens nothing, unlike `realpath` of some runtimes: closing that would drop the locks of the file.
+ * Resolves symbolic links, because SQLite names the log after the target, and the lock is next to it. It opens nothing,
+ * unlike some runtimes' `realpath`: closing the file would drop its locks.
  */
 export function fileBehind(path: string): string {
   for (let links = 0; links < maxLinks; links++) {
@@ -60,13 +60,13 @@ export function fileBehind(path: string): string {
   return path
 }
 
-/** Create the file and its folder, readable only by their owner. SQLite gives the log the same mode. */
+/** Creates the file and its folder, readable only by their owner. SQLite gives the log the same mode. */
 export function createFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch (error) {
-    // An existing file is not opened: closing it would drop the lock of another connection of this process.
+    // An existing file is not opened, because closing it would drop the lock of another connection in this process.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     if (statSync(path).isDirectory()) throw Object.assign(new Error(`${path} is a folder`), { code: 'EISDIR' })
     chmodSync(path, 0o600)
@@ -74,7 +74,7 @@ export function createFile(path: string): void {
 }
 
 /**
- * Fold the log into the file, which then has none, and close the client. Closing alone is not enough: the driver frees
+ * Checkpoints the log into the file, removes it, and closes the client. Closing alone is not enough: the driver frees
  * its statements when they are garbage collected, and until then they keep the connection open. Another reader, such as
  * the `sqlite3` shell, keeps the log.
  */
@@ -83,7 +83,7 @@ export async function releaseLocalFile(client: Client): Promise<void> {
   client.close()
 }
 
-/** Write the owner file. It decides nothing, so a full disk does without it. */
+/** Writes the owner file. It decides nothing, so it may be missing on a full disk. */
 export function writeOwner(path: string, owner: FileOwner): void {
   try {
     writeFileSync(`${path}.owner`, JSON.stringify(owner), { mode: 0o600 })
@@ -92,7 +92,7 @@ export function writeOwner(path: string, owner: FileOwner): void {
   }
 }
 
-/** Whether the system refused to write because the disk is full. Deno has no code for it. */
+/** Whether the system refused a write because the disk is full. Deno has no code for it. */
 export function isNoSpace(error: unknown): boolean {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
   return code === 'ENOSPC' || code === 'EDQUOT' || /os error (28|122)\b/.test(String(message))
@@ -110,10 +110,10 @@ export function removeOwner(path: string): void {
   rmSync(`${path}.owner`, { force: true })
 }
 
-/** Make a key ring next to the database. `write` replaces the write to the file (tests). */
+/** Creates a key ring next to the database. `write` replaces the write to the file (tests). */
 export function makeKeyRing(path: string, write: (file: number, text: string) => void = writeSync): string {
   const ring = newKeyRing()
-  // The key must be on disk before anything is sealed with it, and a full disk must not leave a part of it.
+  // The key must be on disk before anything is sealed with it, and a full disk must not leave a truncated key.
   const unfinished = `${path}.keys.new`
   try {
     const opened = openSync(unfinished, 'w', 0o600)
@@ -131,34 +131,34 @@ export function makeKeyRing(path: string, write: (file: number, text: string) =>
   return ring
 }
 
-/** The key ring next to the database, from now on readable only by its owner; undefined if there is none. */
+/** The key ring next to the database, made readable only by its owner; undefined if there is none. */
 export function readStoredKeyRing(path: string): string | undefined {
   const file = `${path}.keys`
   if (!existsSync(file)) return undefined
   try {
     if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
   } catch {
-    // It belongs to another user. The doctor warns.
+    // The file belongs to another user. The doctor warns about it.
   }
   return readFileSync(file, 'utf8').trim()
 }
 
-/** Whether the file has lost its content: a key ring is made after the first tables. */
+/** Whether the file has lost its content: a key ring is created after the first tables. */
 export function isEmptied(path: string): boolean {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size
   return size(path) === 0 && !size(`${path}-wal`) && existsSync(`${path}.keys`)
 }
 
-/** The start of the names of folders in which copies of the file are made, see `backup/backup-file.ts`. */
+/** The name prefix of folders for copies of the file, see `backup/backup-file.ts`. */
 export function workFolderOf(path: string): string {
   return join(dirname(path), `${basename(path)}.copy-`)
 }
 
-/** What is next to a file that is restored, or filled by a copy, until it has its name. */
+/** What exists next to a file while it is restored or filled by a copy. */
 export const restoringFile = (path: string) => `${path}.restoring`
 export const copyingFile = (path: string) => `${path}.copying`
 
-/** Remove what killed copies and restores left. Only the owner of the file may call it. */
+/** Removes what killed copies and restores left behind. Only the file's owner process may call it. */
 export function removeLeftCopies(path: string): void {
   const prefix = basename(workFolderOf(path))
   const unfinished = [restoringFile(path), copyingFile(path)].map((file) => basename(file))
@@ -173,16 +173,16 @@ export function thisProcess(now: number): FileOwner {
   return { pid: process.pid, host: hostname(), since: new Date(now).toISOString() }
 }
 
-/** 16 MB, filled as pages are read. The 2 MB of SQLite cannot hold the ends of the indexes of some thousand inboxes. */
+/** 16 MB, filled as pages are read. SQLite's default of 2 MB cannot hold the index ends of some thousand inboxes. */
 const cacheKb = 16_000
 /** 16 MB: a checkpoint for one commit in 450. One block of the WAL index covers 4,062 pages. */
 const checkpointPages = 4_000
-/** A reader that begins may hold the log for a moment. There is no other writer. */
+/** A starting reader may hold the log for a moment. There is no other writer. */
 const busyMs = 1_000
 /** A log that a large commit made longer is truncated. */
 const maxLogBytes = 32 * 2 ** 20
 
-/** Resolves to whether the file has a log: a full disk may have no space for one, and can only be read. */
+/** Resolves to whether the file has a log. On a full disk there may be no space for one, so the file is read-only. */
 export async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<boolean> {
   const pragmas = Object.entries({
     busy_timeout: busyMs,
@@ -218,23 +218,23 @@ export async function unusedBytes(client: Client): Promise<number> {
   return Number(free.freelist_count) * Number(page.page_size)
 }
 
-/** Root works for the user of the grid, who must be able to open the file: it gets the owner of `like`. */
+/** Root works on behalf of the grid's user, who must be able to open the file: it gets the owner of `like`. */
 export function giveTo(file: string, like: string): void {
   const { uid, gid } = statSync(like)
   if (uid !== statSync(file).uid) chownSync(file, uid, gid)
 }
 
-/** How the operator lets this process write a file or folder. The command makes a folder that is missing. */
+/** Tells the operator how to let this process write a file or folder. The command creates a missing folder. */
 export function howToGive(...files: [string, ...string[]]): string {
   const uid = process.getuid?.()
-  // Not the whole folder: it may have files of others.
+  // Not the whole folder, which may contain other files.
   const paths = files.map(shellWord)
   if (uid === undefined) return `Give ${paths.join(' and ')} to the user of this process.`
   const make = existsSync(files[0]) ? '' : `sudo mkdir -p ${paths[0]} && `
   return `Let the user of this process, uid ${uid}, write: run "${make}sudo chown ${uid} ${paths.join(' ')}".`
 }
 
-/** The files of a database that are there, as far as this process may look. */
+/** The existing files of a database, as far as this process may see them. */
 export function filesOf(path: string): string[] {
   try {
     return readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path))).map((name) =>
@@ -255,7 +255,7 @@ export function databaseInUse(path: string): GridError {
   )
 }
 
-/** The size of a local file with its log, in bytes. */
+/** The size of a local file including its log, in bytes. */
 export function bytesOf(path: string): number {
   return [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
 }

@@ -1,4 +1,4 @@
-/** Statements and their results, as the driver's own client has them; and a prepared statement of a local file. */
+/** Statements and results in the format of the driver's own client, and prepared statements for a local file. */
 import type { InStatement, InValue, ResultSet, Row, Value } from '@libsql/client'
 import type Database from 'libsql'
 import { Buffer } from 'node:buffer'
@@ -20,20 +20,20 @@ export function plain(statement: InStatement): PlainStatement {
 /** Such a statement returns at most one row. */
 const endsInLimit = /\slimit 1$/i
 
-/** Prepare a statement, which then runs with each list of values that it is given. */
+/** Prepares a statement, which then runs with each list of values. */
 export function prepared(sql: string, connection: Connection): (args: InValue[]) => ResultSet {
   const native = connection.prepare<unknown[]>(sql).safeIntegers(true)
   const isQuery = native.reader
   const columns = isQuery ? native.raw(true).columns() : []
   const [names, types] = [columns.map(({ name }) => name), columns.map(({ type }) => type ?? '')]
   const Row = rowClassOf(names)
-  // `all` opens a cursor, which costs more than most of our queries.
+  // `all` opens a cursor, which costs more than most queries of the grid.
   const isSingle = endsInLimit.test(sql)
   let count: number | undefined
 
   return (args) => {
     const values = args.map(toArgument)
-    // A missing value would be that of the call before, perhaps of another account.
+    // A missing value would default to the previous call's value, perhaps from another account.
     count ??= values.length
     if (values.length !== count) {
       throw new TypeError(`The statement takes ${count} values and was given ${values.length}`)
@@ -65,7 +65,9 @@ function toJSON(this: ResultSet) {
   return { columns, columnTypes, rows, rowsAffected, lastInsertRowid: lastInsertRowid?.toString() ?? null }
 }
 
-/** Converts an argument as the driver does. The native driver ends the process when it gets any other object. */
+/**
+ * Converts an argument like the driver does. The native driver terminates the process when it gets any other object.
+ */
 function toArgument(value: InValue): InValue {
   if (typeof value === 'string' || value === null || typeof value === 'bigint') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
@@ -88,9 +90,10 @@ function toValue(value: unknown): Value {
 
 type RowClass = new (values: Value[]) => Row
 
-/** The class of the rows of a result: values by name are own properties, values by index are getters of the class. */
+/** The class of a result's rows: values by name are own properties, values by index are getters of the class. */
 export function rowClassOf(names: string[]): RowClass {
-  // The first of two columns with the same name wins, and an index wins over a column with a number as its name.
+  // The first of two columns with the same name wins, and an index takes precedence over a column whose name is a
+  // number.
   const named = names.map((name, i) => ({ name, i }))
     .filter(({ name, i }) => names.indexOf(name) === i && !(Number(name) < names.length))
 

@@ -1,4 +1,4 @@
-/** A copy of a local file as it was before a migration. */
+/** A copy of a local file before a migration. */
 import type { Client } from '@libsql/client'
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -21,7 +21,7 @@ function previousFiles(path: string): string[] {
     .map((name) => join(dirname(path), name))
 }
 
-/** Remove the copies next to a file. Returns those that were there. */
+/** Removes the copies next to a file. Returns the removed ones. */
 export function removePreviousFiles(path: string): string[] {
   const files = previousFiles(path)
   for (const file of files) rmSync(file, { force: true })
@@ -29,9 +29,9 @@ export function removePreviousFiles(path: string): string[] {
 }
 
 /**
- * Copy the locked file, whose schema has this version. The database itself writes the copy: another reader of the file
- * in this process would drop its lock. When this resolves, the copy is on disk. Fails with `disk_full` if there is no
- * space for it; `requireSpace` looks before anything is written.
+ * Copies the locked file, whose schema has this version. The database itself writes the copy, because another reader of
+ * the file in this process would drop its lock. When this resolves, the copy is on disk. Fails with `disk_full` if
+ * there is no space for it; `requireSpace` checks this before anything is written.
  */
 export async function keepPreviousFile(
   client: Client,
@@ -44,12 +44,12 @@ export async function keepPreviousFile(
   try {
     rmSync(unfinished, { force: true })
     await requireSpace(bytesOf(path) - await unusedBytes(client))
-    // Before the database opens it, so that it is readable only by its owner.
+    // Created before the database opens it, so that only its owner may read it.
     createFile(unfinished)
     await client.execute({ sql: 'VACUUM INTO ?', args: [unfinished] })
     await sync(unfinished)
     renameSync(unfinished, file)
-    // Windows cannot open a folder, and does not need it.
+    // Windows cannot open a folder, and need not sync one.
     await sync(dirname(path)).catch(() => {})
   } catch (error) {
     rmSync(unfinished, { force: true })

@@ -1,4 +1,4 @@
-/** The client of a remote database: that of the driver, with queries and commits on streams that stay open. */
+/** The client for a remote database: the driver's, with queries and commits on persistent streams. */
 import { type Client, type Config, createClient, type InStatement } from '@libsql/client'
 import { parseLibsqlUrl } from '@libsql/hrana-client'
 import { GridError } from '../../errors.ts'
@@ -9,13 +9,13 @@ import { plain } from './prepared-statement.ts'
 import { openPost, type Post, RemoteStream } from './remote-stream.ts'
 import { RemoteQueries, type Send } from './remote-queries.ts'
 
-/** How many requests with queries may run at once. The server opens a stream for each that is used. */
+/** Maximum number of concurrent query requests. The server opens a stream for each. */
 const queryStreams = 3
 
 /** `post` sends requests. Its default is for commands that move a whole database. */
 type RemoteSettings = Config & { post?: Post }
 
-/** Over a WebSocket (`ws://`) it is the client of the driver. */
+/** Over a WebSocket (`ws://`), the driver's own client is used. */
 export function connectRemote({ post = openPost({ ms: 120_000 }), ...settings }: RemoteSettings): Client {
   const driver = createClient(settings)
   const { hranaHttpUrl, authToken = settings.authToken } = parseLibsqlUrl(settings.url)
@@ -36,7 +36,7 @@ export function connectRemote({ post = openPost({ ms: 120_000 }), ...settings }:
   })
 }
 
-/** Runs queries only, which may be repeated: without an answer they fail with `unavailable`. */
+/** Runs only queries, which may be repeated: without a response they fail with `unavailable`. */
 export function queriesOf(client: Client): Pick<Client, 'execute'> {
   return {
     execute: (statement: InStatement) =>
@@ -50,10 +50,10 @@ export function queriesOf(client: Client): Pick<Client, 'execute'> {
   }
 }
 
-/** The settings of the store. A local file uses only `url`, and returns integers as numbers. */
+/** The store's settings. A local file uses only `url`, and returns integers as numbers. */
 type ClientSettings = Pick<RemoteSettings, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch' | 'post'>
 
-/** Like `createClient`, but a local file always has one connection, which is opened by the first statement. */
+/** Like `createClient`, but a local file always has one connection, opened by the first statement. */
 export function connect(settings: ClientSettings): Client {
   const path = localPath(settings.url)
   return path === undefined ? connectRemote(settings) : new FileClient(path)

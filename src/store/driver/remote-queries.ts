@@ -1,6 +1,6 @@
 /**
- * Queries to a remote database that wait at the same time share a request, and those with the same text a statement: a
- * server prepares every statement anew, which takes longer than running a short one.
+ * Concurrent queries to a remote database share a request, and those with the same text share a statement: a server
+ * prepares every statement anew, which takes longer than running a short one.
  *
  * Each query sees every commit that was acknowledged before its call.
  */
@@ -15,7 +15,7 @@ interface WaitingQuery extends PlainStatement {
 }
 
 interface Step extends PlainStatement {
-  /** The places of the queries that it runs: several if it is a set. */
+  /** The positions of the queries it runs: several if it is a set. */
   places: number[]
   columns?: string[]
 }
@@ -24,23 +24,23 @@ interface Step extends PlainStatement {
 export type Send = (statements: PlainStatement[]) => Promise<(ResultSet | Error)[]>
 
 const maxTogether = 64
-/** The grid has some hundred statements; more would be texts made at run time. */
+/** The grid has some hundred statements; more would be texts generated at run time. */
 const maxKnown = 500
 
-/** So long a query waits for a request that runs, to share the next one. Then it takes another stream. */
+/** How long a query waits for a running request, to share the next one. Then it uses another stream. */
 const patienceMs = 3
 
 export class RemoteQueries {
-  /** The streams without a request. */
+  /** The idle streams. */
   readonly #idle: Send[]
   readonly #streams: number
-  /** The names of the columns that a query returns, from a result of it. */
+  /** The names of a query's columns, from one of its results. */
   readonly #columns = new LruMap<string, string[]>(maxKnown)
   #waiting: WaitingQuery[] = []
   #isScheduled = false
   #timer?: ReturnType<typeof setTimeout>
 
-  /** Each stream takes one request at a time. */
+  /** Each stream handles one request at a time. */
   constructor(...streams: Send[]) {
     this.#idle = streams
     this.#streams = streams.length
@@ -68,7 +68,7 @@ export class RemoteQueries {
   async #run(send: Send): Promise<void> {
     while (this.#waiting.length > 0) {
       const queries = this.#waiting.splice(0, maxTogether)
-      // What comes from now on may find this request slow.
+      // Queries arriving now may find this request slow.
       if (this.#waiting.length > 0) this.#schedule()
       const results = await this.#results(send, queries, true).catch((error: Error) => queries.map(() => error))
       for (const [i, result] of results.entries()) {
@@ -95,7 +95,7 @@ export class RemoteQueries {
     const failed: number[] = []
     for (const [n, { sql, places, columns }] of steps.entries()) {
       const found = columns ? resultsOf(answers[n], columns) : [answers[n]]
-      // One query is at fault, an argument has no place in a set, or the results are too large together.
+      // Either one query fails, or an argument cannot be part of a set, or the results are too large together.
       if (!found) failed.push(...places)
       for (const [k, result] of found?.entries() ?? []) results[places[k]] = result
       if (!columns && !(answers[n] instanceof Error)) this.#columns.set(sql, answers[n].columns)
@@ -119,16 +119,16 @@ function withSameText(queries: PlainStatement[]): number[][] {
 }
 
 /**
- * One statement in place of several SELECTs that differ only in their arguments; undefined if there is none. It runs the
- * SELECT for each element of a JSON array of their arguments, and returns one JSON text of rows for each. So the
- * conditions are those of each query, its account too.
+ * One statement that replaces several SELECTs that differ only in their arguments; undefined if there is none. It runs
+ * the SELECT for each element of a JSON array of their arguments, and returns one JSON text of rows for each. So each
+ * query keeps its conditions, including its account.
  */
 function setOf(queries: PlainStatement[], columns: number): PlainStatement | undefined {
   const [{ sql, args: first }, ...others] = queries
   if (others.length === 0 || !/^select\b/i.test(sql)) return undefined
   if (!queries.every(({ args }) => args.every(isJsonValue))) return undefined
   const isShared = first.map((value, i) => others.every(({ args }) => args[i] === value))
-  // No column may stand there: the set would fail, and its queries would be sent again.
+  // No column is allowed there: the set would fail, and its queries would be sent again.
   const limits = [...sql.matchAll(/\b(?:limit|offset) \?(\d+)/gi)]
   if (limits.some(([, n]) => !isShared[Number(n) - 1])) return undefined
   // The list of units is the first parameter.
@@ -144,7 +144,7 @@ function setOf(queries: PlainStatement[], columns: number): PlainStatement | und
   }
 }
 
-/** The results of the queries of a set; undefined if it has none. */
+/** The results of a set's queries; undefined if there are none. */
 function resultsOf(answer: ResultSet | Error, columns: string[]): ResultSet[] | undefined {
   if (answer instanceof Error) return undefined
   const SetRow = rowClassOf(columns)
@@ -153,12 +153,12 @@ function resultsOf(answer: ResultSet | Error, columns: string[]): ResultSet[] | 
   return found.map((values) => resultSet({ columns, rows: values.map((each) => new SetRow(each)) }))
 }
 
-/** Whether it may have been another integer in the database. */
+/** Whether it may have been a different integer in the database. */
 function isInexact(value: Value): boolean {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
-/** Whether SQLite reads the same value from JSON as it gets from an argument. */
+/** Whether SQLite reads the same value from JSON as from an argument. */
 function isJsonValue(value: InValue): boolean {
   if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value)
   if (typeof value === 'number') return Number.isFinite(value)

@@ -1,6 +1,6 @@
 /**
- * Hrana over HTTP, the protocol of libsql-server and Turso, on a stream that stays open. A stream is a connection of the
- * server to its file, and opening one, as the driver does for each request, takes as long as some ten statements.
+ * Hrana over HTTP, the protocol of libsql-server and Turso, on a persistent stream. A stream is a connection of the
+ * server to its file. Opening one for each request, as the driver does, takes as long as about ten statements.
  *
  * @see https://github.com/tursodatabase/libsql/blob/main/docs/HTTP_V2_SPEC.md
  */
@@ -17,7 +17,7 @@ export type Post = (
   body: string,
 ) => Promise<{ status: number; text: string }>
 
-/** A silent server would keep callers waiting for minutes, so a request may take as long as `timeout` says. */
+/** A silent server would keep callers waiting for minutes, so `timeout` limits each request. */
 export function openPost(timeout: { ms: number }): Post {
   const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
 
@@ -57,26 +57,26 @@ interface BatchResult {
 
 type Answer<Result> = { type: 'ok'; response: { result: Result } } | { type: 'error'; error: HranaError }
 
-/** A libsql-server stores 50 SQL texts of 5,000 bytes for a stream. What is short is sent each time. */
+/** A libsql-server caches 50 SQL texts of 5,000 bytes per stream. Short texts are sent each time. */
 const maxStoredTexts = 50
 const maxStoredBytes = 5_000
 const minStoredLength = 200
 
-/** The server ends a stream after 10 s without a request. Asking for one that has ended costs a round trip. */
+/** The server ends a stream after 10 s without a request. Using one that has ended costs a round trip. */
 const keptMs = 9 * second
 
-/** The id of a text that the stream has; undefined if the text is to be sent. */
+/** The id of a text that the stream has cached; undefined if the text must be sent. */
 type IdOf = (sql: string) => number | undefined
 
 export class RemoteStream {
   readonly #post: Post
   readonly #headers: Record<string, string>
   #url: string
-  /** Names the stream in the next request. Null: that request opens one. */
+  /** Identifies the stream in the next request. Null: that request opens one. */
   #baton: string | null = null
-  /** When the last answer came, on the clock of the process. */
+  /** When the last response arrived, on the process's monotonic clock. */
   #answeredAt = 0
-  /** The ids of the texts that the stream has, the least recently used first. */
+  /** The ids of the cached texts, least recently used first. */
   #texts = new Map<string, number>()
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
@@ -87,7 +87,7 @@ export class RemoteStream {
     this.#headers = { 'Content-Type': 'application/json', ...(authToken && { Authorization: `Bearer ${authToken}` }) }
   }
 
-  /** Run each of these statements for itself, as one request. Fails if there is no response. */
+  /** Runs each of these statements on its own, in one request. Fails if there is no response. */
   async query(statements: PlainStatement[]): Promise<(ResultSet | Error)[]> {
     const answers = await this.#send<HranaResult>((idOf) =>
       statements.map((each) => ({ type: 'execute', stmt: encoded(each, idOf) }))
@@ -102,7 +102,7 @@ export class RemoteStream {
     })
   }
 
-  /** Commit statements as one request and one transaction. Fails with the error of the first statement that fails. */
+  /** Commits statements in one request and one transaction. Fails with the error of the first statement that fails. */
   async commit(statements: PlainStatement[]): Promise<ResultSet[]> {
     const end = statements.length + 1
     const ok = (step: number) => ({ type: 'ok', step })
@@ -135,16 +135,16 @@ export class RemoteStream {
     this.#isClosed = true
   }
 
-  /** One request after the other: the answer of each names the stream anew. */
+  /** One request at a time, because each response identifies the stream anew. */
   #send<Result>(requests: (idOf: IdOf) => unknown[]): Promise<Answer<Result>[]> {
     const answers = this.#last.then(async () => {
       if (this.#isClosed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
       const baton = performance.now() - this.#answeredAt < keptMs ? this.#baton : null
-      // Without an answer nothing is known of the stream.
+      // Without a response, the state of the stream is unknown.
       this.#baton = null
       let stored = this.#store(baton, requests)
       let response = await this.#request(baton, stored.requests)
-      // The server has restarted or has ended the stream, or stores less: it has executed nothing.
+      // The server has restarted, ended the stream, or caches fewer texts; it has executed nothing.
       if ((baton !== null || stored.texts > 0) && response.status >= 400 && response.status < 500) {
         stored = this.#store(null, requests, false)
         response = await this.#request(null, stored.requests)
@@ -162,7 +162,9 @@ export class RemoteStream {
     return answers
   }
 
-  /** The requests, behind those that store their texts, and how many these are. A new stream has no texts. */
+  /**
+   * The requests, preceded by those that store their texts, and the number of the latter. A new stream has no texts.
+   */
   #store(
     baton: string | null,
     requests: (idOf: IdOf) => unknown[],
@@ -197,7 +199,7 @@ export class RemoteStream {
     return this.#post(`${this.#url}/v2/pipeline`, this.#headers, JSON.stringify({ baton, requests }))
   }
 
-  /** End a stream whose transaction may still be open. The server would keep it for 10 s, and keeps 128 at most. */
+  /** Ends a stream whose transaction may still be open. The server would keep it for 10 s, and keeps at most 128. */
   #leave(): void {
     const baton = this.#baton
     this.#baton = null

@@ -1,4 +1,4 @@
-/** Reading a whole database as of one commit. */
+/** Reads a whole database as of one commit. */
 import type { Client, Config, InValue, Value } from '@libsql/client'
 import { openHttp, openWs, parseLibsqlUrl, type Stream } from '@libsql/hrana-client'
 
@@ -15,7 +15,7 @@ interface SnapshotSettings {
   fetch?: Config['fetch']
 }
 
-/** Of a local file without other writers: every query sees the same commit. */
+/** A snapshot of a local file without other writers: every query sees the same commit. */
 export function snapshotOf(client: Pick<Client, 'execute'>): Snapshot {
   return {
     query: async (sql, args = []) =>
@@ -24,7 +24,7 @@ export function snapshotOf(client: Pick<Client, 'execute'>): Snapshot {
   }
 }
 
-/** Of a remote database: a transaction that reads, on a stream of its own. */
+/** A snapshot of a remote database: a read transaction on a separate stream. */
 export async function openSnapshot(settings: SnapshotSettings): Promise<Snapshot> {
   const { hranaHttpUrl, hranaWsUrl, authToken = settings.authToken } = parseLibsqlUrl(settings.url)
   const client = hranaHttpUrl === undefined
