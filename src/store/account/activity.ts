@@ -5,7 +5,7 @@ import { type AccountDb, precondition, query, traffic } from '../sql.ts'
 
 export type NewActivity = Omit<Activity, 'n'>
 
-/** A reading of messages, as the log has it once for each session, subject and hour. */
+/** A reading of messages, logged once per session, subject and hour. */
 interface LoggedReading {
   session: string
   tool: string
@@ -57,7 +57,7 @@ export interface ListedActivity extends Activity {
   clientName: string | null
 }
 
-/** An OAuth grant in the log: a program, and the agent or admin that it acted as. */
+/** An OAuth grant in the log: a client, and the agent or admin that it acted as. */
 export interface LoggedProgram {
   id: string
   clientName: string
@@ -70,7 +70,7 @@ export interface ActivityFilter {
   tool?: string
   outcome?: string
   isRefused?: boolean
-  /** Omits calls that only list, and readings of people. */
+  /** Omits calls that only list, and people's readings. */
   isChange?: boolean
   credentialId?: string
   userId?: string
@@ -91,10 +91,10 @@ const columns = `activity.n, activity.id, activity.created_at, activity.actor_ty
 const conditions = {
   credentialId: 'activity.credential_id = :credentialId',
   userId: 'activity.user_id = :userId',
-  // Written out, not bound: only then may the planner use the partial index.
+  // A literal instead of a parameter, because only then may the planner use the partial index.
   isRefused: `activity.outcome <> 'ok'`,
   tool: 'activity.tool = :tool',
-  // Written out, for the same reason. All tools that change nothing have one of these prefixes.
+  // Literals, for the same reason. All read-only tools have one of these prefixes.
   isChange: `substr(activity.tool, 1, 11) <> 'admin_list_' AND substr(activity.tool, 1, 5) <> 'read_'`,
 }
 const ifGiven = ([name, condition]: [name: string, condition: string]) => `(:${name} IS NULL OR ${condition})`
@@ -131,7 +131,7 @@ const beforeTime = query<{ n: number }>(`
 const fromTime = query<{ n: number }>(`
   SELECT n FROM activity WHERE account_id = :account AND created_at >= :at ORDER BY created_at, n LIMIT 1`)
 
-// Steps through the index from one value to the next, independent of the rows per value.
+// Steps through the index from one value to the next, regardless of the number of rows per value.
 const distinctValues = (column: string) => {
   const least = (bound: string) =>
     `(SELECT min(activity.${column}) FROM activity WHERE activity.account_id = :account AND activity.${column} ${bound})`
@@ -146,7 +146,7 @@ const usersInLog = query<{ id: string; name: string; email: string }>(`
   JOIN users ON users.id = found.value
   ORDER BY users.name, users.email`)
 
-// Starts with the few grants, because the log also has each session as a credential.
+// Starts with the few grants, because the log also contains each session as a credential.
 const programs = query<LoggedProgram>(`
   SELECT oauth_grants.id, oauth_grants.client_name, agents.alias AS agent_alias, oauth_grants.created_at
   FROM oauth_grants
@@ -165,7 +165,7 @@ const activityList = (account: AccountDb) => ({
     const values = {
       tool: filter.tool ?? null,
       outcome: filter.outcome ?? null,
-      // Every other outcome than `ok` is an error, and errors have an index.
+      // Every outcome except `ok` is an error, and errors have an index.
       isRefused: isRefused || (filter.outcome ?? 'ok') !== 'ok' ? 1 : null,
       credentialId: filter.credentialId ?? null,
       userId: filter.userId ?? null,

@@ -1,4 +1,4 @@
-/** Columns of the row `agents` that several lists select, and conditions on it. */
+/** Columns of `agents` rows that several lists select, and conditions on them. */
 import { Buffer } from 'node:buffer'
 import { type AccountDb, contains, matchesSearchText, query } from '../sql.ts'
 
@@ -24,12 +24,12 @@ const fromSkills = `FROM agent_skills
 export const skillsAsJson =
   `(SELECT json_group_array(json_object('name', skills.name, 'description', skills.description)) ${fromSkills})`
 
-/** The names of its first skills, as a JSON array. Each read message has them. */
+/** The names of the agent's first skills, as a JSON array. Included in each message that is read. */
 export function skillNamesAsJson(most: number): string {
   return `(SELECT json_group_array(few.name) FROM (SELECT skills.name ${fromSkills} LIMIT ${most}) AS few)`
 }
 
-/** An agent in a search: a small row of bounded size. `skills` is JSON of a few skills. */
+/** An agent found by a search: a small row of bounded size. `skills` is JSON of a few skills. */
 export const foundAgentColumns = `${agentColumns},
   (SELECT json_group_array(json_object('name', few.name, 'description', few.text)) FROM (
     SELECT skills.name, iif(length(skills.description) > ${maxSkillText},
@@ -54,7 +54,7 @@ export const isNotTakenElsewhere = `NOT EXISTS (
     SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account
       AND taken.moved_to IS NULL)`
 
-/** The condition that an account has or reserves the alias, which is SQL. */
+/** Condition: an account has or reserves the alias, which is SQL. */
 export function isTaken(alias: string): string {
   return `EXISTS (SELECT 1 FROM agents AS holder WHERE holder.alias = ${alias} AND holder.moved_to IS NULL)`
 }
@@ -62,7 +62,7 @@ export function isTaken(alias: string): string {
 const maxFound = 500
 const maxTrigrams = 24
 
-/** The query of the index for a text; undefined if the text is too short to have a trigram. */
+/** The index query for a text; undefined if the text is too short to contain a trigram. */
 export function trigramQuery(accountId: string, search: string): string | undefined {
   const characters = [...search.replace(/[A-Z]/g, (letter) => letter.toLowerCase())]
   const trigrams = new Set<string>()
@@ -72,7 +72,7 @@ export function trigramQuery(accountId: string, search: string): string | undefi
   return trigrams.size === 0 ? undefined : [...trigrams].join(' AND ')
 }
 
-// Cross joins, because the planner would begin with all agents of the account, or with all their skills.
+// Cross joins, because the planner would start with all of the account's agents or skills.
 const candidates = query<{ list: string }>(`
   SELECT json_group_array(id) AS list FROM (
     SELECT * FROM (
@@ -88,7 +88,7 @@ const candidates = query<{ list: string }>(`
 
 export const agentSearch = {
   reads: (account: AccountDb) => ({
-    /** A superset of the agents that match a search. Undefined if the index cannot find it. */
+    /** A superset of the agents that match a search. Undefined if the index cannot find them. */
     async candidates(search: string): Promise<string[] | undefined> {
       const trigrams = trigramQuery(account.accountId, search)
       if (trigrams === undefined) return undefined

@@ -15,7 +15,7 @@ export function addAgent(insert: string, which: string): Query<Row>[] {
 }
 
 /**
- * The statements after the row of an agent. A repeat changes nothing, because an agent with a number is not new. A
+ * The statements that follow an agent's row. A repeat changes nothing, because an agent with a number is not new. A
  * guardrail that sends texts to a service is attached to a person's alias only with their consent.
  */
 export function completeAgent(which: string): Query<Row>[] {
@@ -36,8 +36,8 @@ export function completeAgent(which: string): Query<Row>[] {
 }
 
 /**
- * The statements that delete the live agents of `account` that meet `which`, at `:at`: both are SQL, as `more`, which sets
- * further columns. Their readers end, and the worker fails the tasks that they should answer.
+ * The statements that delete `account`'s live agents that match `which`, at `:at`. All are SQL, including `more`, which
+ * sets further columns. Their readers end, and the worker fails the tasks that they should answer.
  */
 export function deleteAgents(account: string, which = '1', more = ''): Query<Row>[] {
   const live = `${which} AND agents.deleted_at IS NULL`

@@ -1,4 +1,4 @@
-/** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
+/** Agents as listed and configured on the account's pages, with more fields than `Agent` has. */
 import {
   type AccountDb,
   boolean,
@@ -31,7 +31,7 @@ export interface AgentPlace {
 
 const firstPlace: AgentPlace = { place: Number.MIN_SAFE_INTEGER, alias: '' }
 
-/** An agent of a list. `skills` is JSON; `total` is the number of agents on all pages of a search. */
+/** An agent in a list. `skills` is JSON; `total` is the number of agents on all pages of a search. */
 interface ListedAgent extends Agent {
   skills: string
   unread: number
@@ -40,10 +40,10 @@ interface ListedAgent extends Agent {
   total: number
 }
 
-// The state is written out, not bound: only then may the planner use the partial index.
+// A literal instead of a parameter, because only then may the planner use the partial index.
 const fromUnread = `FROM deliveries WHERE deliveries.inbox = ${inboxOf('agents.id')} AND deliveries.state = 'unread'`
 const unread = unreadOf('agents.id')
-// Like `matchesSearch`, but searches the skills once for all agents of the page.
+// Like `matchesSearch`, but searches the skills once for all of the page's agents.
 const matches = matchesSearchText(
   ['agents.alias', 'agents.description'],
   `agents.id IN (SELECT agent_skills.agent_id FROM agent_skills WHERE agent_skills.account_id = :account
@@ -61,7 +61,7 @@ const select = (hits: string) =>
     FROM (${hits}) AS hits CROSS JOIN agents
     WHERE agents.account_id = :account AND agents.id = hits.id
     ORDER BY hits.place, agents.alias`)
-// One pass finds both the place of each agent and the total.
+// One pass finds each agent's position and the total.
 const placed = (place: string, total: string, condition: string, kept = 'NOT MATERIALIZED') =>
   select(`
     WITH placed AS ${kept} (
@@ -85,7 +85,7 @@ const places: Record<AgentOrder, string> = {
 const lists = {
   alias: select(`SELECT agents.id, 0 AS place, 0 AS total FROM ${liveOnes} AND agents.alias > :after
     ORDER BY agents.alias LIMIT :limit`),
-  // Otherwise each inbox is searched three times.
+  // Otherwise each inbox would be searched three times.
   oldest: list(places.oldest, 'MATERIALIZED'),
   unread: list(places.unread),
   seen: list(places.seen),
@@ -180,7 +180,7 @@ export const agentSettings = {
     accessList: (id: string) => account.all(accessList, { id }),
   }),
   changes: (account: AccountDb) => ({
-    /** `messageReplies` and `callersWait` stay as they are if they are undefined. */
+    /** If undefined, `messageReplies` and `callersWait` stay unchanged. */
     update: (
       id: string,
       { visibility, accessPolicy, description, remoteUrl, messageReplies, callersWait }: AgentChange,
@@ -198,7 +198,7 @@ export const agentSettings = {
     ],
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
-    /** Take all other aliases off the access list. */
+    /** Removes all other aliases from the access list. */
     keepAccess: (id: string, aliases: string[]) => account.bind(keepAccess, { id, aliases: JSON.stringify(aliases) }),
     /** No row if the alias is not on the list, or nobody has it. */
     confirmAccess: (id: string, alias: string) => account.bind(confirmAccess, { id, alias }),

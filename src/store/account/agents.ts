@@ -123,7 +123,7 @@ const add = addAgent(
 )
 const addTrial = statement(`
   INSERT INTO trials (account_id, agent_id, used, max, expires_at) VALUES (:account, :agent, 0, :max, :expiresAt)`)
-// An alias stays reserved for the account that had it, so one whose agent was deleted is not pending.
+// An alias stays reserved for the account that had it, so a deleted agent's alias is not pending.
 const addAccess = crossAccountStatement(
   'new aliases of an access list',
   `
@@ -153,11 +153,11 @@ export const agents = {
     byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
       account.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
     page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
-    /** Their number, counted up to `limit`. */
+    /** The number of such agents, counted up to `limit`. */
     counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
-    /** Look at `limit` live agents except one, by alias, after the alias `after`; only at those `among`, if given. */
+    /** Searches `limit` live agents except one, by alias, after the alias `after`; only those in `among`, if given. */
     search: (
       search: string,
       except: string,
@@ -171,18 +171,21 @@ export const agents = {
     trial: (agent: string) => account.one(trial, { agent }),
   }),
   changes: (account: AccountDb) => ({
-    /** Nothing if the alias is reserved for another account or a person. A constraint error if a live agent has it. */
+    /**
+     * Does nothing if the alias is reserved for another account or a person. Fails with a constraint error if a live
+     * agent has it.
+     */
     add: (agent: NewAgentRow) => add.map((statement) => account.bind(statement, { ...agent })),
-    /** Add aliases to an access list; aliases that nobody has are pending. Existing entries stay unchanged. */
+    /** Adds aliases to an access list; unused aliases become pending. Existing entries stay unchanged. */
     addAccess: (id: string, aliases: string[]) => ({
       ...account.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),
       rows: aliases.length,
     }),
     softDelete: (id: string, at: number) => softDelete.map((statement) => account.bind(statement, { id, at })),
     requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
-    /** `max`: of an account without a limit of its own; 0 for any number. */
+    /** `max`: for an account without its own limit; 0 for any number. */
     requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
-    /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
+    /** Ends the trials that expired by `until`. They stay ended, whatever the clock says later. */
     endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),
     addTrial: (agent: string, max: number, expiresAt: number) => account.bind(addTrial, { agent, max, expiresAt }),
     markSeen: (id: string, at: number) => account.bind(markSeen, { id, at }),

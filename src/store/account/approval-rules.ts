@@ -9,7 +9,7 @@ export interface ApprovalRule extends Omit<Row, 'accountId' | 'deciders'> {
   deciders: string[]
 }
 
-/** A rule that is in force. */
+/** An active rule. */
 export interface ActiveApprovalRule extends ApprovalRule {
   /**
    * The ids of person aliases whose messages it does not hold without the person's consent.
@@ -17,7 +17,7 @@ export interface ActiveApprovalRule extends ApprovalRule {
   exemptIds: string[]
 }
 
-/** What a person allows in `guardrail_consents` so that rules hold messages of their alias. */
+/** The consent in `guardrail_consents` with which a person lets rules hold messages of their alias. */
 export const approvalConsent = { provider: 'approvals', host: 'members' }
 
 const columns = `id, name, from_kind, from_id, to_kind, to_id, condition, guardrail_id, media_type, min_bytes,
@@ -36,7 +36,7 @@ const active = query<ApprovalRule>(
   decoders,
 )
 interface People {
-  /** The members that may decide, each as id and role. */
+  /** The members who may decide, each as id and role. */
   members: [string, string][]
   /** The aliases of people without consent to holding their messages, each with its person. */
   unasked: [string, string][]
@@ -68,21 +68,23 @@ const requireUnchanged = precondition(`EXISTS (
 
 export const approvalRules = {
   reads: (account: AccountDb) => ({
-    /** In the order in which they were made. */
+    /** In order of creation. */
     list: () => account.all(list),
     byId: (id: string) => account.one(byId, { id }),
-    /** The aliases of people whose messages rules with these deciders do not hold. */
+    /** The aliases of people whose messages are not held by rules with these deciders. */
     exemptIds: async (deciders: string[]) => exemptIds(deciders, (await account.one(people, approvalConsent))!),
-    /** The rules in force, at most 50. Read when `senderHolds` or `recipientHolds` of `guards` says that there are some. */
+    /**
+     * The active rules, at most 50. Read when `senderHolds` or `recipientHolds` of `guards` says that there are some.
+     */
     async active(): Promise<ActiveApprovalRule[]> {
       const [rules, found] = await Promise.all([account.all(active), account.one(people, approvalConsent)])
       return rules.map((rule) => ({ ...rule, exemptIds: exemptIds(rule.deciders, found!) }))
     },
   }),
   changes: (account: AccountDb) => ({
-    /** A constraint error if the account has a rule of that name. */
+    /** Fails with a constraint error if the account has a rule of that name. */
     add: (rule: ApprovalRule) => account.bind(add, { ...rule, deciders: JSON.stringify(rule.deciders) }),
-    /** Replaces all fields but the time of creation. A constraint error if the name is taken. */
+    /** Replaces all fields except the creation time. Fails with a constraint error if the name is taken. */
     update: (rule: ApprovalRule) => account.bind(update, { ...rule, deciders: JSON.stringify(rule.deciders) }),
     remove: (id: string) => account.bind(remove, { id }),
     requireRoom: (max: number) => account.bind(requireRoom, { max }),

@@ -12,16 +12,18 @@ import { type FullInbox, refusedToday } from './usage.ts'
 /** Counts stop here: this value means itself or more. */
 export const maxCounted = 1_000
 
-/** Maximum entries of a kind that are read. `total` of each has the full number. */
+/** Maximum number of entries read of each kind. `total` of each has the full number. */
 export const maxOfKind = 50
 const total = 'count(*) OVER () AS total'
 
 interface Counted {
-  /** The number of entries of the kind. */
+  /** The number of entries of this kind. */
   total: number
 }
 
-/** Conditions of partial indexes are written out, not bound: only then may the planner use the index. */
+/**
+ * Conditions of partial indexes are literals instead of parameters, because only then may the planner use the index.
+ */
 const isUnread = `deliveries.state = 'unread'`
 
 interface WaitingAgent extends Counted {
@@ -33,7 +35,7 @@ interface WaitingAgent extends Counted {
   unread: number
 }
 
-// One search for each inbox that has unread messages. GROUP BY over all unread messages takes a hundred times as long.
+// One search for each inbox with unread messages. GROUP BY over all unread messages takes a hundred times as long.
 const waiting = query<WaitingAgent>(`
   SELECT late.agent_id, late.alias, late.last_seen_at, late.since, messages.from_alias AS sender,
     late.unread, late.total
@@ -60,7 +62,7 @@ const full = query<FullInbox & Counted & { agentId: string; alias: string }>(`
     AND (agent_numbers.unread >= :nearlyFull OR (agent_numbers.unread >= :fullForOthers AND ${refusedToday} > 0))
   ORDER BY agent_numbers.unread DESC LIMIT ${maxOfKind}`)
 
-// Cross joins begin with the few deliveries. Otherwise the planner begins with all agents.
+// Cross joins start with the few deliveries. Otherwise the planner starts with all agents.
 const joinAgents = (deliveries: string) =>
   `CROSS JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
   CROSS JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
@@ -145,9 +147,9 @@ interface RefusedCaller {
   clientName: string | null
 }
 
-// The sessions of a user are one caller. SQLite takes the other columns of a caller from the row with the greatest `n`.
-// The search begins where the day begins in the log, so that older failures are not read. Form errors are left out,
-// because the person at the page sees them.
+// A user's sessions count as one caller. SQLite takes a caller's other columns from the row with the greatest `n`. The
+// search starts at the day's first row in the log, so older failures are not read. Form errors are omitted, because the
+// person at the page sees them.
 const refused = query<RefusedCaller>(`
   SELECT callers.calls, callers.since, callers.outcome, callers.actor_type, callers.caller AS credential_id,
     callers.credential_kind, callers.user_id, users.name AS user_name, users.email AS user_email,
@@ -178,10 +180,10 @@ const refused = query<RefusedCaller>(`
 interface FailingGuardrail {
   guardrailId: string
   name: string
-  /** Messages that were delivered unchecked, and that were not delivered. */
+  /** Messages that were delivered without a check, or not delivered. */
   unchecked: number
   refused: number
-  /** Whether it failed the last time. */
+  /** Whether the last check failed. */
   isFailing: boolean
   failure: string | null
   since: number
@@ -254,7 +256,7 @@ const access = crossAccountQuery<NewPartner>(
 
 interface LeftOut {
   follower: StoredFollower
-  /** Messages or other rows of the log. */
+  /** Messages or other log rows. */
   rows: number
   since: number
 }
@@ -277,13 +279,13 @@ export const attention = {
     parked: (since: number) => account.all(parked, { since }),
     /** Callers with at least `least` refused calls since then; `outcome` belongs to the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
-    /** Guardrails that failed to check a message since then, or the last message that they got. */
+    /** Guardrails that failed to check a message since then, or whose last check failed. */
     failing: (since: number) => account.all(failing, { since }),
     /** Guardrails that blocked at least `least` messages since then. */
     blocking: (since: number, least: number) => account.all(blocking, { since, least }),
-    /** Rows of the log that followers skipped after failures. */
+    /** Log rows that followers skipped after failures. */
     leftOut: () => account.all(leftOut),
-    /** Public agents with a pending alias, `partner`, that an agent of another account has taken. */
+    /** Public agents with a pending alias, `partner`, which another account's agent has taken. */
     access: () => account.all(access),
     /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
     keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>
@@ -295,8 +297,8 @@ export const attention = {
 const unread = query<{ unread: number }>(`
   SELECT coalesce(sum(unread), 0) AS unread FROM agent_numbers WHERE account_id = :account`)
 /**
- * The programs of the account. Those that have called, or are called by the grid, are connected; `first` and `last` are by
- * alias. `hasMessages`: the account has conversations. `oldest`: when the first of the programs was made.
+ * The account's programs. Those that have made calls, or are called by the grid, are connected; `first` and `last` are
+ * by alias. `hasMessages`: the account has conversations. `oldest`: when the first program was created.
  */
 export interface AgentCounts {
   total: number

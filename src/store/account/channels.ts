@@ -26,7 +26,7 @@ const isOwnMembership = `member.account_id = channels.account_id AND member.chan
 const columns = 'channels.id, channels.name, channels.description'
 const listedColumns = `${columns}, channels.external_integration_type, channels.external_channel_name,
   channels.created_at`
-// A sub-select, so that only the rows of the page are counted.
+// A subquery, so that only the page's rows are counted.
 const memberCount = `(SELECT count(*) FROM channel_members WHERE ${isOfChannel}) AS member_count`
 const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_id
   AND agents.id = channel_members.agent_id`
@@ -35,7 +35,7 @@ const byName = query<Channel & { isMember: number; memberCount: number; guards: 
   SELECT ${columns}, EXISTS (SELECT 1 FROM channel_members AS member WHERE ${isOwnMembership}) AS is_member,
     ${memberCount}, ${guardsOfPost(':agent')} AS guards
   FROM channels WHERE ${isLive} AND channels.name = :name`)
-// The aliases of a channel are read in its row, so that a page reads no more members than it shows.
+// A channel's aliases are read with its row, so that a page reads only the members it shows.
 const ofAgent = query<Channel & { members: string }>(`
   SELECT ${columns}, (SELECT json_group_array(agents.alias) FROM channel_members ${joinAgents}
     WHERE ${isOfChannel} AND agents.deleted_at IS NULL) AS members
@@ -108,18 +108,20 @@ const add = statement(`
 
 export const channels = {
   reads: (account: AccountDb) => ({
-    /** A live channel of the account, whether `agent` is a member, and whether guardrails check what it posts. */
+    /** A live channel of the account, whether `agent` is a member, and whether guardrails check its posts. */
     byName: (name: string, agent: string) => account.one(byName, { name, agent }),
     page: (after: string, limit: number) => account.all(page, { after, limit }),
     total: async () => (await account.one(total))!.n,
     byRef: (ref: string, name: string) => account.one(byRef, { ref, name }),
-    /** The channels of an agent by name, after the name `after`; `members` is JSON of the aliases, in no order. */
+    /**
+     * An agent's channels by name, after the name `after`; `members` is JSON of the aliases, in no particular order.
+     */
     ofAgent: (agent: string, after: string, limit: number) => account.all(ofAgent, { agent, after, limit }),
     joined: (agent: string, limit: number) => account.all(joined, { agent, limit }),
     members: (channel: string, limit: number, offset = 0) => account.all(members, { channel, limit, offset }),
-    /** The membership of an agent; undefined if it is not a member. */
+    /** An agent's membership; undefined if it is not a member. */
     membership: (channel: string, agent: string) => account.one(membership, { channel, agent }),
-    /** Live agents that are not members and have `search` in alias or description, by alias. */
+    /** Live agents that are not members and have `search` in their alias or description, by alias. */
     nonMembers: (channel: string, search: string, limit: number) => account.all(nonMembers, { channel, search, limit }),
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
@@ -131,13 +133,13 @@ export const channels = {
       ...account.bind(addMembers, { channel, ids: JSON.stringify(ids), at }),
       rows: ids.length,
     }),
-    /** Remove all members that are not among these agents. */
+    /** Removes all members except these agents. */
     removeOtherMembers: (channel: string, ids: string[]) =>
       account.bind(removeOtherMembers, { channel, ids: JSON.stringify(ids) }),
-    /** Set whether the person behind the agent is notified of all posts. No row if the agent is not a member. */
+    /** Sets whether the person behind the agent is notified of all posts. No row if the agent is not a member. */
     follow: (channel: string, agent: string, follows: boolean) =>
       account.bind(follow, { channel, agent, follows: Number(follows) }),
-    /** Set which posts wake a member; null for the default. No row if the agent is not a member. */
+    /** Sets which posts wake a member; null for the default. No row if the agent is not a member. */
     setWake: (channel: string, agent: string, wake: Wake | null) => account.bind(setWake, { channel, agent, wake }),
     removeMembers: (channel: string, ids: string[]) =>
       account.bind(removeMembers, { channel, ids: JSON.stringify(ids) }),

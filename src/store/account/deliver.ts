@@ -4,8 +4,9 @@
 import { agentOf, inboxOf } from './inbox-message.ts'
 
 /**
- * The statement that delivers a message to an inbox, for each row of `from`, which has the message as \`message\`: all are SQL,
- * as the values of `more`, which sets further columns. Without `chars` it is a parameter. What is unread is followed by `makeDue`, and an answer by `takeAnswer`.
+ * The statement that delivers a message to an inbox, for each row of `from`, which has the message as \`message\`. All
+ * are SQL, including the values of `more`, which sets further columns. Without `chars` it is a parameter. For an unread
+ * delivery, run `makeDue` next; for an answer, `takeAnswer`.
  */
 export function deliver(
   { account, agent, message = 'messages', chars = ':chars' }: {
@@ -28,14 +29,17 @@ export function deliver(
   ON CONFLICT DO NOTHING`
 }
 
-/** Unread deliveries of the message `:id` to remote agents are sent. A sender whose messages wait already stays as it is. */
+/**
+ * Schedules unread deliveries of the message `:id` to remote agents. A sender whose messages already wait stays
+ * unchanged.
+ */
 export const makeMessageDue = makeDue(
   `messages CROSS JOIN deliveries ON deliveries.seq = messages.seq CROSS JOIN remote_agents AS remote
     ON remote.account_id = deliveries.account_id AND remote.agent_id = ${agentOf()}`,
   'messages.account_id = :account AND messages.id = :id',
 )
 
-/** Make unread deliveries due to the remote agents that meet `which`, a condition on `remote`. */
+/** Makes unread deliveries due to the remote agents that match `which`, a condition on `remote`. */
 export function makeInboxDue(which: string): string {
   return makeDue(
     `remote_agents AS remote CROSS JOIN deliveries ON deliveries.inbox = ${

@@ -1,4 +1,4 @@
-/** Agents of other accounts, as the calling agent may find them and write to them. */
+/** Agents of other accounts, as the calling agent may find and write to them. */
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, boolean, crossAccountQuery } from '../sql.ts'
 import { foundAgentColumns, matchesSearch } from './agent-columns.ts'
@@ -7,17 +7,17 @@ import { guardsOfDirect } from './guarding.ts'
 import { isWaitingForAnswer } from './leases.ts'
 
 /**
- * The condition that the public agent of the row `agent` accepts a caller from another account, and so is found by it.
- * `callerAlias` is SQL of the caller's alias; the caller's account is bound as `account`. Provisional accounts neither
- * reach others nor are reached.
+ * Condition: the public agent of the row `agent` accepts a caller from another account, and so can be found by it.
+ * `callerAlias` is SQL of the caller's alias; the caller's account is bound as `account`. Provisional accounts can
+ * neither reach others nor be reached.
  */
 function acceptsOtherAccounts(agent: string, callerAlias: string): string {
   return `(${isReachable(agent)} AND ${letsIn(agent, callerAlias)})`
 }
 
 /**
- * The condition that a caller from another account may write to the agent of the row: it accepts the caller, or it wrote
- * to the caller, the message is kept, and it does not block the caller.
+ * Condition: a caller from another account may write to the agent of the row. Either it accepts the caller, or it wrote
+ * to the caller, that message is still stored, and it does not block the caller.
  */
 export function acceptsMessagesOf(agent: string, caller: { alias: string; id: string }): string {
   return `(${isReachable(agent)} AND (${letsIn(agent, caller.alias)}
@@ -53,7 +53,7 @@ interface OtherRecipient {
   guards: number
   messageReplies: boolean
   isRemote: boolean
-  /** A remote agent whose account's token pays for messages to it. */
+  /** A remote agent whose account's token is used for messages to it. */
   spendsToken: boolean
   isWaiting: boolean
 }
@@ -96,19 +96,17 @@ const aliasLive = crossAccountQuery<{ id: string }>(
 )
 export const directory = {
   reads: (account: AccountDb) => ({
-    /** An agent of another account that accepts messages of the caller. `home` is its account. */
+    /** Another account's agent that accepts messages from the caller. `home` is its account. */
     recipient: (alias: string, caller: { alias: string; agentId: string }) =>
       account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
-    /**
-     * Examine `limit` public agents by alias, after `after` and `skip` more. Unreachable agents are hidden.
-     */
+    /** Searches `limit` public agents by alias, after `after` and `skip` more. Unreachable agents are hidden. */
     search: (
       search: string,
       caller: string,
       { after, skip }: { after: string; skip: number },
       limit: number,
     ): Promise<SearchedAgent[]> => account.all(bySearch, { search, caller, after, skip, limit }),
-    /** Whether the alias is free for this account. A program cannot have the alias that a person had. */
+    /** Whether the alias is free for this account. A program cannot take an alias that a person had. */
     async isAliasFree(alias: string, { forPerson = false } = {}): Promise<boolean> {
       const owner = await account.one(aliasOwner, { alias })
       if (!owner) return true

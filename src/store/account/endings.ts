@@ -32,9 +32,9 @@ const isSent = 'messages.account_id = :account AND messages.id = :id AND message
 
 interface Retractable {
   recipient: string
-  /** 0 or 1: a reader has it. */
+  /** 0 or 1: a reader has received the message. */
   isRead: number
-  /** Its task, if the sender is the client; otherwise null. */
+  /** The message's task, if the sender is the client; otherwise null. */
   taskId: string | null
 }
 
@@ -84,7 +84,7 @@ const signal = statement(
   logAgents('agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(:agents))'),
 )
 
-// A remote agent has no use for a notice. The client of a task sees that it fails.
+// A remote agent cannot use a notice. A task's client sees that the task fails.
 const isSender = `sender.account_id = messages.account_id AND sender.id = messages.from_agent_id
   AND sender.deleted_at IS NULL AND sender.remote_url IS NULL`
 const unreadOfSenders = `FROM deliveries
@@ -128,14 +128,14 @@ const noteNotices = statement(`
   WHERE leases.account_id = awaited.account_id AND leases.id = awaited.lease_id`)
 const takeNotices = statement(takeNotedAnswers(isNotice('answer')))
 
-/** An agent with unread messages at a recipient: their number, and the position of the last. */
+/** An agent with unread messages to a recipient: their number, and the position of the last one. */
 interface UnreadSender {
   agentId: string
   messages: number
   seq: number
 }
 
-/** The notice for a sender when its recipient is deleted. `seq` is the position of its last unread message. */
+/** The notice to a sender whose recipient is deleted. `seq` is the position of its last unread message. */
 export interface DeletionNotice {
   id: string
   sender: string
@@ -143,7 +143,7 @@ export interface DeletionNotice {
   body: string
 }
 
-/** An expired delivery, and its message with the sender. */
+/** An expired delivery, with its message and sender. */
 export interface ExpiringDelivery {
   seq: number
   inbox: number
@@ -161,8 +161,8 @@ export const endings = {
   }),
   changes: (account: AccountDb) => ({
     /**
-     * Retract a message from all its recipients: `body` replaces its text, and its files are removed. Fails the
-     * unit if a reader has it. The caller cancels its task.
+     * Retracts a message from all its recipients: `body` replaces its text, and its files are removed. Fails the unit
+     * if a reader has received it. The caller cancels its task.
      */
     retract: (id: string, from: string, body: string, at: number): Statement[] => [
       account.bind(requireUnread, { id, from }),
@@ -172,7 +172,7 @@ export const endings = {
       account.bind(removeUploads, { id }),
       account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
-    /** Notify the senders of unread messages that the agent is deleted. Fails the unit if there are others. */
+    /** Notifies the senders of unread messages that the agent is deleted. Fails the unit if others have appeared. */
     notifySenders: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
       const senders = JSON.stringify(notices.map(({ sender }) => sender))
       const values = { agent, at, notices: JSON.stringify(notices) }
@@ -185,7 +185,7 @@ export const endings = {
         { ...account.bind(takeNotices, { at, notices: values.notices }), rows },
       ]
     },
-    /** Expire deliveries that are still unread. Files go with the last recipient. Their tasks fail. */
+    /** Expires deliveries that are still unread. Files are removed with the last recipient. Their tasks fail. */
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
       const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])
       const agents = JSON.stringify([...new Set(found.map(({ fromAgentId }) => fromAgentId))])

@@ -1,6 +1,4 @@
-/**
- * Erases the words of an agent or a person, and lists where copies remain. See docs/people.md, "Erasing words".
- */
+/** Erases an agent's or a person's words, and lists where copies remain. See docs/people.md, "Erasing words". */
 import { type AccountDb, crossAccountStatement, query, type Statement, statement } from '../sql.ts'
 
 /** A message of the account. */
@@ -11,7 +9,7 @@ interface Scanned {
   recipients: number
 }
 
-// There is no index by sender, because it would slow each send. Ids are in order of time.
+// There is no index by sender, because it would slow down each send. Ids are ordered by time.
 const messagesAfter = query<Scanned>(`
   SELECT messages.id, messages.from_agent_id IN (SELECT value FROM json_each(:agents)) AS is_of, (
     SELECT count(*) FROM deliveries
@@ -30,7 +28,7 @@ const removeUploadRows = statement(`
     WHERE uploads.account_id = :account AND uploads.message_id IS NULL
       AND uploads.agent_id IN (SELECT value FROM json_each(:agents)) LIMIT :limit)
   RETURNING 1`)
-// By the table that the count is reported for.
+// By the table for which the count is reported.
 const rest = {
   verdicts: statement(`
     DELETE FROM verdicts WHERE account_id = :account AND sender_account_id = :account AND sender_alias = :alias
@@ -65,7 +63,7 @@ const rest = {
 
 export const erasing = {
   reads: (account: AccountDb) => ({
-    /** The agents of the account that have or had an alias. */
+    /** The account's agents that have or had an alias. */
     agentsOf: async (alias: string) => (await account.all(withAlias, { alias })).map(({ id }) => id),
     /** The next `limit` messages of the account after the id `after`, whoever sent them. */
     messagesAfter: (agents: string[], after: string, limit: number) =>
@@ -74,10 +72,10 @@ export const erasing = {
   changes: (account: AccountDb) => ({
     removeVerdicts: (messageIds: string[]): Statement =>
       account.bind(removeVerdicts, { ids: JSON.stringify(messageIds) }),
-    /** Remove up to `limit` rows of uploads that no message names. Returns a row for each. */
+    /** Removes up to `limit` upload rows that belong to no message. Returns a row for each. */
     removeUploadRows: (agents: string[], limit: number): Statement =>
       account.bind(removeUploadRows, { agents: JSON.stringify(agents), limit }),
-    /** Erases the rest after the messages and upload rows. Each statement returns a row for each change. */
+    /** Erases everything else, after the messages and upload rows. Each statement returns a row for each change. */
     rest: (agents: string[], alias: string): [table: string, Statement][] =>
       Object.entries(rest).map(([table, query]) => [
         table,

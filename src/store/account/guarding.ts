@@ -1,4 +1,4 @@
-/** Finds the guardrails of a send. */
+/** Finds the guardrails for a send. */
 import type { guardrails } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { approvalConsent } from './approval-rules.ts'
@@ -7,7 +7,7 @@ import { type AccountDb, boolean, type Query, query, type Values } from '../sql.
 type GuardrailAction = typeof guardrails.$inferSelect.action
 export type CheckedDirection = 'inbound' | 'outbound'
 
-/** A guardrail with the agents that it checks a message for, all with the same action. */
+/** A guardrail with the agents for which it checks a message, all with the same action. */
 export interface ActiveGuardrail {
   agentIds: string[]
   id: string
@@ -17,7 +17,9 @@ export interface ActiveGuardrail {
   action: GuardrailAction
   direction: CheckedDirection
   onFailure: typeof guardrails.$inferSelect.onFailure
-  /** The service that gets the texts of a person among the agents; null if there is none, and for local providers. */
+  /**
+   * The service that receives the texts, if there are people among the agents; null otherwise, and for local providers.
+   */
   sharedWith: string | null
   /** Null while its checks succeed. */
   failingSince: number | null
@@ -27,9 +29,9 @@ export interface ActiveGuardrail {
 /** `guards` of a message is the sum of these, or 0 if neither a guardrail nor an approval rule may act on it. */
 export const senderIsGuarded = 1
 export const recipientIsGuarded = 2
-/** The account of the sender has approval rules. */
+/** The sender's account has approval rules. */
 export const senderHolds = 4
-/** The account of the recipient has some, and is another one. */
+/** The recipient's account has some, and is a different one. */
 export const recipientHolds = 8
 
 const isOfPerson = `EXISTS (SELECT 1 FROM agents
@@ -40,7 +42,7 @@ const isAllowed = (provider: string, host: string) =>
     WHERE guardrail_consents.account_id = agent_guardrails.account_id
     AND guardrail_consents.agent_id = agent_guardrails.agent_id
     AND guardrail_consents.provider = ${provider} AND guardrail_consents.host = ${host}))`
-// A guardrail that sends messages to a service, or lets others decide, acts on a person's messages only with their
+// A guardrail that sends messages to a service, or lets others decide, checks a person's messages only with their
 // consent.
 const joinEnabled = `JOIN guardrails ON guardrails.account_id = agent_guardrails.account_id
   AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled
@@ -49,7 +51,7 @@ const joinEnabled = `JOIN guardrails ON guardrails.account_id = agent_guardrails
     OR ${isAllowed(`'${approvalConsent.provider}'`, `'${approvalConsent.host}'`)})`
 const isOf = (direction: CheckedDirection) => `agent_guardrails.direction IN ('both', '${direction}')`
 
-/** `guards` of a direct message of the agent `sender` of the calling account to the agent of the row `agents`. */
+/** `guards` of a direct message from the calling account's agent `sender` to the agent of the row `agents`. */
 export function guardsOfDirect(sender: string, isOtherAccount: boolean): string {
   const account = isOtherAccount ? ':account' : 'agents.account_id'
   const ofSender = isGuarded(account, sender, 'outbound')
@@ -60,7 +62,7 @@ export function guardsOfDirect(sender: string, isOtherAccount: boolean): string 
     : `${ifAny(account, `${ofSender} + ${ofRecipient}`)} + ${senderHolds} * ${holds(account)}`
 }
 
-/** `guards` of a post of the agent `sender` to the channel of the row `channels`. */
+/** `guards` of a post by the agent `sender` to the channel of the row `channels`. */
 export function guardsOfPost(sender: string): string {
   // Starts with the guardrails, because a channel may have many members.
   const ofMembers = `2 * EXISTS (SELECT 1 FROM agent_guardrails
@@ -95,9 +97,7 @@ type ActiveRow =
     [Column in keyof SealedToken]: string | null
   }
 
-/**
- * A row for each guardrail of the agents in `attached`, grouped first to read each configuration once.
- */
+/** A row for each guardrail of the agents in `attached`, grouped first, so that each configuration is read once. */
 const ofAttached = (attached: string) =>
   query<ActiveRow>(`
     SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
@@ -146,7 +146,7 @@ async function* inPages(
   }
 }
 
-/** One row for each action with which agents have it. */
+/** One row for each action and its agents. */
 function asActive(
   { attached, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
   direction: CheckedDirection,
@@ -163,16 +163,16 @@ function asActive(
   return [...agentsOf].map(([action, agentIds]) => ({ ...row, action, agentIds, direction, token }))
 }
 
-/** Configurations can have 100 kB, so they are read some at a time. */
+/** Configurations can have 100 kB, so only a few are read at a time. */
 const pageSize = 20
 
 export const guarding = {
   reads: (account: AccountDb) => ({
     ofAgent: (agent: string, direction: CheckedDirection) =>
       inPages(account, byDirection[direction], direction, { agent }),
-    /** The inbound guardrails of the live members of a channel, except the sender. */
+    /** The inbound guardrails of a channel's live members, except the sender. */
     ofMembers: (channel: string, from: string) => inPages(account, ofMembers, 'inbound', { channel, from }),
-    /** Whether people may see blocked texts, and the guardrails that let the text with this SHA-256 pass. */
+    /** Whether people may see blocked texts, and the guardrails with an exception for the text with this SHA-256. */
     async aboutText(hash: string): Promise<{ keepsContents: boolean; allowedBy: Set<string> }> {
       const found = await account.one(aboutText, { hash })
       return {

@@ -26,16 +26,16 @@ export interface Guardrail {
   action: GuardrailAction
   onFailure: OnFailure
   enabled: boolean
-  /** The service that gets the texts; null for a local provider. */
+  /** The service that receives the texts; null for a local provider. */
   host: string | null
   createdAt: number
 }
 
 export interface FoundGuardrail extends Guardrail {
   hasToken: boolean
-  /** Each new agent gets it for these messages; null for none. */
+  /** The direction in which it is attached to each new agent; null for none. */
   allAgents: GuardrailDirection | null
-  /** The time since which all checks failed, and the last reason; null while it works. */
+  /** Since when all checks have failed, and the last reason; null while it works. */
   failingSince: number | null
   failure: string | null
 }
@@ -44,16 +44,16 @@ type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' 
   config?: string
 }
 
-/** A service that gets texts from guardrails of a provider, and needs the consent of a person for their alias. */
+/** A service that receives texts from a provider's guardrails, and needs a person's consent for their alias. */
 export interface TextService {
   provider: string
   host: string
 }
 
-/** The provider of consents that let servers of a host have the texts of a person with the events of the account. */
+/** The provider of consents with which servers on a host may receive a person's texts in events of the account. */
 export const eventsProvider = 'events'
 
-/** A guardrail attached to an agent. `action`, if set, overrides the one of the guardrail. */
+/** A guardrail attached to an agent. `action`, if set, overrides the guardrail's own. */
 export interface GuardrailAttachment {
   guardrailId: string
   direction: GuardrailDirection
@@ -65,7 +65,7 @@ const columns = `guardrails.id, guardrails.name, guardrails.provider, guardrails
 const decoders = { config: json, enabled: boolean }
 const joinLiveAgents = `JOIN agents ON agents.account_id = agent_guardrails.account_id
   AND agents.id = agent_guardrails.agent_id AND agents.deleted_at IS NULL`
-// A sub-select, so that only the rows of the page are counted.
+// A subquery, so that only the page's rows are counted.
 const agentCount = `(SELECT count(*) FROM agent_guardrails ${joinLiveAgents}
   WHERE agent_guardrails.account_id = guardrails.account_id
     AND agent_guardrails.guardrail_id = guardrails.id) AS agent_count`
@@ -88,7 +88,7 @@ const found = (rest: string) =>
     WHERE guardrails.account_id = :account AND ${rest}`,
     { ...decoders, hasToken: boolean },
   )
-// The name of one guardrail may be the id of another; the id wins.
+// One guardrail's name may be another's id; the id takes precedence.
 const byRef = found('(guardrails.id = :ref OR guardrails.name = :ref) ORDER BY guardrails.id = :ref DESC LIMIT 1')
 const byId = found('guardrails.id = :id')
 const ofAgent = query<GuardrailAttachment>(`
@@ -175,7 +175,7 @@ export const guardrails = {
     page: (after: string, limit: number) => account.all(page, { after, limit }),
     byRef: (ref: string) => account.one(byRef, { ref }),
     byId: (id: string) => account.one(byId, { id }),
-    /** Its token as stored, for `AccountStore.open`; null in each column if it has none. */
+    /** The stored token, for `AccountStore.open`; null in each column if there is none. */
     sealedToken: (id: string): Promise<TokenColumns | undefined> => account.one(sealedToken, { id }),
     /** With `search` in name or provider id, by name; with the number of live agents that each is attached to. */
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
@@ -187,10 +187,10 @@ export const guardrails = {
     servicesFor: (agent: string) => account.all(servicesFor, { agent }),
   }),
   changes: (account: AccountDb) => ({
-    /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
+    /** `config` is JSON text. Fails with a constraint error if the account has a guardrail of that name. */
     add: (guardrail: Omit<Guardrail, 'config'> & TokenColumns & { config: string }) =>
       account.bind(add, { ...guardrail }),
-    /** Undefined fields stay. `config` is JSON text. A constraint error if the name is taken. */
+    /** Undefined fields stay unchanged. `config` is JSON text. Fails with a constraint error if the name is taken. */
     update: (id: string, { name, config, action, onFailure, enabled, host }: GuardrailChanges) =>
       account.bind(update, {
         id,
@@ -209,12 +209,12 @@ export const guardrails = {
     requireTokenIfOn: (id: string) => account.bind(requireTokenIfOn, { id }),
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
     detachAll: (agent: string) => account.bind(detachAll, { agent }),
-    /** A constraint error if the account does not have the agent or the guardrail. */
+    /** Fails with a constraint error if the account does not have the agent or the guardrail. */
     attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
-    /** Attach it to these live agents, or with null to all, without people who have not consented. */
+    /** Attaches the guardrail to these live agents, or with null to all, except people who have not consented. */
     attachTo: (id: string, direction: GuardrailDirection, agents: string[] | null) =>
       account.bind(attachTo, { id, direction, agents: agents && JSON.stringify(agents) }),
-    /** Set the default for new agents; null ends it. */
+    /** Sets the default for new agents; null removes it. */
     setAllAgents: (id: string, direction: GuardrailDirection | null) => account.bind(setAllAgents, { id, direction }),
     /** Also attaches guardrails for all agents that send texts to the service. */
     consent: (agent: string, service: TextService, at: number) => [

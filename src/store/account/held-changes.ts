@@ -40,7 +40,7 @@ const decide = statement(`
   UPDATE held_messages SET state = :state, decided_at = :at, decided_by = :user, decider = :decider, reason = :reason,
     edited = :edited
   WHERE account_id = :account AND id = :held AND state = 'held'`)
-// The followers have not seen the message yet, so it gets the next number of the log. Each number is used once.
+// The followers have not seen the message yet, so it gets the next log number. Each number is used once.
 const nextNumber = statement(`UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'messages'`)
 const number = statement(`
   UPDATE messages SET seq = (SELECT sqlite_sequence.seq FROM sqlite_sequence WHERE sqlite_sequence.name = 'messages'),
@@ -88,7 +88,7 @@ export interface ChangedText {
 
 export function heldChanges(account: AccountDb) {
   return {
-    /** Hold a message that this unit stores, or that is held by another account already. */
+    /** Holds a message that this unit stores, or that another account already holds. */
     add: ({ id, heldIn, toId, rule, findings, later, sentAt, expiresAt }: NewHeld, message: string, at: number) => [
       account.bind(add, {
         ...{ id, message, toId, at, sentAt, expiresAt, heldIn: heldIn ?? account.accountId },
@@ -103,21 +103,21 @@ export function heldChanges(account: AccountDb) {
       account.bind(requireUndecided, { held, user, state, at }),
       account.bind(decide, { held, state, at, user, decider, reason, edited }),
     ],
-    /** In the account of the sender: number the message as the newest, as it is delivered. */
+    /** In the sender's account: numbers the message as the newest, because it is delivered now. */
     number: (message: string, text: ChangedText, at: number): Statement[] => [
       account.bind(nextNumber),
       account.bind(number, { message, at, ...text }),
     ],
-    /** In the account of the sender: what the decision changed in a message that stays held. */
+    /** In the sender's account: what the decision changed in a message that stays held. */
     change: (message: string, text: ChangedText): Statement => account.bind(change, { message, ...text }),
     removeParts: (message: string): Statement => account.bind(removeParts, { message }),
     retract: (message: string, at: number): Statement => account.bind(retract, { message, at, state: 'retracted' }),
-    /** Fails the unit of a message unless these chunks are held: the message has their content. */
+    /** Fails a message's unit unless these chunks are held, because the message includes their content. */
     requireHeld: (held: string, message: string): Statement => account.bind(requireHeld, { held, message }),
     join: (held: string, at: number): Statement => account.bind(join, { held, at, state: 'joined' }),
-    /** The artifact of these chunks has ended, with this state of its task. */
+    /** Records that the artifact of these chunks has ended, with its task's state. */
     endChunk: (held: string, state: TaskState | null): Statement => account.bind(endChunk, { held, state }),
-    /** In the sender's account: notify the sender of the outcome. */
+    /** In the sender's account: notifies the sender of the outcome. */
     notify: (notice: string, message: string, text: string, at: number): Statement[] => [
       account.bind(addNotice, { notice, message, text, at }),
       account.bind(deliverNotice, { id: notice, chars: text.length, at }),

@@ -1,4 +1,4 @@
-/** Messages that wait for the decision of a person. See docs/protocol/messages.md, "Held messages". */
+/** Messages that wait for a person's decision. See docs/protocol/messages.md, "Held messages". */
 import type { heldMessages as table } from '../../../db/schema.ts'
 import { type AccountDb, boolean, json, query } from '../sql.ts'
 import { deciders, isWhole, userMayDecide } from './deciders.ts'
@@ -9,7 +9,7 @@ import type { MessageType, StoredPart } from './new-message.ts'
 type Row = typeof table.$inferSelect
 export type HeldState = Row['state']
 
-/** A message that is or was held, as the people of the account see it. */
+/** A message that is or was held, as the account's people see it. */
 export interface HeldRow {
   id: string
   messageId: string
@@ -31,7 +31,7 @@ export interface HeldRow {
   via: 'slack' | 'hook' | null
 }
 
-/** The same, with what is needed to deliver it. `home`: the account of the sender. */
+/** The same, plus what is needed to deliver it. `home`: the sender's account. */
 export interface HeldToDecide extends HeldRow {
   home: string
   fromAgentId: string
@@ -49,7 +49,7 @@ export interface HeldToDecide extends HeldRow {
   mayDecide: boolean
 }
 
-/** What its sender is told of it. People of another account are not named. */
+/** What the sender is told. People of another account are not named. */
 export interface HeldStatus {
   state: HeldState
   isOwn: boolean
@@ -143,7 +143,7 @@ const heldChunk = query<HeldChunk>(
 )
 
 export interface DecisionFilter {
-  /** Decided before this one: its time, and its id. */
+  /** Decided before this one, given by time and id. */
   before: { at: number; id: string }
   state?: HeldState
   decidedBy?: string
@@ -158,18 +158,20 @@ export const held = {
     countOfUser: async (user: string, at: number) => (await account.one(countOfUser, { user, at }))!,
     byId: (held: string, user: string | null) => account.one(byId, { held, user }),
     parts: (held: string) => account.all(partsOf, { held }),
-    /** Decisions, the newest first: all, or those that the user made or could have made. Only these have their text. */
+    /**
+     * Decisions, newest first: all, or those that the user made or could have made. Only the latter include the text.
+     */
     decided: (user: string, seesAll: boolean, { before, state, decidedBy, rule, limit }: DecisionFilter) =>
       account.all(decided, {
         ...{ user, seesAll, before: before.at, beforeId: before.id, limit },
         ...{ state: state ?? null, decidedBy: decidedBy ?? null, rule: rule ?? null },
       }),
-    /** Held events of a message for its sender, oldest first. */
+    /** A message's held events for its sender, oldest first. */
     ofMessage: (message: string) => account.all(ofMessage, { message }),
-    /** Who may decide on a message of an agent of this account, by alias or name. */
+    /** Who may decide on a message of one of this account's agents, by alias or name. */
     deciders: async (rule: HoldingRule, from: string): Promise<string[]> =>
       (await account.one(decidersOf, { heldRule: JSON.stringify(rule), from }))!.deciders,
-    /** The held chunks of an artifact that goes on; without the id of one, those that were held last. */
+    /** The held chunks of an artifact that continues; without an artifact id, those that were held last. */
     chunk: (from: string, task: string, artifact: string | null) => account.one(heldChunk, { from, task, artifact }),
   }),
   changes: heldChanges,

@@ -1,27 +1,26 @@
-/** Shared SQL of inboxes: the number of an inbox, its unread messages, and the columns of a message in reads. */
+/** Shared SQL of inboxes: an inbox's number, its unread messages, and the columns of a message that is read. */
 import type { Row } from '@libsql/client'
 import type { deliveries } from '../../../db/schema.ts'
 import { skillNamesAsJson } from './agent-columns.ts'
 import { taskEnds } from './task-ends.ts'
 
 /**
- * The number of the inbox of an agent, as a sub-select; no row if the agent does not belong to the account. `agent` and
- * `account` are SQL. The number stands for the account and the agent, so that the indexes of the inbox answer by
- * themselves: a foreign key makes it the number of both.
+ * An agent's inbox number, as a subquery; no row if the agent does not belong to the account. `agent` and `account` are
+ * SQL. The number stands for account and agent, so that the inbox indexes suffice: a foreign key ties it to both.
  */
 export function inboxOf(agent = ':agent', account = ':account'): string {
   return `(SELECT agent_numbers.n FROM agent_numbers
     WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
 }
 
-/** The agent whose inbox a delivery is in, as a sub-select. */
+/** The agent whose inbox contains a delivery, as a subquery. */
 export function agentOf(delivery = 'deliveries'): string {
   return `(SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = ${delivery}.inbox)`
 }
 
 /**
- * A condition: the delivery is in the inbox of `:agent` and its message has one of these ids. `ids` is SQL, with its
- * operator. A message of another account is found by the id that its delivery keeps.
+ * Condition: the delivery is in the inbox of `:agent`, and its message has one of these ids. `ids` is SQL, with its
+ * operator. Another account's message is found by the id stored in its delivery.
  */
 export function isOfMessage(ids = '= :id'): string {
   return `deliveries.inbox = ${inboxOf()} AND deliveries.seq IN (
@@ -34,7 +33,7 @@ export function isOfMessage(ids = '= :id'): string {
 /** Sends and reads count unread messages up to this number, which then means itself or more. */
 export const maxCountedUnread = 100
 
-/** The number of unread messages of an agent, as a sub-select. Triggers count them. `agent` and `account` are SQL. */
+/** An agent's number of unread messages, as a subquery. Triggers maintain it. `agent` and `account` are SQL. */
 export function unreadOf(agent = ':agent', account = ':account'): string {
   return `(SELECT agent_numbers.unread FROM agent_numbers
     WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
@@ -44,15 +43,17 @@ export function countedUnread(agent = ':agent'): string {
   return `min(${unreadOf(agent)}, ${maxCountedUnread})`
 }
 
-/** The details of a message as delivered to an agent. A delivery with its own text has its own details, or none. */
+/** A message's details as delivered to an agent. A delivery with its own text has its own details, or none. */
 export function givenDetails(delivery = 'deliveries'): string {
   return `iif(${delivery}.body IS NULL, messages.a2a, ${delivery}.a2a)`
 }
 
-/** A condition on unread `deliveries`: readers may have them at `:at`. The worker expires the others a moment later. */
+/**
+ * Condition on unread `deliveries`: readers may receive them at `:at`. The worker expires the others a moment later.
+ */
 export const isInTime = '(deliveries.expires_at IS NULL OR deliveries.expires_at > :at)'
 
-/** Maximum skills of a sender in a message, to protect the reader's context and memory. */
+/** Maximum number of a sender's skills in a message, to protect the reader's context and memory. */
 const maxSenderSkills = 10
 
 /** Times are milliseconds since the epoch; `senderSkills` and `a2a` are JSON text, which may be damaged. */
@@ -82,7 +83,7 @@ export interface InboxMessage {
   senderDescription: string
   senderSkills: string
   senderState: 'provisional' | 'claimed' | 'removed'
-  /** 0 or 1: the sender belongs to another account than the recipient. */
+  /** 0 or 1: sender and recipient belong to different accounts. */
   isExternal: number
   traceparent: string | null
 }
@@ -119,15 +120,15 @@ const fields: Record<keyof InboxMessage, string> = {
   traceparent: 'messages.traceparent',
 }
 
-/** Maximum bytes of a message besides its texts: member names, ids, aliases, the time and flags. */
+/** Maximum bytes of a message other than its texts: member names, ids, aliases, the time and flags. */
 const fixedBytes = 480
 /** Further bytes for a task and parts. */
 const [taskBytes, partsBytes] = [150, 360]
 
 /**
- * An upper bound for the bytes of a message in an answer to a model, as a query on `candidates (seq, chars)`. It
- * returns `seq`,
- * `chars` and `bytes`. A line end of Unicode is escaped, and a file that is text is shown as such: both at most double it.
+ * An upper bound for a message's bytes in a result for a model, as a query on `candidates (seq, chars)`. It returns
+ * `seq`, `chars` and `bytes`. Unicode line separators are escaped, and text files are shown as text: each at most
+ * doubles the size.
  */
 export const answerBytes = `
   SELECT seq, chars, ${fixedBytes} + iif(task_id IS NULL, 0, ${taskBytes}) + iif(details IS NULL, 0, ${partsBytes})
@@ -146,7 +147,7 @@ export const answerBytes = `
 const names = Object.keys(fields) as (keyof InboxMessage)[]
 const columns = names.map((name) => `${fields[name]} AS "${name}"`).join(',\n')
 
-/** A query of messages of an agent that meet `condition`, oldest first. `extra` are further fields. */
+/** A query for an agent's messages that match `condition`, oldest first. `extra` are further fields. */
 export function selectInboxMessages(condition: string, extra: string[] = []): string {
   return `SELECT ${[columns, ...extra].join(', ')}
     FROM deliveries

@@ -14,7 +14,7 @@ import { readTasks } from './task-changes.ts'
 import { type AccountDb, query, type Statement, statement, traffic } from '../sql.ts'
 import type { MessageType } from './new-message.ts'
 
-// The states are written out, not bound: only then may the planner use the partial indexes.
+// The states are literals instead of parameters, because only then may the planner use the partial indexes.
 const inInbox = `deliveries.inbox = ${inboxOf()}`
 const unreadOnes = `${inInbox} AND deliveries.state = 'unread'`
 const readOnes = `${inInbox} AND deliveries.state = 'read'`
@@ -38,7 +38,7 @@ const ofEndedLease = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN 
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries WHERE ${readOnes}
     ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth})
   WHERE lease_id = :lease)`))
-// Answers that are no reply are in the lease of the message, soon after it.
+// Answers that are not replies are in the message's lease, soon after it.
 const answerTo = query<InboxMessage>(
   `${
     selectInboxMessages(`deliveries.state = 'read' AND deliveries.seq IN (
@@ -109,7 +109,7 @@ interface ReceivedMessage {
   recipient: string
   conversationId: string | null
   fromAlias: string
-  /** Also `human` for a person's messages from outside. */
+  /** Includes `human` for a person's messages from outside. */
   type: MessageType
   hops: number
   taskId: string | null
@@ -117,7 +117,7 @@ interface ReceivedMessage {
   isExternal: number
 }
 
-// Another account could report any number of hops, so its message counts as one answer to ours.
+// Another account could report any number of hops, so its message counts as a single answer.
 const received = query<ReceivedMessage>(`
   SELECT messages.id, messages.recipient, messages.conversation_id, messages.from_alias,
     iif(messages.via IS NOT NULL AND sender.type = 'human', 'human', messages.type) AS type,
@@ -146,7 +146,7 @@ export const inbox = {
     lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
     ofEndedLease: (agent: string, lease: string) => account.all(ofEndedLease, { agent, lease }),
-    /** Read answers to a message of the agent: replies, and messages that its wait received. */
+    /** Read answers to one of the agent's messages: replies, and messages that its wait received. */
     answerTo: (agent: string, message: string) => account.one(answerTo, { agent, message }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
     nextUnread: (agent: string, limit: number, at: number) => account.all(nextUnread, { agent, limit, at }),
@@ -167,7 +167,7 @@ export const inbox = {
     },
   }),
   changes: (account: AccountDb) => ({
-    /** Make unread messages read, without a lease. The first statement returns the column `message_id` of each. */
+    /** Marks unread messages as read, without a lease. The first statement returns the column `message_id` of each. */
     markRead: (agent: string, messages: readonly string[], at: number): Statement[] => {
       const values = { agent, messages: JSON.stringify(messages), at }
       return [
@@ -175,7 +175,7 @@ export const inbox = {
         ...readTasks.map((statement) => account.bind(statement, values)),
       ]
     },
-    /** Make read messages unread. Returns the column `message_id` of each. */
+    /** Marks read messages as unread. Returns the column `message_id` of each. */
     markUnread: (agent: string, messages: readonly string[]): Statement => ({
       ...account.bind(markUnread, { agent, messages: JSON.stringify(messages) }),
       rows: messages.length,

@@ -123,16 +123,16 @@ export const keys = {
   reads: (account: AccountDb) => ({
     adminKeys: () => account.all(adminKeys),
     allAdminKeys: () => account.all(allAdminKeys),
-    /** Live keys of an agent, newest first. `client` fetched the key for `person`, or `person` was shown it. */
+    /** An agent's live keys, newest first. `client` fetched the key for `person`, or `person` was shown it. */
     ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
     oneOfAgent: (agent: string, id: string) => account.one(oneOfAgent, { agent, id }),
     issuers: () => account.all(issuers),
-    /** Live agent keys that were shown to users who may no longer act as agents, by alias. At most 200. */
+    /** Live agent keys shown to users who may no longer act as agents, by alias. At most 200. */
     ofFormerMembers: () => account.all(ofFormerMembers),
     isLiveAdminKey: async (id: string) => (await account.one(adminKey, { id })) !== undefined,
   }),
   changes: (account: AccountDb) => ({
-    /** Does nothing when it is repeated. A constraint error if its agent is missing. */
+    /** Safe to repeat. Fails with a constraint error if the agent is missing. */
     add: ({ grantId, issuedBy, ...key }: NewKey, at: number) =>
       account.bind(add, { ...key, grantId: grantId ?? null, issuedBy: issuedBy ?? null, at }),
     requireLiveAdminKey: (id: string) => account.bind(requireLiveAdminKey, { id }),
@@ -144,10 +144,10 @@ export const keys = {
     requireAtMostOfAgent: (agent: string, max: number, at: number) =>
       account.bind(requireAtMostOfAgent, { agent, max, at }),
     revokeOneOfAgent: (agent: string, id: string, at: number) => account.bind(revokeOneOfAgent, { agent, id, at }),
-    /** Revoke the other keys of this name that the client of a grant fetched for the same user. */
+    /** Revokes the other keys of this name that a grant's client fetched for the same user. */
     revokeOfClient: (agent: string, grant: string, name: string, id: string, at: number) =>
       account.bind(revokeOfClient, { agent, grant, name, id, at }),
-    /** Revoke every admin key that a user created. Fetched agent keys end with their grants. */
+    /** Revokes every admin key that a user created. Fetched agent keys end with their grants. */
     revokeAdminKeysOfUser: (user: string, at: number) => account.bind(revokeAdminKeysOfUser, { user, at }),
     markUsed: (id: string, at: number) => account.bind(markUsed, { id, at }),
   }),
@@ -201,7 +201,7 @@ export const grants = {
   }),
   changes: (account: AccountDb) => ({
     requireLive: (id: string) => account.bind(requireLive, { id }),
-    /** Revoke a grant. Its tokens and the key that was fetched with it end with it. */
+    /** Revokes a grant. Its tokens and the key fetched with it end too. */
     revoke: (id: string, at: number) => account.bind(revoke, { id, at }),
     revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
       account.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),

@@ -1,4 +1,4 @@
-/** Leases: messages at a reader, until they are acked or released. */
+/** Leases: messages held by a reader until they are acked or released. */
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query, type Statement, statement, traffic, type Values } from '../sql.ts'
@@ -21,11 +21,11 @@ import { longTurns } from './turns.ts'
 export interface NewLease {
   id: string
   agent: string
-  /** The id of the process that sends the messages to the reader; for a timed lease, the id of the credential. */
+  /** The id of the process that sends the messages to the reader; for a timed lease, the credential's id. */
   holder: string
   at: number
   expiresAt: number | null
-  /** The idempotency key of the send that took it as `next`. */
+  /** The idempotency key of the send that created it as `next`. */
   key?: string
 }
 
@@ -33,7 +33,7 @@ interface LeaseSize {
   limit: number
   /** Maximum UTF-16 units of all messages together. A longer first message is leased alone. */
   maxChars: number
-  /** Maximum bytes of all messages together in the answer. A longer first message is leased alone. */
+  /** Maximum bytes of all messages together in the response. A longer first message is leased alone. */
   maxBytes: number
   /** Approximate number of messages to lease, for the write queue. */
   expected: number
@@ -42,7 +42,7 @@ interface LeaseSize {
 /** Which unread messages a lease takes; without it, the oldest. */
 export type LeaseSelection = { messages: readonly string[] } | { conversation: string }
 
-/** The parts of leasing messages, in this order: `claim` takes what `lease` has noted. */
+/** The steps of leasing messages, in this order: `claim` takes what `lease` has noted. */
 export interface LeaseParts {
   lease: Statement
   claim: Statement
@@ -55,15 +55,15 @@ export const parkedAtReturns = 5
 const maxReleases = 20
 const maxWoken = 50
 
-// The states are written out, not bound: only then may the planner use the partial indexes.
+// The states are literals instead of parameters, because only then may the planner use the partial indexes.
 const inInbox = `deliveries.inbox = ${inboxOf()}`
-/** A condition: the delivery to `:agent` is in `lease`. `noted` began with it, and has not ended. Both are SQL of ids. */
+/** Condition: the delivery to `:agent` is in `lease`. `noted` began with it, and has not ended. Both are SQL of ids. */
 export const isInLease = (lease: string, noted = lease) =>
   `${inInbox} AND deliveries.seq IN (
     SELECT value FROM json_each((SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = ${noted})))
   AND deliveries.lease_id = ${lease}`
 export const isLeased = isInLease(':lease')
-/** Maximum read messages that are searched for those of an ended lease. */
+/** Maximum number of read messages searched for those of an ended lease. */
 export const endedLeaseDepth = 1_000
 /** The answers in the lease of a waiting send, even after its end: numbers, or none after 1,000 other messages. */
 export const givenTo = (message: string) => `
@@ -74,7 +74,7 @@ export const givenTo = (message: string) => `
     ORDER BY deliveries.seq LIMIT ${endedLeaseDepth})
   WHERE lease_id = ${message}`
 
-// An empty claim makes no lease. A repeated claim finds its lease and takes nothing more.
+// An empty claim creates no lease. A repeated claim finds its lease and takes nothing more.
 const adding = (found: string) =>
   traffic(`
     INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, key, seqs)
@@ -107,12 +107,12 @@ const leased = statement(
   `${selectInboxMessages(isLeased, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
 )
 
-/** Whether a row of `agents` waits for the answer to a message that it has sent. */
+/** Whether a row of `agents` waits for the answer to one of its messages. */
 export const isWaitingForAnswer = `EXISTS (SELECT 1 FROM leases
     WHERE leases.account_id = agents.account_id AND leases.agent_id = agents.id AND leases.awaits_answer = 1)`
 
-// `takeAnswer` puts the answer to a message into the lease of the same id. A caller that already had the answer does
-// not wait again.
+// `takeAnswer` puts a message's answer into the lease with the same id. A caller that already had the answer does not
+// wait again.
 const awaitAnswer = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, awaits_answer)
   SELECT account_id, from_agent_id, id, :holder, :at, 1 FROM messages
@@ -148,7 +148,7 @@ export const takeNotedAnswers = (which: string) => `
       AND leases.awaits_answer = 1 AND leases.seqs = json_array(delivered.seq)) AS noted
   WHERE deliveries.seq = noted.seq AND deliveries.inbox = noted.inbox AND deliveries.state = 'unread'`
 const takeAnswer = traffic(takeNotedAnswers('answer.id = :id'))
-/** Whether the recipient of a message waits for an answer of its sender. */
+/** Whether a message's recipient waits for an answer from its sender. */
 const waitsFor = query<{ one: number }>(`
   SELECT 1 AS one FROM leases
   JOIN messages ON messages.account_id = :account AND messages.id = leases.id
@@ -174,7 +174,7 @@ const release = traffic(`
 const logReleased = traffic(logAgents(`agents.account_id = :account AND agents.id = :agent
   AND EXISTS (SELECT 1 FROM deliveries WHERE ${isLeased})`))
 const makeDue = traffic(makeInboxDue('remote.account_id = :account AND remote.agent_id = :agent'))
-// Requires the agent in this account, because it may have moved to another.
+// Requires the agent to be in this account, because it may have moved to another.
 const giveUp = statement(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at)
   SELECT account_id, id, :lease, :holder, :at, :expiresAt FROM agents WHERE account_id = :account AND id = :agent
@@ -235,9 +235,9 @@ export const leases = {
     ]
     return {
       /**
-       * Lease the oldest unread messages that fit. The part `messages` returns them, oldest first, with how many
-       * messages remain unread at this commit; 100 stands for 100 or more. Without unread messages nothing is written.
-       * `wokenAt` is when a wait for them ended, or null.
+       * Leases the oldest unread messages that fit. The part `messages` returns them, oldest first, with the number of
+       * messages that remain unread at this commit; 100 stands for 100 or more. Without unread messages nothing is
+       * written. `wokenAt` is when a wait for them ended, or null.
        */
       take: (
         lease: NewLease,
@@ -257,7 +257,7 @@ export const leases = {
       /** As `LeaseParts.messages`, for an existing lease. */
       messages: messagesOf,
       ack: (lease: string) => account.bind(remove, { lease }),
-      /** Begin a wait for the answer to a sent message: the answer will be in the lease of the same id. */
+      /** Starts waiting for the answer to a sent message: the answer will be in the lease with the same id. */
       awaitAnswer: (agent: string, message: string, holder: string, at: number): Statement =>
         account.bind(awaitAnswer, { agent, message, holder, at }),
       /** Wait again for the answer, which may already be unread. */
@@ -267,8 +267,8 @@ export const leases = {
         account.bind(takeNoted, { agent, message, at }),
       ],
       /**
-       * Give a message that was just delivered to `to`, or to a channel, to the oldest wait that it answers, instead of
-       * the inbox. A post answers only as a reply.
+       * Gives a message that was just delivered to `to`, or to a channel, to the oldest wait that it answers, instead
+       * of the inbox. A post answers only as a reply.
        */
       takeAnswer: (
         { id, at, replyToMessageId }: Pick<NewMessage, 'id' | 'at' | 'replyToMessageId'>,
@@ -279,9 +279,9 @@ export const leases = {
         if (to) return [account.bind(noteDirect, { ...values, to: to.agentId }), take]
         return replyToMessageId === null ? [] : [account.bind(notePost, { ...values, replyToMessageId }), take]
       },
-      /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
+      /** Makes the messages unread again, or parks them. Does nothing once the lease was acked or released. */
       release: released,
-      /** Release a lease that may exist. A late claim takes nothing. */
+      /** Releases a lease that may exist. A late claim takes nothing. */
       giveUp: ({ id, agent, holder, at, expiresAt }: NewLease): Statement[] => [
         ...released(agent, id, at),
         account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),
@@ -289,7 +289,7 @@ export const leases = {
       parkLeased: (agent: string, lease: string, seqs: number[], at: number) =>
         account.bind(parkLeased, { agent, lease, seqs: JSON.stringify(seqs), at }),
       parkUnread: (agent: string, at: number) => account.bind(parkUnread, { agent, at }),
-      /** Record that the agent was notified of its unread messages after the position `after`, up to `upTo`. */
+      /** Records that the agent was notified of its unread messages after the position `after`, up to `upTo`. */
       woken: (agent: string, after: number, upTo: number, at: number) =>
         account.bind(woken, { agent, after, upTo, at }),
     }
@@ -298,7 +298,7 @@ export const leases = {
 
 const maxRequeued = 500
 
-// The state is written out, not bound: only then may the planner use the partial index.
+// A literal instead of a parameter, because only then may the planner use the partial index.
 const isParked = `deliveries.account_id = :account AND deliveries.state = 'parked'`
 const isOne = `deliveries.inbox = ${inboxOf()} AND (:message IS NULL OR (${isOfMessage('= :message')}))`
 
@@ -331,13 +331,16 @@ const logRequeued = statement(logAgents('agents.account_id = :account AND agents
 
 export const parked = {
   reads: (account: AccountDb) => ({
-    /** Parked messages of live agents, those parked last first. `fromAlias` is null for another account. */
+    /** Parked messages of live agents, most recently parked first. `fromAlias` is null for another account. */
     list: (limit: number) => account.all(list, { limit }),
-    /** The number of parked messages of an agent, or 1 if the message with this id is parked. */
+    /** An agent's number of parked messages, or 1 if the message with this id is parked. */
     count: async (agent: string, message: string | null = null) => (await account.one(ofAgent, { agent, message }))!.n,
   }),
   changes: (account: AccountDb) => ({
-    /** Make parked messages of an agent unread, or the one of this id; at most 500. The first returns a row for each. */
+    /**
+     * Makes an agent's parked messages unread, or the one with this id; at most 500. The first statement returns a row
+     * for each.
+     */
     requeue: (agent: string, message: string | null): Statement[] => [
       { ...account.bind(requeue, { agent, message }), rows: maxRequeued },
       account.bind(logRequeued, { agent }),

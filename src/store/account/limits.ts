@@ -1,4 +1,4 @@
-/** Limits of an account that override the settings. See docs/operating/accounts.md, "Quotas". */
+/** An account's limits, which override the settings. See docs/operating/accounts.md, "Quotas". */
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 /** 0: no limit. */
@@ -6,11 +6,11 @@ export interface Limits {
   messagesPerDay: number
   megabytesPerDay: number
   agents: number
-  /** How long messages are kept, in days. */
+  /** Message retention in days. */
   retentionDays: number
 }
 
-/** Null: that of the settings. */
+/** Null: the limit from the settings. */
 export type OwnLimits = { [Name in keyof Limits]: number | null }
 
 const columns: Record<keyof Limits, string> = {
@@ -20,7 +20,7 @@ const columns: Record<keyof Limits, string> = {
   retentionDays: 'retention_days',
 }
 
-/** SQL: the limit of the account (megabytes as bytes), or `fallback`. Each statement reads it when needed. */
+/** SQL: the account's limit (megabytes as bytes), or `fallback`. Each statement reads it when needed. */
 export function ownLimit(name: keyof Limits, fallback: string): string {
   const column = name === 'megabytesPerDay' ? `${columns[name]} * 1000000` : columns[name]
   return `coalesce((SELECT accounts.${column} FROM accounts WHERE accounts.id = :account), ${fallback})`
