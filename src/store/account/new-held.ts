@@ -1,12 +1,12 @@
 /** The stored fields of a held message. */
 import type { TaskState } from './task-ends.ts'
 
-/** The rule or guardrails that hold a message, as of then. */
+/** The rule or guardrails that hold a message, as of that time. */
 export interface HoldingRule {
   /** Null if guardrails hold it: then the owners and admins decide. */
   id: string | null
   name: string
-  /** The ids of users. If all have left, the owners decide. */
+  /** User ids. If all of them have left, the owners decide. */
   deciders: string[]
   isRisky: boolean
 }
@@ -16,13 +16,13 @@ export interface HeldFinding {
   kinds: string[]
 }
 
-/** A change of a task by its recipient that waits with the message. */
+/** A change of a task by its recipient that waits together with the message. */
 export interface HeldStep {
   state?: TaskState | null
   chunk?: { artifactId: string; append: boolean; lastChunk: boolean; name: string | null }
 }
 
-/** Data for the delivery of a held message that its row lacks. */
+/** Data needed to deliver a held message that its row lacks. */
 export interface HeldDelivery {
   taskId: string | null
   isInTaskAlone: boolean

@@ -1,4 +1,4 @@
-/** A message about to be stored, and the parts of the unit that stores it. */
+/** A message to be stored, and the parts of its unit. */
 import type { messages } from '../../../db/schema.ts'
 import type { HeldFinding, NewHeld } from './new-held.ts'
 import { type AccountDb, query, type Statement, traffic } from '../sql.ts'
@@ -6,7 +6,7 @@ import { givenDetails, isOfMessage } from './inbox-message.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
-/** A message about to be stored. `a2a` and `largeParts` are JSON text or null; `at` is milliseconds since the epoch. */
+/** A message to be stored. `a2a` and `largeParts` are JSON text or null; `at` is milliseconds since the epoch. */
 export interface NewMessage {
   id: string
   from: string
@@ -19,72 +19,72 @@ export interface NewMessage {
   a2a: string | null
   flagged: boolean
   sanitized: boolean
-  /** The hosts that guardrails of people sent the text to, or null. */
+  /** The hosts to which people's guardrails sent the text, or null. */
   sharedWith: string | null
-  /** The service that it was written in, from where a program brought it; null for the grid itself. */
+  /** The external service in which it was written, if a program delivered it from there; null for the grid itself. */
   via: 'slack' | 'hook' | null
   key: string | null
-  /** Keys used until this time are free again. */
+  /** Keys used until this time may be used again. */
   keysSince: number
-  /** The list of `StoredPart` that is stored apart from `a2a`. */
+  /** The list of `StoredPart`s stored separately from `a2a`. */
   largeParts: string | null
   hops: number
-  /** The alias of the agent that sent the message that it replies to; null if there is none, or if a person sent it. */
+  /** The alias of the agent whose message it replies to; null if there is none, or if a person sent that message. */
   replyFrom: string | null
   /** The conversation's name from the client of an A2A message, or null. */
   contextId: string | null
   taskId: string | null
   isInTaskAlone: boolean
   expiresAt: number | null
-  /** The span that sends it; null without traces. */
+  /** The span of the send; null without traces. */
   traceparent: string | null
   at: number
 }
 
 export interface ReviewedMessage extends NewMessage {
   guarded?: GuardedSend
-  /** It waits for a person's decision and is not delivered. */
+  /** The message waits for a person's decision and is not delivered. */
   held?: Omit<NewHeld, 'later'>
 }
 
-/** The verdicts of guardrails on a message, besides their changes to it. */
+/** Guardrail verdicts on a message, in addition to their changes to it. */
 export interface GuardedSend {
   deliveries: ChangedDelivery[]
   receipt: GuardedReceipt
   findings: readonly GuardFinding[]
-  /** Count and store the verdicts: those of this account's guardrails, and those of the recipient's account. */
+  /** Counts and stores the verdicts: this account's, and those of the recipient's account. */
   statements: Statement[]
 }
 
 /** Redacted or withheld copies of a post for some members of a channel. */
 export interface ChangedDelivery {
   agentIds: readonly string[]
-  /** The redacted text, and the A2A details as JSON; null for those of the message. Without it they get nothing. */
+  /** The redacted text, and the A2A details as JSON; null for the message's own. Members without a copy get nothing. */
   copy?: { body: string | null; a2a: string | null; chars: number }
 }
 
 /** The objections of a guardrail that did not refuse the message. */
 export interface GuardFinding extends HeldFinding {
   guardrailId: string
-  /** It is a guardrail of the account of the sender. */
+  /** Whether the guardrail belongs to the sender's account. */
   isOwn: boolean
   holds: boolean
 }
 
 export interface GuardedReceipt {
-  /** Who may decide on the message, by alias or name, if they are of the account of the sender; and until when. */
+  /** Who may decide on the message, by alias or name, if they belong to the sender's account; and until when. */
   held?: { by: readonly string[]; until: number }
   leftOut?: number
-  /** The kinds of content masked for all recipients. */
+  /** The kinds of content redacted for all recipients. */
   redacted?: readonly string[]
 }
 
-/** The key `:key` of the agent `:from` was not used after `:keysSince`. */
+/** Condition: the agent `:from` has not used the key `:key` after `:keysSince`. */
 export const isNewKey = `NOT EXISTS (SELECT 1 FROM idempotency_keys
   WHERE idempotency_keys.account_id = :account AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
     AND idempotency_keys.created_at > :keysSince)`
 
-/** Stores the key with the message that `source` finds. It replaces a key of before `:keysSince`. */
+/** Stores the key with the message found by `source`. Replaces a key from before `:keysSince`. */
 export function addingKey(source: string): string {
   return `
   INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, sender_account_id, message_id, created_at)
@@ -99,11 +99,11 @@ export function addingKey(source: string): string {
 export interface InboxAddress {
   agentId: string
   home?: string
-  /** Its unread messages are sent to another server. */
+  /** The agent's unread messages are sent to another server. */
   isRemote?: boolean
 }
 
-/** The length of the text and inline A2A details of a message, in UTF-16 units. */
+/** The length of a message's text and inline A2A details, in UTF-16 units. */
 export function lengthOf({ body, a2a }: Pick<NewMessage, 'body' | 'a2a'>): number {
   return body.length + (a2a?.length ?? 0)
 }
@@ -126,7 +126,7 @@ export interface PartOfMessage {
 /** Approximate rows of a message with large parts, for the write queue. */
 const usualParts = 5
 
-/** The condition that a guardrail of another account masked something in the row `message`. */
+/** Condition: another account's guardrail redacted something in the row `message`. */
 export function isRedactedByOthers(message = 'messages'): string {
   return `EXISTS (
   SELECT 1 FROM verdicts WHERE verdicts.sender_account_id = ${message}.account_id AND verdicts.message_id = ${message}.id
@@ -138,8 +138,7 @@ type PartRow = { a2a: string | null } & { [Field in keyof StoredPart]: StoredPar
 const partColumns = 'parts.id, parts.media_type, parts.encoding, parts.content, parts.bytes'
 const joinPart = `LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
   AND parts.id = :id`
-// A redacted delivery has complete details of its own, or none, because the message's parts contain the redacted
-// content.
+// A redacted delivery has its own complete details, or none, because the message's parts contain the redacted content.
 const received = query<PartRow>(`
   SELECT ${givenDetails()} AS a2a, ${partColumns} FROM deliveries
   JOIN messages ON messages.seq = deliveries.seq
@@ -172,7 +171,7 @@ function asPart(row: PartRow | undefined): PartOfMessage | undefined {
 
 export const parts = {
   reads: (account: AccountDb) => ({
-    /** A part of a message that was sent to an agent of the account, also from another account. */
+    /** A part of a message that was sent to one of the account's agents, possibly from another account. */
     received: async (agent: string, message: string, id: string) =>
       asPart(await account.one(received, { agent, message, id })),
     sent: async (agent: string, message: string, id: string) => asPart(await account.one(sent, { agent, message, id })),

@@ -1,8 +1,8 @@
-/** Messages of type `system`: notices of the grid to an agent. */
+/** Messages of type `system`: the grid's notices to an agent. */
 import { deliver } from './deliver.ts'
 import { type AccountDb, type Statement, statement } from '../sql.ts'
 
-/** `from`: the agent that the notice concerns, possibly its recipient. Both are ids of agents of the account. */
+/** `from`: the agent that the notice concerns, possibly its recipient. Both are ids of the account's agents. */
 export interface Notice {
   id: string
   from: string
@@ -10,7 +10,7 @@ export interface Notice {
   body: string
 }
 
-// CROSS JOIN: SQLite would begin with all agents and all messages of the account.
+// CROSS JOIN, because otherwise SQLite starts with all of the account's agents and messages.
 const notices = `json_each(:notices) AS notice
   CROSS JOIN agents AS sender ON sender.account_id = :account AND sender.id = notice.value ->> '$.from'
   CROSS JOIN agents AS receiver ON receiver.account_id = :account AND receiver.id = notice.value ->> '$.to'
@@ -25,7 +25,7 @@ const deliverAll = statement(deliver(
   `${notices} CROSS JOIN messages AS added ON added.account_id = :account AND added.id = notice.value ->> '$.id' WHERE true`,
 ))
 
-/** Add notices and deliver them. Those for deleted agents are left out. */
+/** Adds notices and delivers them, except to deleted agents. */
 export function addNotices(account: AccountDb, notices: readonly Notice[], at: number): Statement[] {
   if (notices.length === 0) return []
   const values = { notices: JSON.stringify(notices), at }

@@ -1,4 +1,4 @@
-/** The aliases of people: each is an agent of type `human`. */
+/** People's aliases: agents of type `human`. */
 import { agentOf, isOfMessage } from './inbox-message.ts'
 import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
@@ -21,7 +21,7 @@ interface ReaderRow {
   peopleReadSince: number | null
   agentId: string | null
   alias: string | null
-  /** JSON: an array of the id of each channel that the person alias is in, and when it joined. */
+  /** JSON array: the id of each channel of the person alias, and when it joined. */
   channels: string
 }
 
@@ -29,7 +29,7 @@ interface ReaderRow {
 interface OtherEnd {
   /** The name of the channel with `#`, or the alias that the agent had then, with `@`. */
   name: string
-  /** Of an agent of this account, the alias that it has now; null once it is deleted. */
+  /** The current alias of an agent of this account; null if the agent was deleted. */
   aliasNow: string | null
   /** 1 for a channel, and for an agent of another account. */
   isElsewhere: number
@@ -84,7 +84,7 @@ const add = statement(`
 const remove = statement(`DELETE FROM person_aliases WHERE ${ofUser}`)
 
 const isLiveAgent = `account_id = :account AND id = :agent AND deleted_at IS NULL`
-// A deleted agent that reserves the alias, like every deleted agent.
+// A deleted agent that reserves the alias, as every deleted agent does.
 const keepAlias = addAgent(
   `(account_id, id, alias, type, visibility, access_policy, created_at, deleted_at, last_seen_at)
   SELECT account_id, :keeper, alias, type, visibility, access_policy, created_at, :at, last_seen_at
@@ -101,20 +101,22 @@ export const personAliases = {
     ofMember: (user: string): Promise<PersonAlias | undefined> => account.one(ofMember, { user }),
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
     holder: (agent: string) => account.one(holder, { agent }),
-    /** The sender of a message to an agent. The alias may now belong to another agent. */
+    /** The sender of a message to an agent. The alias may have passed to another agent. */
     writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
     recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
       account.one(recipient, { agent, message }),
     reader: (user: string): Promise<ReaderRow | undefined> => account.one(reader, { user }),
   }),
   changes: (account: AccountDb) => ({
-    /** The agent must be there. Does nothing if the user has a person alias. */
+    /** The agent must exist. Does nothing if the user has a person alias. */
     add: (user: string, agent: string): Statement => account.bind(add, { user, agent }),
     remove: (user: string): Statement => account.bind(remove, { user }),
     requirePersonAlias: (user: string, agent: string): Statement => account.bind(requirePersonAlias, { user, agent }),
     requireNoOther: (user: string, agent: string | undefined): Statement =>
       account.bind(requireNoOther, { user, agent: agent ?? '' }),
-    /** Change the alias and description of a person. `keeper` is the id of the deleted agent that keeps the former alias. */
+    /**
+     * Changes a person's alias and description. `keeper` is the id of the deleted agent that reserves the former alias.
+     */
     rename: (
       { agent, alias, description, keeper }: { agent: string; alias: string; description: string; keeper: string },
       at: number,

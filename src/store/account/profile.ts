@@ -1,4 +1,4 @@
-/** The row of the account itself. */
+/** The account's own row. */
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 
 const rename = statement(`UPDATE accounts SET name = :name WHERE id = :account`)
@@ -22,7 +22,7 @@ export const profile = {
     isClaimed: async () => (await account.one(claimed)) !== undefined,
     accountName: async () => (await account.one(accountName))!.name,
     showsContents: async () => (await account.one(contents))?.isVisible ?? false,
-    /** The time since which owners and admins can read messages of agents: 0 for everything, null if they cannot. */
+    /** Since when owners and admins can read agents' messages: 0 for all of them, null if they cannot. */
     peopleReadSince: async () => (await account.one(peopleRead))?.since ?? null,
   }),
   changes: (account: AccountDb) => ({
@@ -67,7 +67,7 @@ const byRefs = query<NamedEntity>(
 
 export const names = {
   reads: (account: AccountDb) => ({
-    /** Finds records by id, and agents and channels by alias or name (`words`), also deleted ones. */
+    /** Finds records by id, and agents and channels, including deleted ones, by alias or name (`words`). */
     async resolve(ids: string[], words: string[]): Promise<NamedEntity[]> {
       if (ids.length + words.length === 0) return []
       return await account.all(byRefs, { ids: JSON.stringify(ids), words: JSON.stringify(words) })

@@ -1,4 +1,4 @@
-/** Webhooks of tasks, which notify clients of events. See docs/protocol/a2a.md, "Push notifications". */
+/** Tasks' webhooks, which notify clients of events. See docs/protocol/a2a.md, "Push notifications". */
 import type { taskPushConfigs } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import type { ClaimedOutbox } from './remote-agents.ts'
 import { taskEnds } from './task-ends.ts'
 
-/** As stored. `sentN`: the last event that the receiver has. */
+/** A webhook as stored. `sentN`: the last event that the receiver has accepted. */
 export type PushConfig = Omit<typeof taskPushConfigs.$inferSelect, 'accountId' | 'agentId' | keyof OutboxColumns>
 type OutboxColumns = Pick<
   typeof taskPushConfigs.$inferSelect,
@@ -34,7 +34,7 @@ const ofTask = query<PushConfig>(
 )
 const isConfig = 'account_id = :account AND agent_id = :agent AND id = :id'
 const byId = query<PushConfig>(`SELECT ${columns} FROM task_push_configs WHERE ${isConfig}`)
-// A unit that is sent again finds its own row.
+// A repeated unit finds its own row.
 const put = statement(`
   INSERT INTO task_push_configs (account_id, id, task_id, agent_id, config_id, url, scheme, ${sealedColumns}, version,
     sent_n, created_at)
@@ -69,17 +69,19 @@ export const pushConfigs = {
     byId: (agent: string, id: string) => account.one(byId, { agent, id }),
   }),
   changes: (account: AccountDb) => ({
-    /** Add or replace one of a task, unless the task is not the agent's or has too many. Later events will be sent. */
+    /**
+     * Adds or replaces a task's webhook, unless the task is not the agent's or has too many. Later events will be sent.
+     */
     put: (agent: string, task: string, { secrets, configId, ...config }: NewPushConfig, at: number): Statement =>
       account.bind(put, { ...(secrets ?? noSecrets), ...config, agent, task, config: configId, at }),
     remove: (agent: string, task: string, configId: string): Statement =>
       account.bind(remove, { agent, task, config: configId }),
     /**
-     * The receiver has event `n`. Returns `claimed_by`: null if there is no other event, which ends the attempt. No row if the
-     * registration is gone.
+     * Records that the receiver accepted event `n`. Returns `claimed_by`: null if there is no other event, which ends
+     * the attempt. No row if the registration is gone.
      */
     sent: ({ agent, id, claim }: ClaimedOutbox, n: number): Statement => account.bind(sent, { agent, id, claim, n }),
-    /** End an attempt. What is left of the events is due at `dueAt`. */
+    /** Ends an attempt. The remaining events are due at `dueAt`. */
     release: ({ agent, id, claim }: ClaimedOutbox, dueAt: number): Statement =>
       account.bind(release, { agent, id, claim, dueAt }),
     end: ({ agent, id, claim }: ClaimedOutbox, error: string, at: number): Statement =>

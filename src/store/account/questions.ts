@@ -1,31 +1,34 @@
-/** Messages of agents to people that wait for an answer. See docs/web.md, "Attention". */
+/** Agents' messages to people that wait for an answer. See docs/web.md, "Attention". */
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 import { maxOfKind } from './attention.ts'
 import { agentOf, inboxOf, isInTime } from './inbox-message.ts'
 
-/** The messages of a conversation are counted up to here. */
+/** A conversation's messages are counted up to this number. */
 export const maxWaiting = 100
-/** The most conversations of a person: each page counts their messages for its badge. */
+/** Maximum number of a person's conversations: each page counts their messages for its badge. */
 export const maxQuestions = 50
 const previewLength = 200
-/** So many of the newest messages of an account with choices are looked at. */
+/** How many of an account's newest messages with choices are searched. */
 const maxAsked = 1_000
 
-/** A conversation in which a person owes an answer: to what was said since they wrote, and to each open choice. Times are milliseconds since the epoch. */
+/**
+ * A conversation in which a person owes an answer: to messages since they last wrote, and to each open choice. Times
+ * are milliseconds since the epoch.
+ */
 export interface Question {
   threadId: number
   /** How many messages wait, up to `maxWaiting`. */
   messages: number
   since: number
-  /** The newest of them with choices, otherwise the first, and its beginning. */
+  /** The newest one with choices, otherwise the first one, and the beginning of its text. */
   seq: number
-  /** The delivery of the newest of them. */
+  /** The delivery of the newest one. */
   deliverySeq: number
   sender: string
   text: string
   /** The answers that it offers, as a JSON array, or null. */
   choices: string | null
-  /** A dismissal up to here takes all that was said to the person. */
+  /** A dismissal up to this position covers everything sent to the person. */
   upTo: number
   /** How many conversations wait for the person. */
   total: number
@@ -37,7 +40,7 @@ const dismissedIn = (user: string, thread: string) =>
 
 const isOpen = `deliveries.state IN ('unread', 'read') AND ${isInTime}`
 const isAsked = `messages.type = 'agent' AND ${isOpen}`
-/** The index of such messages has the same words. `givenDetails` puts choices first. */
+/** The index of such messages uses the same expression. `givenDetails` puts choices first. */
 const hasChoices = `substr(messages.a2a, 1, 12) = '{"choices":['`
 const firstAnswer = (what: string) => `
   (SELECT ${what} FROM messages AS answer
@@ -45,13 +48,16 @@ const firstAnswer = (what: string) => `
       AND answer.from_agent_id = ${agentOf()}
     ORDER BY answer.seq LIMIT 1)`
 
-/** A message that an agent of a person got waits: they wrote nothing in its thread since, or it has choices and no answer. */
+/**
+ * Condition: a message that a person received from an agent waits, because they have written nothing in its thread
+ * since, or it has choices and no answer.
+ */
 export const stillWaits = (agent: string, user: string, thread: string) =>
   `messages.seq > ${dismissedIn(user, thread)} AND ((${hasChoices} AND ${firstAnswer('1')} IS NULL)
     OR messages.seq > coalesce((SELECT part.answered_seq FROM thread_agents AS part WHERE part.account_id = :account
       AND part.agent_id = ${agent} AND part.thread_id = ${thread}), 0))`
 
-// The open choices of people.
+// People's open choices.
 const asked = (whose: string) => `
   asked AS MATERIALIZED (
     SELECT person_aliases.agent_id, place.thread_id, messages.seq, messages.created_at
@@ -72,7 +78,7 @@ const waits = `
     AND messages.seq = place.seq AND deliveries.seq = messages.seq AND deliveries.account_id = :account
     AND deliveries.inbox = ${inboxOf('part.agent_id')} AND ${isAsked}`
 
-// In most conversations that wait the newest delivery is open. Where it has ended, an older one may still be.
+// In most conversations that wait, the newest delivery is open. If it has ended, an older one may still be.
 const waiting = (whose: string, order: 'ASC' | 'DESC') => `
   WITH ${asked(whose)}, found AS MATERIALIZED (SELECT part.*, (
     SELECT json_object('n', min(count(*), ${maxWaiting}), 'since', min(one.created_at), 'newest', max(one.seq),
@@ -111,7 +117,7 @@ const ofUser = query<Question>(`
   WHERE shown.seq = found.waits ->> '$.seq' AND ${deliveryOf('shown')}
   ORDER BY since, shown.seq`)
 
-/** Whether a person may still choose an answer to a message, and the details of their first answer. */
+/** Whether a person can still choose an answer to a message, and the details of their first answer. */
 interface ChoiceState {
   seq: number
   isOpen: boolean
@@ -132,7 +138,7 @@ const requireOpen = precondition(`EXISTS (
   WHERE messages.account_id = :account AND messages.id = :message AND ${isDelivered}
     AND deliveries.inbox = ${inboxOf()} AND ${isOpen} AND ${firstAnswer('1')} IS NULL)`)
 
-/** A person whose answers are awaited for long. */
+/** A person whose answers have been awaited for long. */
 export interface AwaitedPerson {
   userId: string
   agentId: string
@@ -159,17 +165,17 @@ const dismiss = statement(`
 
 export const questions = {
   reads: (account: AccountDb) => ({
-    /** The newest conversations that wait for an answer of a user, at most `maxQuestions`, the longest waiting first. */
+    /** The newest conversations that wait for a user's answer, at most `maxQuestions`, longest waiting first. */
     ofUser: (user: string, at: number) => account.all(ofUser, { user, at }),
-    /** The people whose answers are awaited since `until` or before. */
+    /** The people whose answers have been awaited since `until` or earlier. */
     people: (until: number, at: number) => account.all(people, { until, at }),
-    /** What happened to direct messages of the account with choices. */
+    /** The state of the account's direct messages with choices. */
     choices: (seqs: number[], at: number) => account.all(choices, { seqs: JSON.stringify(seqs), at }),
   }),
   changes: (account: AccountDb) => ({
-    /** Await no answer of the user to what came up to a message. Does nothing if the account has no such thread. */
+    /** Dismisses everything up to a message. Does nothing if the account has no such thread. */
     dismiss: (user: string, thread: number, seq: number): Statement => account.bind(dismiss, { user, thread, seq }),
-    /** An agent may still answer a message, and has not replied to it. */
+    /** Condition: an agent may still answer a message, and has not replied to it. */
     requireOpen: (agent: string, message: string, at: number): Statement =>
       account.bind(requireOpen, { agent, message, at }),
   }),

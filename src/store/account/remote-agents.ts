@@ -1,4 +1,4 @@
-/** Remote agents of the account: the messages of each sender to them, and what happened to those that were accepted. */
+/** The account's remote agents: each sender's messages to them, and the state of those that were accepted. */
 import type { remoteTasks } from '../../../db/schema.ts'
 import { agentOf, inboxOf, isInTime, isOfMessage } from './inbox-message.ts'
 import { hasRoom, isFree, type OutboxKind } from '../global/outboxes.ts'
@@ -14,11 +14,11 @@ interface Outbox {
   triedAt: number | null
 }
 
-/** The outbox is that which has failed for the longest time. It is all null if no message fails. */
+/** The outbox that has failed for the longest time. All null if no message fails. */
 export interface RemoteAgentRow extends Omit<Outbox, 'attempts'> {
   attempts: number | null
   remoteUrl: string
-  /** How long the answer to a message may take. */
+  /** How long a message's answer may take. */
   answerMs: number
   pausedAt: number | null
   callbackSecret: string
@@ -32,7 +32,7 @@ export interface RemoteAgentRow extends Omit<Outbox, 'attempts'> {
 }
 
 export interface RemoteTask extends Outbox {
-  /** That of the message. */
+  /** The message's own. */
   id: string
   conversation: string
   contextId: string | null
@@ -40,7 +40,7 @@ export interface RemoteTask extends Outbox {
   state: RemoteTaskState
   /** When the agent accepted or refused the message. */
   createdAt: number
-  /** With which attempt that was, and when it began. */
+  /** The number of that attempt, and when it began. */
   sends: number
   sentAt: number
 }
@@ -48,7 +48,10 @@ export interface RemoteTask extends Outbox {
 const outboxColumns = 'due_at, attempts, failing_since, error, tried_at'
 const remoteTaskColumns = `id, conversation, context_id, task_id, state, created_at, sends, sent_at, ${outboxColumns}`
 
-/** Of each remote agent the sender whose messages have failed for the longest time: SQLite takes all columns from that row. */
+/**
+ * For each remote agent, the sender whose messages have failed for the longest time: SQLite takes all columns from that
+ * row.
+ */
 export const failingOutboxes = `SELECT agent_id, min(failing_since) AS failing_since, due_at, attempts, error, tried_at
   FROM remote_outboxes WHERE account_id = :account AND failing_since IS NOT NULL GROUP BY agent_id`
 const byId = query<RemoteAgentRow>(`
@@ -102,12 +105,13 @@ const failures = ofEach((table, row, isInbox) =>
 )
 const unreadOnes = `deliveries ${joinMessages}
   WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread' AND (:id = '' OR messages.from_agent_id = :id)`
-// From its claim on, a message neither expires nor can be retracted. One that may have arrived is sent again after its time.
+// Once claimed, a message neither expires nor can be retracted. If it may have arrived, it is sent again even after its
+// expiry.
 const sending = `sending_id = (
   SELECT messages.id FROM ${unreadOnes}
     AND (${isInTime} OR messages.id = remote_outboxes.sending_id)
   ORDER BY deliveries.seq LIMIT 1)`
-// A unit that is sent again finds its own claim.
+// A repeated unit finds its own claim.
 const claim = ofEach((table, row, isInbox) =>
   statement(`
     UPDATE ${table} SET ${isInbox ? `${sending},` : ''} claimed_by = :claim, tried_at = :at
@@ -126,7 +130,7 @@ const fail = ofEach((table, row, isInbox) =>
 )
 const isClaimed = `${isSender} AND claimed_by = :claim`
 const end = statement(`DELETE FROM remote_outboxes WHERE ${isClaimed} AND NOT EXISTS (SELECT 1 FROM ${unreadOnes})`)
-// Nothing was tried, so a message can expire and be retracted.
+// Nothing was sent, so the message can still expire and be retracted.
 const putOff = statement(`
   UPDATE remote_outboxes SET claimed_by = NULL, sending_id = NULL, attempts = 0,
     failing_since = coalesce(failing_since, :at), error = :error, due_at = :dueAt
@@ -135,7 +139,7 @@ const goOn = statement(`
   UPDATE remote_outboxes SET claimed_by = NULL, sending_id = NULL, unanswered = 0, attempts = 0, failing_since = NULL,
     error = NULL, due_at = :at
   WHERE ${isClaimed}`)
-// What never arrived had no connection. There is one now.
+// A connection was made now, so the message may have arrived.
 const tryUnsent = statement(`
   UPDATE remote_outboxes SET due_at = min(due_at, :at)
   WHERE account_id = :account AND agent_id = :agent AND failing_since IS NOT NULL AND sending_id IS NULL
@@ -145,7 +149,7 @@ const tryNow = statement(`
   UPDATE remote_outboxes SET due_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const pause = statement(`
   UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :agent`)
-// The time of the pause does not count as one in which the agent failed.
+// The pause does not count as time in which the agent failed.
 const tryAgain = statement(`
   UPDATE remote_outboxes SET attempts = 0, failing_since = NULL, error = NULL, due_at = :at
   WHERE account_id = :account AND agent_id = :agent AND EXISTS (SELECT 1 FROM remote_agents
@@ -158,7 +162,7 @@ const putCard = statement(`
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
   WHERE ${isOfMessage('= :message')} AND deliveries.state = 'unread'`)
-// A callback that came during the look has made the remote task due again. `min` of one that ends is NULL.
+// A callback during the poll has made the remote task due again. `min` is NULL for a task that ends.
 const putRemoteTask = statement(`
   INSERT INTO remote_tasks (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
     sent_at, due_at, error)
@@ -173,19 +177,22 @@ const endInput = statement(`
 
 export type NewRemoteTask = Omit<RemoteTask, 'createdAt' | 'attempts' | 'failingSince' | 'triedAt'>
 
-/** How far a message is at one remote agent. `isNext`: it is the oldest unread one of its sender. */
+/** A message's progress at one remote agent. `isNext`: it is its sender's oldest unread one. */
 export interface RemoteProgress {
   agentId: string
-  /** 0 or 1, as the next ones. */
+  /** 0 or 1, like the next two. */
   isRead: number
   isNext: number
   isSending: number | null
-  /** Null until the agent has accepted or refused it, at `decidedAt`, with the attempt number `sends` of `sentAt`. */
+  /**
+   * Null until the agent has accepted or refused it, at `decidedAt`, with attempt number `sends`, which began at
+   * `sentAt`.
+   */
   state: RemoteTaskState | null
   decidedAt: number
   sends: number
   sentAt: number
-  /** Failed ones in a row. */
+  /** Number of failures in a row. */
   attempts: number | null
   error: string | null
   triedAt: number | null
@@ -196,7 +203,7 @@ interface Failure {
   dueAt: number
   /** Nothing of the message can have arrived. */
   isUnsent: boolean
-  /** All of it arrived, and there was no usable answer. */
+  /** The whole message arrived, but there was no valid response. */
   isUnanswered: boolean
 }
 
@@ -204,7 +211,7 @@ interface Failure {
 export interface ClaimedOutbox {
   kind: OutboxKind
   agent: string
-  /** The id of the message of a remote task, of the sender of messages, or of the registration of a webhook. */
+  /** The id of a remote task's message, of the sender of messages, or of a webhook's registration. */
   id: string
   claim: string
 }
@@ -212,26 +219,26 @@ export interface ClaimedOutbox {
 export const remoteAgents = {
   reads: (account: AccountDb) => ({
     byId: (agent: string) => account.one(byId, { agent }),
-    /** How far a message is at each remote agent of the account that it was sent to. */
+    /** A message's progress at each of the account's remote agents that it was sent to. */
     progress: (id: string) => account.all(progress, { id }),
-    /** The feature that carries the messages of an agent; null for A2A. */
+    /** The feature that delivers an agent's messages; null for A2A. */
     transport: async (agent: string) => (await account.one(transport, { agent }))?.transport ?? null,
     remoteTask: (agent: string, id: string) => account.one(remoteTask, { agent, id }),
-    /** How often the requests of an outbox have failed in a row, and since when. */
+    /** How often in a row an outbox's requests have failed, and since when. */
     failures: ({ kind, agent, id }: ClaimedOutbox) => account.one(failures[kind], { agent, id }),
     /** The last remote task of a conversation with the agent. */
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
   changes: (account: AccountDb) => ({
-    /** Returns a row if the outbox is due, and is now claimed: `attempts`, and `sending_id` of the message of an inbox. */
+    /** Claims the outbox and returns a row if it is due: `attempts`, and `sending_id` of an inbox's message. */
     claim: ({ kind, agent, id, claim: by }: ClaimedOutbox, instance: string, at: number): Statement =>
       account.bind(claim[kind], { agent, id, claim: by, instance, at }),
     failed: ({ kind, agent, id, claim }: ClaimedOutbox, failure: Failure, at: number): Statement =>
       account.bind(fail[kind], { agent, id, claim, at, ...failure }),
-    /** Nothing can be tried until `dueAt`, for the reason `error`. */
+    /** Delays all attempts until `dueAt`, for the reason `error`. */
     putOff: ({ agent, id, claim }: ClaimedOutbox, until: Pick<Failure, 'error' | 'dueAt'>, at: number): Statement =>
       account.bind(putOff, { agent, id, claim, at, ...until }),
-    /** Go on with the next unread message of the sender. To be written after the change of the message that was sent. */
+    /** Continues with the sender's next unread message. To be written after the change to the sent message. */
     accepted: ({ agent, id, claim }: ClaimedOutbox, at: number): Statement[] => [
       account.bind(tryUnsent, { agent, id, claim, at }),
       account.bind(end, { agent, id, claim }),
@@ -243,11 +250,11 @@ export const remoteAgents = {
       account.bind(tryAgain, { agent, at }),
       account.bind(resume, { agent }),
     ],
-    /** From now on, this feature carries its messages, those of all senders in one order. */
+    /** From now on, this feature delivers the agent's messages, those of all senders in one order. */
     setTransport: (agent: string, transport: string): Statement => account.bind(setTransport, { agent, transport }),
     putCard: (agent: string, card: string, at: number): Statement => account.bind(putCard, { agent, card, at }),
     park: (agent: string, message: string, at: number): Statement => account.bind(park, { agent, message, at }),
-    /** Adds or replaces the remote task of a message, and ends an earlier one of the conversation that waited for input. */
+    /** Adds or replaces a message's remote task, and ends the conversation's earlier one that waited for input. */
     putRemoteTask: (agent: string, remoteTask: NewRemoteTask, at: number): Statement[] => [
       account.bind(putRemoteTask, { ...remoteTask, agent, at }),
       account.bind(endInput, { agent, conversation: remoteTask.conversation, id: remoteTask.id }),

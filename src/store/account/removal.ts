@@ -1,6 +1,6 @@
 /**
- * Deleting and removing an account: its owner has deleted it, or it was not claimed in time. See docs/operating/accounts.md,
- * "Deleting an account".
+ * Deletes and removes an account, because its owner deleted it or nobody claimed it in time. See
+ * docs/operating/accounts.md, "Deleting an account".
  */
 import type { Row } from '@libsql/client'
 import { drainedTables, primaryKeys } from '../../../db/derived-tables.ts'
@@ -15,11 +15,11 @@ import {
 } from '../sql.ts'
 import { deleteAgents } from './agent-rows.ts'
 
-// What an account has besides its messages, which go first as their retention removes them. `db/account-tables.ts` says what
+// An account's data other than its messages, which are removed first, as by retention. `db/account-tables.ts` says what
 // happens to each table.
 const drains = drainedTables.map((table): Query<Row> => {
   const key = primaryKeys[table] ?? 'rowid'
-  // Its rows are found by their threads: no key begins with the account.
+  // The rows are found by their threads, because no key begins with the account.
   const more = table === 'thread_messages'
     ? ' AND thread_id IN (SELECT threads.id FROM threads WHERE threads.account_id = :account)'
     : ''
@@ -42,7 +42,7 @@ const requireKept = precondition(`EXISTS (
 const requireRestorable = precondition(`EXISTS (
   SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at > :after AND accounts.state <> 'removing')`)
 
-// Deleted agents are reached by no door, and their aliases stay reserved for the account.
+// Deleted agents cannot be reached, and their aliases stay reserved for the account.
 const hide = deleteAgents(':account').concat(
   statement(`UPDATE accounts SET deleted_at = :at WHERE id = :account AND deleted_at IS NULL`),
 )
@@ -51,15 +51,15 @@ const showAgents = statement(`
   WHERE account_id = :account AND deleted_at = (SELECT accounts.deleted_at FROM accounts WHERE accounts.id = :account)`)
 const show = statement(`UPDATE accounts SET deleted_at = NULL WHERE id = :account`)
 const begin = statement(`UPDATE accounts SET state = 'removing', join_email = NULL WHERE id = :account`)
-// Nobody inherits trust by taking an alias.
+// Nobody inherits trust by taking a former alias.
 const distrustAliases = crossAccountStatement(
   'access lists with aliases that become free',
   `
   UPDATE agent_access SET pending = 1 WHERE NOT pending AND alias IN (
     SELECT agents.alias FROM agents WHERE agents.account_id = :account AND agents.moved_to IS NULL)`,
 )
-// The row of an agent stays with its number, without its alias: deleting it would make SQLite scan all deliveries for
-// references.
+// An agent's row keeps its number but loses its alias, because deleting the row would make SQLite scan all deliveries
+// for references.
 const end = [
   `UPDATE agents SET alias = id, description = '', remote_url = NULL, signup_id = NULL WHERE account_id = :account`,
   `DELETE FROM signups WHERE account_id = :account`,
@@ -84,7 +84,7 @@ export const removal = {
   changes: (account: AccountDb) => ({
     /** Fails the unit if the account is deleted when it runs. */
     requireKept: (): Statement => account.bind(requireKept, {}),
-    /** Delete the account at `at`: until it is removed, `restore` brings all of it back. */
+    /** Deletes the account at `at`. Until it is removed, `restore` brings all of it back. */
     delete: (at: number): Statement[] => [
       account.bind(requireKept, {}),
       ...hidden(account, at),
@@ -95,28 +95,28 @@ export const removal = {
       account.bind(showAgents, {}),
       account.bind(show, {}),
     ],
-    /** Begin to remove an account that was deleted by `until`. From then on it cannot come back. */
+    /** Starts removing an account that was deleted by `until`. From then on it cannot be restored. */
     begin: (until: number): Statement[] => [account.bind(requireDeleted, { until }), account.bind(begin, {})],
     /**
-     * Begin to remove an account that was opened by `until`. Fails the unit if it was claimed, or one of its trials has not
-     * ended at `at`.
+     * Starts removing an account that was opened by `until`. Fails the unit if it was claimed, or if one of its trials
+     * has not ended at `at`.
      */
     beginUnclaimed: (until: number, at: number): Statement[] => [
       account.bind(requireUnclaimed, { until, at }),
       ...hidden(account, at),
       account.bind(begin, {}),
     ],
-    /** Begin to remove an account whose import has not ended. */
+    /** Starts removing an account whose import never finished. */
     beginImporting: (at: number): Statement[] => [
       account.bind(requireImporting, {}),
       account.bind(forgetImport, {}),
       ...hidden(account, at),
       account.bind(begin, {}),
     ],
-    /** For each table a statement that removes up to `limit` rows, and returns one for each. */
+    /** One statement per table, which removes up to `limit` rows and returns a row for each. */
     drains: (limit: number): Statement[] =>
       drains.map((statement) => ({ ...account.bind(statement, { limit }), rows: limit })),
-    /** Free the aliases, which become pending on access lists. Only the ids of the account and its agents stay. */
+    /** Releases the aliases, which become pending on access lists. Only the ids of the account and its agents stay. */
     end: (): Statement[] => [distrustAliases, ...end].map((statement) => account.bind(statement, {})),
   }),
 }

@@ -22,14 +22,14 @@ export interface NewReservation {
   name: string
 }
 
-/** What the reservations of one call have in common. */
+/** The common fields of reservations made by one call. */
 export interface ReservationTerms {
   agent: string
   space: string
   shared: boolean
   note: string
   task: string | null
-  /** The account of the task. */
+  /** The task's account. */
   home: string | null
   at: number
   lengthMs: number
@@ -70,7 +70,7 @@ const openTask = query<{ task: string; home: string }>(
 
 const requireNoNewer = precondition(`
   NOT EXISTS (SELECT 1 ${ofAccount} AND reservations.space = :space AND reservations.n > :seen)`)
-// Who was refused waits for the new row, too.
+// Agents refused by the old row now wait for the new one, too.
 const add = statement(`
   INSERT OR REPLACE INTO reservations (account_id, id, agent_id, space, name, shared, note, task_id, task_home,
     created_at, length_ms, ends_at, called_at, looked_at, refused)
@@ -79,7 +79,7 @@ const add = statement(`
       WHERE old.account_id = :account AND old.space = :space AND old.name = given.value ->> '$.name'
         AND old.agent_id = :agent), '[]')
   FROM json_each(:given) AS given`)
-// The newest refusal counts, and those of before `:since` make room.
+// Only the newest refusals count; those before `:since` are dropped to make room.
 const refuse = statement(`
   UPDATE reservations SET refused = (
     SELECT json_group_array(json(one.value)) FROM (
@@ -103,12 +103,12 @@ const signal = statement(`
 export const reservations = {
   reads: (account: AccountDb) => ({
     inSpace: (space: string) => account.all(inSpace, { space }),
-    /** In the order in which they were made, of one agent or of all (`''`), of one space or of all (null). */
+    /** In order of creation, of one agent or of all (`''`), of one space or of all (null). */
     page: (filter: { agent: string; space: string | null }, after: number, limit: number) =>
       account.all(page, { ...filter, after, limit }),
-    /** How many an agent has. */
+    /** The number of an agent's reservations. */
     count: async (agent: string) => (await account.one(ofAgent, { agent }))!.names,
-    /** With who was refused because of each: ids of agents, and when. */
+    /** Includes the agents refused by each: their ids, and when. */
     byIds: (ids: readonly string[]) => account.all(byIds, { ids: JSON.stringify(ids) }),
     /** An open task of the agent among these ids. */
     openTask: (agent: string, names: readonly string[]) =>
@@ -121,14 +121,17 @@ export const reservations = {
       ...account.bind(add, { ...terms, given: JSON.stringify(given) }),
       rows: given.length,
     }),
-    /** Note that the agent was refused because of these. Each notes at most `max` agents that were refused after `since`. */
+    /**
+     * Records that these reservations refused the agent. Each keeps at most `max` agents that were refused after
+     * `since`.
+     */
     refuse: (agent: string, ids: readonly string[], { max, since, at }: { max: number; since: number; at: number }) =>
       account.bind(refuse, { agent, ids: JSON.stringify(ids), max, since, at }),
-    /** The agent, which was refused because of these, waits for them now, and needs no message. */
+    /** The agent that these reservations refused is now waiting for them, and needs no message. */
     forget: (agent: string, ids: readonly string[]) => account.bind(forget, { agent, ids: JSON.stringify(ids) }),
-    /** Let all of an agent end when they are looked at next. */
+    /** Lets all reservations of an agent end at the next check. */
     endOfAgent: (agent: string, at: number) => account.bind(endOfAgent, { agent, at }),
-    /** End reservations, and wake who waits for them. Fails the unit if one of them has ended. */
+    /** Ends reservations, and wakes the agents that wait for them. Fails the unit if one of them has already ended. */
     end: (ids: readonly string[], notices: readonly Notice[], at: number): Statement[] => {
       const values = { ids: JSON.stringify(ids) }
       return [

@@ -1,11 +1,13 @@
-/** Removing old messages and idempotency keys. */
+/** Removes old messages and idempotency keys. */
 import type { Row } from '@libsql/client'
 import { type AccountDb, crossAccountStatement, type Query, query, type Statement, statement } from '../sql.ts'
 import { releaseUploads } from './uploads.ts'
 
 const nothingLeft = -1
 
-/** Statements that remove the places of messages that meet `chosen`, a condition on `messages AS m`. They go first. */
+/**
+ * Statements that remove the positions of messages that match `chosen`, a condition on `messages AS m`. They run first.
+ */
 function threadErasure(chosen: string): Query<Row>[] {
   const lost = `
     SELECT m.account_id, m.seq FROM messages AS m WHERE m.account_id = :account AND ${chosen}
@@ -35,7 +37,7 @@ function threadErasure(chosen: string): Query<Row>[] {
   ].map((text) => crossAccountStatement('places of messages to remove', text))
 }
 
-// Ids of messages sort by time, so the first are the oldest, apart from clock differences.
+// Message ids sort by time, so the first are the oldest, apart from clock differences.
 const oldMessages = query<{ id: string; recipients: number }>(`
   SELECT first.id, (
     SELECT count(*) FROM deliveries
@@ -61,18 +63,18 @@ const removeMessages = {
   deliveries: ofNumbers('deliveries'),
   idempotency_keys: ofMessages('idempotency_keys'),
   parts: ofMessages('parts', 'account_id'),
-  // They return no rows: the worker counts what it removes of them.
+  // These return no rows: the worker does not count them.
   uploads: releaseUploads('SELECT value FROM json_each(:ids)'),
   task_messages: ofMessages('task_messages'),
   messages: statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids} RETURNING 1`),
 }
 
-/** The tables that the last statements of `removeMessages` are about. Each returns a row for each one that it removes. */
+/** The tables of the last statements of `removeMessages`. Each returns a row for each removed row. */
 export const removedTables = Object.keys(removeMessages)
 
 export const retention = {
   reads: (account: AccountDb) => ({
-    /** Of the oldest `limit` messages, the ones that were stored by `until`, with their number of recipients. */
+    /** Those of the oldest `limit` messages that were stored by `until`, with their number of recipients. */
     messages: (until: number, limit: number) => account.all(oldMessages, { until, limit }),
   }),
   changes: (account: AccountDb) => ({
@@ -80,7 +82,7 @@ export const retention = {
       ...account.bind(removeKeys, { ids: JSON.stringify(messageIds), until }),
       rows: messageIds.length,
     }),
-    /** Remove messages with everything that belongs to them, read or not; `rows` is the number of rows in all. */
+    /** Removes messages with all dependent rows, read or not; `rows` is the total number of rows. */
     removeMessages: (messageIds: string[], rows: number): Statement[] =>
       [...removePlaces, ...Object.values(removeMessages)].map((statement) => ({
         ...account.bind(statement, { ids: JSON.stringify(messageIds) }),

@@ -1,4 +1,4 @@
-/** Messages that are sent later. See docs/delivery.md, "Sending later". */
+/** Scheduled messages. See docs/delivery.md, "Sending later". */
 import { addNotices, type Notice } from './notices.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 
@@ -18,7 +18,7 @@ export interface NewScheduled extends ScheduledMessage {
   key: string | null
 }
 
-/** How much may wait at a time. */
+/** Maximum number and size of scheduled messages. */
 export interface ScheduledLimits {
   ofAgent: number
   ofAccount: number
@@ -59,7 +59,7 @@ export const scheduled = {
     waiting: async (agent: string): Promise<ScheduledLimits> => (await account.one(waiting, { agent }))!,
   }),
   changes: (account: AccountDb) => ({
-    /** Fails the unit if there is no room. */
+    /** Fails the unit if a limit is reached. */
     add: (
       { agentId: agent, id: scheduled, key: scheduledKey, ...message }: NewScheduled,
       { bytes: maxBytes, ...limits }: ScheduledLimits,
@@ -70,7 +70,7 @@ export const scheduled = {
     /** Fails the unit if it was sent or retracted already. */
     require: (agent: string, scheduled: string) => account.bind(requireWaiting, { agent, scheduled }),
     remove: (agent: string, scheduled: string) => account.bind(remove, { agent, scheduled }),
-    /** It could not be sent now. */
+    /** Records that it could not be sent now. */
     postpone: (agent: string, scheduled: string, sendAt: number) =>
       account.bind(postpone, { agent, scheduled, sendAt }),
     notify: (notice: Notice, at: number): Statement[] => addNotices(account, [notice], at),

@@ -1,6 +1,6 @@
 /**
- * Messages by their words, in the index that `global/search-index.ts` fills. Everything that a reader may not read is left out
- * before hits are counted and limited, so that no number and no cursor depends on it.
+ * Searches messages by their words, in the index that `global/search-index.ts` fills. Everything that a reader may not
+ * read is excluded before hits are counted and limited, so that no number and no cursor depends on it.
  */
 import { Buffer } from 'node:buffer'
 import { isShort } from '../../lib/search-words.ts'
@@ -8,19 +8,19 @@ import { type AccountDb, crossAccountQuery, query } from '../sql.ts'
 import { agentOf, inboxOf, isInTime } from './inbox-message.ts'
 import { isRedactedByOthers } from './new-message.ts'
 
-/** What a message must have. Aliases are without `@`; names and aliases are those that it was sent with. */
+/** Conditions on a message. Aliases are without `@`; names and aliases are those used when it was sent. */
 export interface SearchTerms {
-  /** As `queryWords` of `lib/search-words.ts` makes them. */
+  /** As produced by `queryWords` in `lib/search-words.ts`. */
   words: readonly string[]
   from?: string
   /** `@alias` or `#channel`. */
   to?: string
   has?: readonly string[]
-  /** The ids of agents that sent or got it, and of channels; undefined for all. */
+  /** The ids of senders or recipients, and of channels; undefined for all. */
   within?: { agents: readonly string[]; channels: readonly string[] }
 }
 
-/** Part of the log, newest first: `after` and `before` are left out. `from` and `until` are times. */
+/** A part of the log, newest first, excluding `after` and `before`. `from` and `until` are times. */
 interface LogRange {
   after: number
   before: number
@@ -29,11 +29,13 @@ interface LogRange {
   limit: number
 }
 
-/** From which times on a person may read messages; null for never. `mayRead` of `grid/conversations/may-read.ts` has the rules. */
+/**
+ * Since when a person may read messages; null for never. `mayRead` in `grid/conversations/may-read.ts` has the rules.
+ */
 export interface ReadableTimes {
-  /** The agent of the person: all that it sent and was sent directly. */
+  /** The person's agent: everything it sent or received directly. */
   personAlias: string | null
-  /** Of single channels, by their ids. */
+  /** For single channels, by id. */
   channels: Readonly<Record<string, number>>
   others: number | null
 }
@@ -56,13 +58,13 @@ export interface FoundMessage {
   fromAlias: string
   createdAt: number
   body: string
-  /** The text was delivered to it otherwise than the index has it. */
+  /** The text was delivered to it in a version that differs from the index. */
   isChanged: number
 }
 
 /**
- * A query of the index: what the terms ask for, and `more`, which names the account. Of messages that were delivered to the
- * agent `reader` with a text of their own, this text alone is asked.
+ * A query on the index: what the terms require, and `more`, which names the account. For messages delivered to the
+ * agent `reader` in a version of their own, only that version is searched.
  */
 export function matchOf(
   { words, from, to, has = [], within }: SearchTerms,
@@ -95,22 +97,22 @@ export function matchOf(
   ].join(' AND ')
 }
 
-/** The term of a word of the text. */
+/** The term for a word of the text. */
 export function wordTerm(word: string): string {
   return `w${word}`
 }
 
-/** The term of a word of the text as it was delivered to an agent. */
+/** The term for a word of the version delivered to an agent. */
 export function ownWord(agent: string, word: string): string {
   return `${idTerm('k', agent)}x${word}`
 }
 
-/** The term of a link in the text as it was delivered to an agent. */
+/** The term for a link in the version delivered to an agent. */
 export function ownLink(agent: string): string {
   return `${idTerm('k', agent)}hlink`
 }
 
-/** The term of an id, see `global/search-index.ts`. */
+/** The term for an id, see `global/search-index.ts`. */
 export function idTerm(kind: string, id: string): string {
   return kind + id.replaceAll('-', '')
 }
@@ -127,10 +129,10 @@ const placeColumns = `place.seq, place.thread_id, m.created_at AS at, m.channel_
   ${agentOf('d')} AS to_agent_id`
 const isPlaced = 'place.account_id = :account AND place.seq = message_search.rowid AND m.seq = place.seq'
 const isDelivery = 'd.seq = m.seq'
-// The rules of `mayRead`: what is to or from the person alias, and the rest from its times on.
+// The rules of `mayRead`: messages to or from the person alias, and others since their times.
 const isReadable = `(:personAlias IN (m.from_agent_id, ${agentOf('d')}) OR m.created_at >= coalesce(
       json_extract(:channels, '$."' || m.channel_id || '"'), :others))`
-// The joins are crossed, so that each begins with the index, which has the newest first.
+// The joins are crossed, so that each starts with the index, newest first.
 const places = (condition = '') =>
   query<FoundPlace>(`
   SELECT * FROM (
@@ -147,12 +149,12 @@ const places = (condition = '') =>
       AND m.account_id <> place.account_id AND ${isReadable} ${page})
   ORDER BY 1 DESC LIMIT :limit`)
 const anyPlaces = places()
-// With `+`, because the index would be asked anew for each unread message.
+// With `+`, because otherwise the index would be queried for each unread message.
 const unreadPlaces = places(`AND +message_search.rowid IN (
       SELECT deliveries.seq FROM deliveries
       WHERE deliveries.account_id = :account AND deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread')`)
 const messageColumns = 'm.seq, m.id, m.recipient, m.from_alias, m.created_at'
-// A sender does not learn what a guardrail of another account masked.
+// A sender must not learn what another account's guardrail redacted.
 const ofAgent = query<FoundMessage>(`
   SELECT * FROM (
     SELECT ${messageColumns}, m.body, 0 AS is_changed FROM message_search CROSS JOIN messages AS m
@@ -166,8 +168,7 @@ const ofAgent = query<FoundMessage>(`
       AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isInTime})) ${page})
   ORDER BY 1 DESC LIMIT :limit`)
 
-// Messages are stored in the order of their times, apart from clocks that differ. So a time is found by steps of half the
-// length.
+// Messages are stored in order of time, apart from clock differences. So a time is found by binary search.
 const positionAt = (at: string) => `
   SELECT min(up_to) AS seq FROM (
     WITH RECURSIVE search(up_to, step) AS (
@@ -190,7 +191,7 @@ const upToReader = crossAccountQuery<{ seq: number }>(
   ${positionAt('(SELECT coalesce(first.since, 0) - :skew FROM first)')}`,
 )
 
-// Held messages have no place in the log yet, and no number of it.
+// Held messages have no position in the log yet.
 const missing = query<{ messages: number }>(`
   SELECT sqlite_sequence.seq - projections.seq AS messages FROM sqlite_sequence JOIN projections
   WHERE sqlite_sequence.name = 'messages' AND projections.name = 'search'`)
@@ -198,8 +199,8 @@ const missing = query<{ messages: number }>(`
 export const search = {
   reads: (account: AccountDb) => ({
     /**
-     * The places of messages in the account that a person may read. With `unreadOf`, the id of an agent: only messages that it
-     * has not read.
+     * The positions in the account of messages that a person may read. With `unreadOf`, an agent's id: only messages
+     * that it has not read.
      */
     places: (
       terms: SearchTerms,
@@ -208,7 +209,7 @@ export const search = {
       unreadOf?: string,
     ): Promise<FoundPlace[]> => {
       const { accountId } = account
-      // Unread messages are few among those to the agent, and far fewer than all with a word.
+      // Unread messages are few among the agent's, and far fewer than all messages with a word.
       const to = unreadOf === undefined ? [] : [idTerm('t', unreadOf)]
       const values = {
         match: matchOf(terms, personAlias ?? undefined, idTerm('a', accountId), ...to),
@@ -220,17 +221,18 @@ export const search = {
         ? account.all(anyPlaces, values)
         : account.all(unreadPlaces, { ...values, agent: unreadOf })
     },
-    /** Messages that the agent sent, or that readers of its inbox may have at the time `at`. */
+    /** Messages that the agent sent, or that readers of its inbox may receive at the time `at`. */
     ofAgent: (agent: string, terms: SearchTerms, range: LogRange, at: number): Promise<FoundMessage[]> => {
       const match = matchOf(terms, undefined, idTerm('a', account.accountId), idTerm('f', agent))
-      // Without an account: it is another one for what moved with the agent since. The query has that of the delivery.
+      // Without an account, because messages that moved with the agent have another. The query uses the delivery's
+      // account.
       const otherMatch = matchOf(terms, agent, idTerm('t', agent))
       return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
     },
     /** How many messages of the log, of all accounts, are not in the index yet. */
     missing: async (): Promise<number> => (await account.one(missing))?.messages ?? 0,
     /** The number of the last message before a time, or more if none follows. */
-    /** The number of the last message before all that a user may read but is not to or from them. */
+    /** The number of the last message before all those that the user may read without being sender or recipient. */
     positionOfReader: async (user: string, skew: number): Promise<number> =>
       (await account.one(upToReader, { user, skew }))!.seq,
     positionAt: async (at: number): Promise<number> => (await account.one(upTo, { at }))!.seq,

@@ -1,8 +1,8 @@
-/** Tasks as people of an account see them: on messages, in a list, and those that need someone. */
+/** Tasks as an account's people see them: on messages, in a list, and those that need someone. */
 import { type AccountDb, json, query } from '../sql.ts'
 import type { TaskState } from './task-ends.ts'
 
-/** A state of a task. `reason` is what the grid says about it, or null. Times are milliseconds since the epoch. */
+/** A task's state. `reason` is the grid's explanation, or null. Times are milliseconds since the epoch. */
 export interface TaskStep {
   state: TaskState
   at: number
@@ -21,24 +21,26 @@ interface TaskOfMessage {
 export interface SeenTask {
   id: string
   seq: number
-  /** The conversation of its first message; null until that is placed. */
+  /** The conversation of its first message; null until it is assigned. */
   threadId: number | null
   state: TaskState
   createdAt: number
   statusAt: number
-  /** When it had its last event, if its recipient has said nothing for long since then. */
+  /** When it had its last event, if its recipient has been silent for long since then. */
   quietSince: number | null
   clientAgentId: string
   client: string
   recipientAgentId: string
   recipient: string
-  /** The beginning of the first message. */
+  /** The beginning of the first message's text. */
   text: string
-  /** Why it is in its state, if it failed or waits: what the grid says, or the beginning of what its recipient said. */
+  /**
+   * Why it is in its state, if it failed or waits: the grid's explanation, or the beginning of the recipient's text.
+   */
   why: string | null
 }
 
-// What is answered at once is no task to those who look at it. A task of two accounts is seen in both.
+// A message that is answered at once is not shown as a task. A task between two accounts is visible in both.
 const isSeen = [
   `tasks.mode = 'task' AND tasks.account_id = :account`,
   `tasks.mode = 'task' AND tasks.recipient_account_id = :account AND tasks.account_id <> :account`,
@@ -61,7 +63,7 @@ const ofMessages = query<TaskOfMessage>(
 const isQuietNow = `tasks.quiet AND tasks.state = 'working'`
 const before = `(SELECT max(earlier.at) FROM task_events AS earlier
   WHERE earlier.account_id = tasks.account_id AND earlier.task_id = tasks.id AND earlier.n = tasks.generation - 1)`
-// Of another account only what the grid says.
+// For another account, only the grid's own explanation.
 const why = `(
     SELECT coalesce(latest.reason, substr(said.body, 1, 400)) FROM task_events AS latest
     LEFT JOIN messages AS said ON said.account_id = :account AND latest.sender_account_id = :account
@@ -90,10 +92,10 @@ const listCounted = query<SeenTask & { total: number }>(listed(', count(*) OVER 
 export const seenTasks = {
   reads: (account: AccountDb) => ({
     ofMessages: (seqs: number[]) => account.all(ofMessages, { seqs: JSON.stringify(seqs) }),
-    /** The tasks of the account, or of an agent, that changed last, in one of these states, or with null in any. */
+    /** The most recently changed tasks of the account, or of an agent, in one of these states, or with null in any. */
     list: (states: readonly TaskState[] | null, agent: string | null, limit: number, offset: number) =>
       account.all(list, { states: states && JSON.stringify(states), agent, quiet: false, since: 0, limit, offset }),
-    /** Those that changed last since then, are in one of these states, or quiet. `total`: how many there are. */
+    /** Those changed since then that are in one of these states, or silent. `total`: their number. */
     needy: (states: readonly TaskState[], since: number, limit: number) =>
       account.all(listCounted, { states: JSON.stringify(states), agent: null, quiet: true, since, limit, offset: 0 }),
   }),

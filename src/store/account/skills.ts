@@ -25,7 +25,7 @@ const byName = query<Skill>(`SELECT id, name, description FROM skills WHERE acco
 
 const joinLiveAgents = `JOIN agents ON agents.account_id = agent_skills.account_id
   AND agents.id = agent_skills.agent_id AND agents.deleted_at IS NULL`
-// A sub-select, so that only the rows of the page are counted.
+// A subquery, so that only the page's rows are counted.
 const agentCount = `(SELECT count(*) FROM agent_skills ${joinLiveAgents}
   WHERE agent_skills.account_id = skills.account_id AND agent_skills.skill_id = skills.id) AS agent_count`
 const withCounts = query<Skill & { agentCount: number }>(`
@@ -54,7 +54,7 @@ const detach = statement(`DELETE FROM agent_skills WHERE account_id = :account A
 const remove = statement(`DELETE FROM skills WHERE account_id = :account AND id = :id`)
 const requireExists = precondition(`EXISTS (SELECT 1 FROM skills WHERE account_id = :account AND id = :id)`)
 
-// Each statement that replaces the skills of an agent does nothing unless the agent is live.
+// Each statement that replaces an agent's skills does nothing unless the agent is live.
 const agentIsLive = `EXISTS (
   SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :agent AND agents.deleted_at IS NULL)`
 const addMissing = statement(`
@@ -93,7 +93,7 @@ export const skills = {
     detach: (id: string) => account.bind(detach, { id }),
     remove: (id: string) => account.bind(remove, { id }),
     requireExists: (id: string) => account.bind(requireExists, { id }),
-    /** Add a skill if the account has none of that name and `agent` is live. Returns a row if it was added. */
+    /** Adds a skill if the account has none of that name and `agent` is live. Returns a row if it was added. */
     addMissing: (agent: string, skill: Skill, at: number) => account.bind(addMissing, { agent, ...skill, at }),
     requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
     clear: (agent: string) => account.bind(clear, { agent }),

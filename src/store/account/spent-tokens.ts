@@ -1,4 +1,4 @@
-/** What agents of other accounts send to remote agents with a token, counted among the attempts of the grid. */
+/** Messages from agents of other accounts to remote agents with a token, counted as attempts of the grid. */
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import type { NewMessage } from './new-message.ts'
 
@@ -10,7 +10,7 @@ interface Limit {
 }
 
 const ofAgent = `attempts.kind = 'remote_agent' AND attempts.subject = :to AND attempts.created_at > :since`
-// A unit that is sent again finds its own row.
+// A repeated unit finds its own row.
 const requireRoom = precondition(`(SELECT count(*) FROM attempts WHERE ${ofAgent} AND attempts.id <> :id) < :max`)
 const blockedSince = query<{ at: number }>(`
   SELECT created_at AS at FROM attempts WHERE ${ofAgent} ORDER BY created_at DESC LIMIT 1 OFFSET :skip`)
@@ -19,7 +19,7 @@ const count = statement(`
 
 export const spentTokens = {
   reads: (account: AccountDb) => ({
-    /** If the limit is reached: the time of the message that must be old before the next one is allowed. */
+    /** If the limit is reached: the time of the message that must leave the window before the next one is allowed. */
     blockedSince: async ({ to, since, max }: Limit): Promise<number | undefined> =>
       (await account.one(blockedSince, { to, since, skip: max - 1 }))?.at,
   }),

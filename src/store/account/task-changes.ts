@@ -1,6 +1,6 @@
 /**
- * Changing tasks. Each change is one event, which is stored only while the task has not ended; what follows from it
- * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
+ * Changes of tasks. Each change is one event, which is stored only while the task has not ended; its consequences
+ * happen only if the event is stored. Event ids are generated before the unit, so a unit can be repeated.
  */
 import { isOfMessage } from './inbox-message.ts'
 import { deliver, makeMessageDue } from './deliver.ts'
@@ -9,7 +9,7 @@ import { type AccountDb, precondition, type Query, type Statement, statement, tr
 import { addingKey, isNewKey, type NewMessage } from './new-message.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
-/** A task about to be stored, with the message that makes it. */
+/** A task to be stored, with the message that creates it. */
 export interface NewTask {
   id: string
   message: NewMessage
@@ -23,7 +23,7 @@ export interface NewTask {
   repeatHash: string | null
 }
 
-/** Who changes a task: an agent at one of its ends, or the grid itself in the account of the client. */
+/** Who changes a task: the agent at one of its ends, or the grid itself in the client's account. */
 type TaskChanger = { end: TaskEnd; agent: string } | { end: 'grid' }
 
 export interface TaskChange {
@@ -34,7 +34,7 @@ export interface TaskChange {
   from?: readonly TaskState[]
   message?: string | null
   reason?: string | null
-  /** The grid says that the recipient has said nothing for long. It is stored only if that is still so. */
+  /** The grid reports that the recipient has been silent for long. Stored only if that is still true. */
   quiet?: { since: number }
 }
 
@@ -48,7 +48,7 @@ export interface NewChunk {
   parts: string | null
 }
 
-/** The idempotency key of an update. Keys of before `keysSince` count as new. */
+/** An update's idempotency key. Keys from before `keysSince` count as new. */
 export interface UpdateKey {
   key: string
   requestHash: string
@@ -63,7 +63,10 @@ const isSent = 'EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :acco
 const isOfTask = 'task_events.account_id = tasks.account_id AND task_events.task_id = tasks.id'
 const isEvent = 'task_events.id = :event'
 
-/** The recipient works on the task without an event since, and the client, which knows of the task, has no notice of it. */
+/**
+ * The recipient has been working on the task without an event since then, and the client, which knows of the task, has
+ * not been notified.
+ */
 export const isQuiet = `tasks.state = 'working' AND NOT tasks.quiet AND tasks.mode = 'task'
   AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND task_events.n = tasks.generation
     AND task_events.at > :quietSince)`
@@ -71,19 +74,19 @@ export const isQuiet = `tasks.state = 'working' AND NOT tasks.quiet AND tasks.mo
 interface ChangingTasks {
   /** A condition on `tasks`. */
   which: string
-  /** The id of the event, which a task has once. */
+  /** The event's id, unique within a task. */
   event: string
-  /** Null, if its state stays. */
+  /** Null if its state does not change. */
   state: string
   message?: string
   reason?: string
-  /** Whether the client is notified that nothing happens. */
+  /** Whether the client is notified of the silence. */
   quiet?: string
 }
 
 /**
- * The statements that change open tasks at `:at`: the event, its row in the log, and the task. All values are SQL. An
- * event whose number the task does not have yet is new, so a repeat changes nothing.
+ * The statements that change open tasks at `:at`: the event, its log row, and the task. All values are SQL. An event
+ * whose number the task does not have yet is new, so a repeat changes nothing.
  */
 export function changeTask(
   { which, event, state, message, reason = 'NULL', quiet = '0' }: ChangingTasks,
@@ -105,7 +108,7 @@ export function changeTask(
   ].map(traffic)
 }
 
-/** Tasks begin to be worked on when the recipient `:agent` has read one of these `:messages`. */
+/** Tasks start when the recipient `:agent` has read one of these `:messages`. */
 export const readTasks = changeTask({
   which: `tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :agent AND tasks.state = 'submitted'
     AND tasks.id IN (SELECT deliveries.task_id FROM deliveries
@@ -115,7 +118,7 @@ export const readTasks = changeTask({
   state: `'working'`,
 })
 
-/** Tasks that meet `which`, a condition on `tasks`, go along with their recipient into the account `:to`. */
+/** Moves tasks that match `which`, a condition on `tasks`, with their recipient into the account `:to`. */
 export function moveTasks(which: string): string {
   return `UPDATE tasks SET recipient_account_id = :to WHERE ${which}`
 }
@@ -144,14 +147,14 @@ const addFirstEvent = traffic(`
   ON CONFLICT DO NOTHING`)
 
 const requireNewKey = precondition(isNewKey)
-// An update may store no message, so its key is kept with the message that made the task.
+// An update may store no message, so its key is stored with the message that created the task.
 const addKey = statement(addingKey(`tasks
   JOIN messages ON messages.account_id = tasks.account_id AND messages.id = tasks.message_id
   WHERE ${taskEnds.recipient} AND tasks.id = :task
     AND (${isOpen} OR EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent}))`))
 
 const statementsAt = (end: string) => ({
-  // A unit that is sent again finds its own event, although the task may have ended with it.
+  // A repeated unit finds its own event, although the task may have ended with it.
   requireOpen: precondition(`
     EXISTS (SELECT 1 FROM tasks WHERE ${end} AND tasks.id = :task AND ${isOpen})
     OR EXISTS (SELECT 1 FROM task_events JOIN tasks ON ${isOfTask} WHERE ${end} AND tasks.id = :task AND ${isEvent})`),
@@ -168,7 +171,7 @@ const statementsAt = (end: string) => ({
     reason: ':reason',
     quiet: ':quietSince IS NOT NULL',
   }),
-  // Its client may wait for it, and gets it from now on.
+  // The client may be waiting for the task, and gets it from now on.
   logShown: statement(`
     INSERT INTO log (kind, subject, home) SELECT 'task', tasks.id, tasks.account_id FROM tasks
     WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.mode = 'message'`),
@@ -176,7 +179,7 @@ const statementsAt = (end: string) => ({
     UPDATE tasks SET mode = 'task' WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.mode = 'message'`),
   outcome: statement(`
     SELECT task_events.n FROM tasks JOIN task_events ON ${isOfTask} WHERE ${end} AND tasks.id = :task AND ${isEvent}`),
-  // Nothing can be appended to what is not there.
+  // Nothing can be appended to a missing artifact.
   addChunk: statement(`
     INSERT INTO artifacts (account_id, task_id, n, artifact_id, append, last_chunk, name, parts)
     SELECT task_events.account_id, task_events.task_id, task_events.n, :artifact,
@@ -202,7 +205,7 @@ const isSentToRecipient = `deliveries.seq IN (
 const withdraw = statement(`
   UPDATE deliveries SET state = 'withdrawn', read_at = :at
   WHERE ${isSentToRecipient} AND deliveries.state = 'unread' AND ${isCanceled}`)
-// What is held is for its recipient alone, which never learns of it.
+// Held content is only for the task's recipient, which never learns of it.
 const withdrawHeld = statement(`
   UPDATE held_messages SET state = 'retracted', decided_at = :at
   WHERE sender_account_id = :account AND state = 'held' AND ${isCanceled} AND message_id IN (
@@ -220,7 +223,7 @@ const addNotice = statement(`
   WHERE ${taskEnds.client} AND tasks.id = :task AND ${isCanceled}
     AND EXISTS (SELECT 1 FROM deliveries WHERE ${isSentToRecipient} AND deliveries.state = 'read')
   ON CONFLICT DO NOTHING`)
-// Nobody waits for it as an answer: it replies to a message of its own sender.
+// Nobody waits for it as an answer, because it replies to a message of its own sender.
 const deliverNotice = statement(deliver(
   { account: 'tasks.recipient_account_id', agent: 'tasks.recipient_agent_id' },
   `tasks CROSS JOIN messages WHERE ${taskEnds.client} AND tasks.id = :task
@@ -232,7 +235,7 @@ const deliverNotice = statement(deliver(
 ))
 const makeDue = statement(makeMessageDue)
 
-/** Makes tasks due whose recipients are agents of `account` that meet `which`: the worker fails them. Both are SQL. */
+/** Makes tasks due whose recipients are agents of `account` that match `which`: the worker fails them. Both are SQL. */
 export function failForDeleted(account: string, which: string): string {
   return `
   UPDATE tasks SET expires_at = 0
@@ -259,14 +262,14 @@ export function taskChanges(account: AccountDb) {
         account.bind(addFirstEvent, { task: id, id: message.id, at: message.at }),
       ]
     },
-    /** Of a further message of the client. */
+    /** For a further message from the client. */
     setRepeatHash: (agent: string, task: string, message: string, repeatHash: string | null): Statement =>
       account.bind(setRepeatHash, { agent, task, id: message, repeatHash }),
     requireOpen: (changer: TaskChanger, task: string, event: string): Statement =>
       account.bind(at[changer.end].requireOpen, { ...bound(changer), task, event }),
     addMessage: (changer: TaskChanger, task: string, message: string, role: 'user' | 'agent' | 'result'): Statement =>
       account.bind(at[changer.end].addMessage, { ...bound(changer), task, id: message, role }),
-    /** Store an event and what it changes, if the task has not ended and is in one of its first states. */
+    /** Stores an event and its effects, if the task has not ended and is in one of the initial states. */
     change: (changer: TaskChanger, change: TaskChange): Statement[] => {
       const { task, event, at: time, state, from = openStates, message = null, reason = null, quiet } = change
       const values = {
@@ -275,10 +278,10 @@ export function taskChanges(account: AccountDb) {
       }
       return at[changer.end].change.map((statement) => account.bind(statement, values))
     },
-    /** The tasks of messages that the agent has read are worked on, if they were not. */
+    /** Sets the tasks of messages that the agent has read to `working`, if they were not. */
     read: (agent: string, messages: readonly string[], at: number): Statement[] =>
       readTasks.map((statement) => account.bind(statement, { agent, messages: JSON.stringify(messages), at })),
-    /** The task is no longer one whose plain reply is the answer itself, if it has not ended. */
+    /** The task's plain reply is no longer the answer itself, if the task has not ended. */
     show: (changer: TaskChanger, task: string): Statement[] =>
       [at[changer.end].logShown, at[changer.end].show].map((one) => account.bind(one, { ...bound(changer), task })),
     addChunk: (changer: TaskChanger, chunk: NewChunk): Statement => {
@@ -290,7 +293,7 @@ export function taskChanges(account: AccountDb) {
     },
     requireNewKey: (recipient: string, { key, keysSince }: UpdateKey): Statement =>
       account.bind(requireNewKey, { from: recipient, key, keysSince }),
-    /** Keep the key of an update, behind its `event`. Nothing is kept if the task had ended. */
+    /** Stores an update's key, after its `event`. Nothing is stored if the task had ended. */
     addKey: (recipient: string, task: string, event: string, key: UpdateKey): Statement =>
       account.bind(addKey, { ...key, agent: recipient, from: recipient, task, event }),
     /** Returns the column `n` of an event; no row if it was not stored. */
@@ -298,7 +301,7 @@ export function taskChanges(account: AccountDb) {
       ...account.bind(at[changer.end].outcome, { ...bound(changer), task, event }),
       rows: 0,
     }),
-    /** An event that cancels a task withdraws unread messages, and notifies a recipient that has read one. */
+    /** For an event that cancels a task: withdraws unread messages, and notifies a recipient that has read one. */
     withdraw: (agent: string, task: string, event: string, notice: { id: string; body: string; at: number }) => [
       account.bind(withdraw, { agent, task, event, at: notice.at }),
       account.bind(withdrawHeld, { agent, task, event, at: notice.at }),

@@ -6,7 +6,7 @@ export type TaskMode = typeof tasks.$inferSelect.mode
 
 export type TaskEnd = 'client' | 'recipient'
 
-/** The end of the client, and that of the recipient: conditions on `tasks`. The agent is bound as `agent`. */
+/** The client's end and the recipient's end: conditions on `tasks`. The agent is bound as `agent`. */
 export const taskEnds = {
   client: `(tasks.account_id = :account AND tasks.client_agent_id = :agent)`,
   recipient: `(tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :agent)`,

@@ -1,4 +1,4 @@
-/** Looking at tasks, from either end. */
+/** Reads tasks, for either end. */
 import { type AccountDb, query } from '../sql.ts'
 import { isRedactedByOthers, type StoredPart } from './new-message.ts'
 import type { CallersWait } from './agents.ts'
@@ -22,13 +22,13 @@ export interface TaskRow {
   statusAt: number
   generation: number
   expiresAt: number | null
-  /** About how many bytes its messages and artifacts take. */
+  /** Approximate size of its messages and artifacts in bytes. */
   bytes: number
   /** 1 if its client was notified that the recipient is silent. */
   quiet: number
 }
 
-/** The content of a message of a task; `a2a` is JSON text or null. */
+/** The content of a task's message; `a2a` is JSON text or null. */
 export interface TaskMessageRow {
   taskId: string
   messageId: string
@@ -36,7 +36,7 @@ export interface TaskMessageRow {
   role: 'user' | 'agent' | 'result'
   body: string
   a2a: string | null
-  /** 1 if a guardrail of another account masked it: where is not for the client to see. */
+  /** 1 if another account's guardrail redacted it. The client must not learn where. */
   isHidden: number
 }
 
@@ -83,13 +83,13 @@ const joinMessages = `${joinTaskMessages}
 const joinParts = `${joinTaskMessages}
   JOIN parts ON parts.account_id = task_messages.sender_account_id AND parts.message_id = task_messages.message_id`
 
-/** So many chunks are looked at for the end of an artifact, and so many parts at the end of each. */
+/** How many chunks are read for an artifact's end, and how many parts at the end of each. */
 const maxEndChunks = 200
 const maxEndParts = 100
 
-/** A control character, which no text has. */
+/** A control character, which never occurs in texts. */
 const endOfText = 'char(31)'
-/** The texts of the last parts of a JSON array. */
+/** The texts of a JSON array's last parts. */
 const textsIn = (parts: string, text = "part.value ->> '$.text'", join = '') => `
   (SELECT group_concat(${text}, ${endOfText})
     FROM (SELECT json_array_length(${parts}) - ${maxEndParts} AS start) CROSS JOIN json_each(${parts}) AS part ${join}
@@ -103,7 +103,7 @@ const joinContent = `LEFT JOIN parts ON parts.account_id = messages.account_id A
   AND parts.id = part.value ->> '$.part_id'`
 
 const isHeld = 'messages.seq < 0'
-// A task that a held message makes is not there for its recipient.
+// A task created by a held message does not exist for its recipient yet.
 const isMadeByHeld = `EXISTS (SELECT 1 FROM messages
   WHERE messages.account_id = tasks.account_id AND messages.id = tasks.message_id AND ${isHeld})`
 
@@ -201,7 +201,7 @@ export const tasks = {
       }),
     eventsAfter: (agent: string, task: string, after: number, limit: number): Promise<TaskEventRow[]> =>
       account.all(ends.client.after, { agent, task, after, limit }),
-    /** The parts of these messages that are stored apart. */
+    /** The separately stored parts of these messages. */
     parts: (
       end: TaskEnd,
       agent: string,
@@ -209,7 +209,7 @@ export const tasks = {
       messages: readonly string[],
     ): Promise<TaskPartRow[]> =>
       account.all(ends[end].parts, { agent, tasks: JSON.stringify(ids), messages: JSON.stringify(messages) }),
-    /** The last characters of an artifact, by its text parts. For the recipient of the task. */
+    /** The last characters of an artifact, by its text parts. For the task's recipient. */
     endOfArtifact: async (agent: string, task: string, artifact: string, chars: number): Promise<string[]> => {
       let end = ''
       for (const { text, append } of await account.all(ends.recipient.chunkEnds, { agent, task, artifact, chars })) {
@@ -234,9 +234,9 @@ export const tasks = {
       (await account.one(listed, { agent, context: contextId, state, alias: recipient, since: since ?? 0 }))!.n,
     conversation: async (agent: string, context: string, recipient: string): Promise<string | undefined> =>
       (await account.one(conversation, { agent, context, to: recipient }))?.conversationId,
-    /** The open task whose newest message of its client has this hash. */
+    /** The open task whose newest client message has this hash. */
     repeated: (agent: string, repeatHash: string) => account.one(repeated, { agent, repeatHash }),
-    /** Whether callers wait for the recipient, and whether it has a lease that is open at `at` and expires. */
+    /** Whether callers wait for the recipient, and whether it has a timed lease that is open at `at`. */
     recipientOf: (agent: string, task: string, at: number) => account.one(recipientOf, { agent, task, at }),
     waitingForClient: async (agent: string, conversationId: string): Promise<string[]> =>
       (await account.all(waiting, { agent, conversationId })).map(({ id }) => id),

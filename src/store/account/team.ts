@@ -1,4 +1,4 @@
-/** The members of the account, and the users invited to it. */
+/** The account's members and invited users. */
 import type { Role } from '../../auth/actor.ts'
 import { hasSecondFactor } from '../global/second-factors.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
@@ -10,7 +10,7 @@ export interface AccountMember {
   role: Role
   since: number
   hasSecondFactor: boolean
-  /** The role came from the claim of the provider. */
+  /** The role came from the provider's claim. */
   roleByClaim: boolean
 }
 
@@ -33,10 +33,10 @@ interface NewInvitation {
   tokenHash: string
   /** Null for the operator. */
   invitedBy: string | null
-  /** The agent that becomes the person alias of who accepts. */
+  /** The agent that becomes the accepting user's person alias. */
   agentId?: string | null
   expiresAt: number
-  /** Whether the inviter may be shown the link. Default: no. It happens only if the address has no user yet. */
+  /** Whether the inviter may be shown the link. Default: no. The link is shown only if the address has no user yet. */
   mayShowLink?: boolean
 }
 
@@ -112,9 +112,9 @@ export const team = {
     members: (): Promise<AccountMember[]> => account.all(members),
     member: (user: string): Promise<AccountMember | undefined> => account.one(member, { user }),
     memberByEmail: (email: string): Promise<AccountMember | undefined> => account.one(memberByEmail, { email }),
-    /** When a person removed the user, who is not let in since. */
+    /** When a person removed the user, who has not been let in since. */
     removal: (user: string) => account.one(removal, { user }),
-    /** Invitations that were neither accepted nor ended, newest first; also expired ones. */
+    /** Invitations that were neither accepted nor ended, newest first, including expired ones. */
     invitations: (): Promise<Invitation[]> => account.all(pending),
     invitation: (id: string): Promise<Invitation | undefined> => account.one(invitation, { id }),
   }),
@@ -122,29 +122,29 @@ export const team = {
     requireRole: (user: string, roles: readonly Role[]): Statement =>
       account.bind(requireRole, { user, roles: JSON.stringify(roles) }),
     requireOtherOwner: (user: string): Statement => account.bind(requireOtherOwner, { user }),
-    /** Fails the unit if another user is a member when it runs, or a live agent is not a person. */
+    /** Fails the unit if another user is a member when it runs, or if a live agent is not a person. */
     requireEmpty: (user: string): Statement => account.bind(requireEmpty, { user }),
-    /** Fails the unit unless the user has this address, and with `isVerified` has proved it. */
+    /** Fails the unit unless the user has this address, and with `isVerified` has verified it. */
     requireAddress: (user: string, email: string, isVerified: boolean): Statement =>
       account.bind(requireAddress, { user, email, isVerified }),
-    /** Only for `join`: see there who must prove what. */
+    /** Only for `join`, which checks what must be proved. */
     addMember: (user: string, role: Role, at: number, isByClaim = false): Statement =>
       account.bind(addMember, { user, role, at, isByClaim }),
     setRole: (user: string, role: Role, isByClaim = false): Statement =>
       account.bind(setRole, { user, role, isByClaim }),
     remove: (user: string): Statement => account.bind(remove, { user }),
-    /** The user, who is removed, stays out until `letIn`. */
+    /** The removed user is refused until `letIn`. */
     keepOut: (user: string, at: number): Statement => account.bind(keepOut, { user, at }),
     /** No row if the user was not removed. */
     letIn: (user: string): Statement => account.bind(letIn, { user }),
-    /** Members may sign in in other ways than with the provider of the account. */
+    /** Members may sign in without the account's provider. */
     stopRequiringProvider: (): Statement => account.bind(stopRequiringProvider, {}),
     addInvitation: ({ mayShowLink = false, agentId = null, ...invitation }: NewInvitation, at: number): Statement =>
       account.bind(addInvitation, { ...invitation, agentId, mayShowLink, at }),
     requirePending: (id: string): Statement => account.bind(requirePending, { id }),
     endInvitation: (id: string, at: number): Statement => account.bind(end, { id, at }),
     endInvitationsFor: (email: string, at: number): Statement => account.bind(endFor, { email, at }),
-    /** End the invitations by a user, except those for the roles `kept`. */
+    /** Ends the invitations by a user, except those for the roles `kept`. */
     endInvitationsBy: (user: string, kept: readonly Role[], at: number): Statement =>
       account.bind(endBy, { user, kept: JSON.stringify(kept), at }),
     accept: (id: string, at: number): Statement => account.bind(accept, { id, at }),

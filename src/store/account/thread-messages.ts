@@ -1,18 +1,18 @@
-/** Messages in the threads of the account, what happened to them, and chains. */
+/** Messages in the account's threads, their state, and reply chains. */
 import type { agents, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountDb, query } from '../sql.ts'
 import { agentOf, givenDetails, inboxOf } from './inbox-message.ts'
 
-/** A message of a thread as it is stored; flags are 0 or 1. */
+/** A thread's message as stored; flags are 0 or 1. */
 export interface PlacedMessage {
   seq: number
   threadId: number
-  /** The first message of its chain; its own `seq` if it replies to nothing that is left. */
+  /** The first message of its chain; its own `seq` if the message it replies to is missing. */
   rootSeq: number
   id: string
   fromAgentId: string
   fromAlias: string
-  /** Its sender is an agent of another account now. */
+  /** Its sender now belongs to another account. */
   isForeign: number
   /** It is stored in another account. */
   isReceived: number
@@ -30,20 +30,23 @@ export interface PlacedMessage {
   sharedWith: string | null
   hops: number
   createdAt: number
-  /** The agent of the reader, if it was given the message with a text of its own, as it is here. */
+  /** The reader's agent, if it received a version of its own, which this is. */
   changedFor: string | null
 }
 
 /** It ended unread. */
 export type EndedState = 'withdrawn' | 'expired' | 'retracted'
 
-/** What happened to a message at one recipient. In an inbox of another account most is null: that is not shown. */
+/**
+ * A message's state at one recipient. For an inbox of another account, most fields are null, because they are not
+ * shown.
+ */
 export interface Receipt {
   seq: number
   agentId: string
   /** Null for an agent of another account: it is the `recipient` of the message. */
   alias: string | null
-  /** `leased`: a reader has it, and it is not known yet whether the answer arrived. */
+  /** `leased`: a reader has received it, but has not acknowledged it yet. */
   state: 'unread' | 'leased' | 'read' | 'parked' | EndedState
   storedAt: number
   wokenAt: number | null
@@ -52,7 +55,7 @@ export interface Receipt {
   repliedAt: number | null
 }
 
-/** `own` of a message `m` of the account (with `join`), or `delivered` of one that was delivered to it as `d`. */
+/** `own` for a message `m` of the account (with `join`), or `delivered` for one that was delivered to it as `d`. */
 export function ofMessage(seq: string, own: string, delivered = own, join = ''): string {
   return `coalesce(
     (SELECT ${own} FROM messages AS m ${join} WHERE m.account_id = :account AND m.seq = ${seq}),
@@ -61,7 +64,7 @@ export function ofMessage(seq: string, own: string, delivered = own, join = ''):
       WHERE d.account_id = :account AND m.seq = ${seq} LIMIT 1))`
 }
 
-// The joins are crossed, so that each begins with these few numbers.
+// The joins are crossed, so that each starts with these few numbers.
 const listed = 'json_each(:seqs) AS listed'
 // A claim may have moved the sender since.
 const isForeign = `NOT EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account
@@ -73,7 +76,10 @@ const columns = (body: string, a2a: string, flagged: string, isReceived: number,
   messages.conversation_id, messages.reply_to_message_id, ${flagged} AS flagged, messages.sanitized, messages.edited,
   messages.hops,
   messages.shared_with, messages.created_at, ${changedFor} AS changed_for`
-/** The deliveries to the alias of the user `:user` that have a text of their own, as `changed`. `message` is of the account. */
+/**
+ * The deliveries to the alias of the user `:user` that have a version of their own, as `changed`. `message` belongs to
+ * the account.
+ */
 export const joinChanged = (message: string) =>
   `LEFT JOIN deliveries AS changed
   ON changed.seq = ${message}.seq AND changed.body IS NOT NULL AND changed.inbox = ${
@@ -82,8 +88,9 @@ export const joinChanged = (message: string) =>
     )
   }`
 const isPlaced = `thread_messages.account_id = :account AND thread_messages.seq = listed.value`
-// In another account only one agent of ours can be the recipient: a channel has the agents of one account.
-/** The messages whose numbers `listed` has as `value`. */
+// In another account, only one of this account's agents can be the recipient, because a channel's agents belong to one
+// account.
+/** The messages whose numbers are the `value`s of `listed`. */
 const placed = (listed: string) => `
   SELECT ${
   columns(
@@ -121,7 +128,7 @@ const half = (isHalf: string, order: string, limit: string) => `
     ORDER BY ${order} LIMIT ${limit})`
 const near = half('thread_messages.seq < :anchor', 'thread_messages.seq DESC', ':older') + ' UNION ALL ' +
   half('thread_messages.seq >= :anchor', 'thread_messages.seq', ':newer')
-// What is answered is stored in the account, or was delivered to it.
+// The answered message is stored in the account, or was delivered to it.
 const answered = (source: 'messages' | 'deliveries') => `
   SELECT place.seq AS value FROM page CROSS JOIN ${source} CROSS JOIN thread_messages AS place
   WHERE page.reply_to_message_id IS NOT NULL AND place.account_id = :account AND place.seq = ${source}.seq
@@ -141,8 +148,8 @@ const newestOfThreads = chosen(`
     WHERE newest.account_id = :account AND newest.thread_id = thread.value ORDER BY newest.seq DESC LIMIT :limit)
   ORDER BY place.seq DESC LIMIT :limit`)
 
-// Messages are stored in the order of their times, apart from clocks that differ. So the first since a time is found
-// by steps of half the length: 33 of them in a thread of any length.
+// Messages are stored in order of time, apart from clock differences. So the first one since a time is found by binary
+// search: 33 steps in a thread of any length.
 const ofThread = `thread_messages.account_id = :account AND thread_messages.thread_id = :thread`
 const newestUpTo = (seq: string) => `(SELECT max(seq) FROM thread_messages WHERE ${ofThread} AND seq <= ${seq})`
 const firstSince = query<{ seq: number | null }>(`
@@ -155,8 +162,7 @@ const firstSince = query<{ seq: number | null }>(`
     ) SELECT up_to FROM search WHERE step = 0) AS found
   LIMIT 1`)
 
-// The condition is as the index has it. With `+`, because the planner would rather walk through all messages in their
-// order.
+// The condition matches the index. With `+`, because the planner prefers to scan all messages in their order.
 const chain = chosen(`
   WITH member AS MATERIALIZED (SELECT root_seq FROM thread_messages WHERE account_id = :account AND seq = :seq)
   SELECT root_seq AS value FROM member UNION ALL SELECT * FROM (
@@ -171,12 +177,12 @@ const seqsOf = `
   SELECT seq FROM deliveries WHERE account_id = :account AND external_message_id ${isNamed}`
 const byIds = chosen(seqsOf)
 
-// What happens in an inbox of another account is not shown, only whether and when its agent read and replied.
+// For an inbox of another account, only whether and when its agent read and replied is shown.
 const isOurs = 'deliveries.account_id = :account'
 const isAt = 'deliveries.seq = messages.seq'
 const isRecipient = `agents.account_id = deliveries.account_id AND agents.id = ${agentOf()}`
 const hasEnded = `deliveries.state IN ('withdrawn', 'expired', 'retracted')`
-// With `+`, because the planner would rather walk through all messages of the account in the order of their times.
+// With `+`, because the planner prefers to scan all of the account's messages in order of time.
 const receiptColumns = `messages.seq, agents.id AS agent_id,
   iif(${isOurs}, agents.alias, NULL) AS alias,
   CASE WHEN deliveries.state = 'unread' OR ${hasEnded} THEN deliveries.state
@@ -206,7 +212,7 @@ const ofPost = query<Receipt>(`
   WHERE messages.account_id = :account AND messages.seq = :seq AND messages.channel_id IS NOT NULL
     AND agents.id > :after
   ORDER BY agents.id LIMIT :limit`)
-/** How many recipients of a post have not read it, by what happened to it there. */
+/** How many of a post's recipients have not read it, by its state there. */
 interface PostCounts {
   seq: number
   recipients: number
@@ -230,7 +236,7 @@ const selectNewest = `SELECT messages.seq, messages.created_at AS at, messages.c
     SELECT account_id, seq FROM thread_messages WHERE account_id = :account AND thread_id = :thread
     ORDER BY seq DESC LIMIT :limit) AS place
   JOIN messages ON messages.seq = place.seq`
-// A message of another account has one recipient in this one.
+// Another account's message has one recipient in this one.
 const newest = query<{ seq: number; at: number; channelId: string | null; fromAgentId: string }>(`
   ${selectNewest} AND messages.account_id = place.account_id
   UNION ALL
@@ -242,9 +248,9 @@ const newest = query<{ seq: number; at: number; channelId: string | null; fromAg
 export const threadMessages = {
   reads: (account: AccountDb) => ({
     newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
-    /** Messages that have a place in the account, in the order of the log, as a user reads them; null for programs. */
+    /** Messages that have a position in the account, in log order, as a user reads them; null for programs. */
     bySeqs: (seqs: number[], user: string | null = null) => account.all(bySeqs, { seqs: JSON.stringify(seqs), user }),
-    /** The messages of a thread around `anchor`, none before `from`, and those of the thread that they answer. */
+    /** A thread's messages around `anchor`, none before `from`, and those of its messages that they answer. */
     around: (
       thread: number,
       { user, ...around }: { anchor: number; from: number; older: number; newer: number; user: string | null },
@@ -252,10 +258,10 @@ export const threadMessages = {
     /** The newest messages in some threads. */
     newestOf: (threads: number[], limit: number, user: string | null) =>
       account.all(newestOfThreads, { threads: JSON.stringify(threads), limit, user }),
-    /** The number of the first message of a thread since a time, or one behind the last; null for an empty thread. */
+    /** The number of a thread's first message since a time, or one after the last; null for an empty thread. */
     firstSince: async (thread: number, at: number): Promise<number | null> =>
       (await account.one(firstSince, { thread, at }))?.seq ?? null,
-    /** The chain of a message. */
+    /** A message's reply chain. */
     chain: (seq: number, limit: number, user: string | null) => account.all(chain, { seq, limit, user }),
     /** The same by their ids. */
     byIds: (messages: string[], user: string | null = null) =>
@@ -280,7 +286,7 @@ export interface RecipientStatus {
   agentId: string
 }
 
-// Only leases that expire: all others end with the answer of a read. Those of other accounts are not shown.
+// Only timed leases: all others end with the response to a read. Those of other accounts are not shown.
 const statusOf = query<RecipientStatus>(`
   SELECT agents.id AS agent_id, agents.alias, agents.type, deliveries.state, deliveries.created_at, deliveries.woken_at, deliveries.read_at,
     deliveries.account_id = messages.account_id AS is_own,
@@ -292,7 +298,7 @@ const statusOf = query<RecipientStatus>(`
   WHERE messages.account_id = :account AND messages.id = :id
   ORDER BY deliveries.read_at, agents.alias`)
 
-// Only of recipients in the same account. Other accounts do not show how their agents read.
+// Only recipients in the same account. Other accounts do not show how their agents read.
 const released = query<{ alias: string; leasedAt: number; releasedAt: number }>(`
   SELECT agents.alias, lease_releases.leased_at, lease_releases.released_at FROM messages
   JOIN lease_releases ON lease_releases.account_id = :account AND lease_releases.seq = messages.seq
@@ -308,7 +314,7 @@ const replies = query<{ alias: string; createdAt: number }>(`
   WHERE messages.reply_to_message_id = :id AND messages.type <> 'system'
   ORDER BY deliveries.seq DESC LIMIT :limit`)
 
-// What the others say in its channel is an answer too, unless it replies to something else.
+// Other members' posts in its channel are answers too, unless they reply to something else.
 const answers = query<{ id: string; alias: string; isUnread: number }>(`
   SELECT messages.id, messages.from_alias AS alias, deliveries.state = 'unread' AS is_unread
   FROM messages AS asked JOIN deliveries ON deliveries.inbox = ${inboxOf()} AND deliveries.seq > asked.seq
@@ -323,7 +329,7 @@ export const messageStatus = {
     of: (id: string) => account.all(statusOf, { id }),
     released: (id: string, limit: number) => account.all(released, { id, limit }),
     replies: (id: string, agent: string, limit: number) => account.all(replies, { id, agent, limit }),
-    /** What answers a post of the agent, oldest first. */
+    /** Answers to an agent's post, oldest first. */
     answers: (id: string, agent: string, limit: number) => account.all(answers, { id, agent, limit }),
   }),
   changes: () => ({}),

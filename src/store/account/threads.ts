@@ -1,4 +1,4 @@
-/** The threads of the account and the messages in them, for its people. */
+/** The account's threads and their messages, for its people. */
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { joinChanged, ofMessage } from './thread-messages.ts'
@@ -6,7 +6,10 @@ import { joinChanged, ofMessage } from './thread-messages.ts'
 const previewLength = 200
 const maxUnread = 1_000
 
-/** A thread as it is stored. `agents` is JSON of its first agents of this account, `preview` of its newest message. */
+/**
+ * A thread as stored. `agents` is JSON of its first agents of this account, `preview` the beginning of its newest
+ * message.
+ */
 export interface StoredThread {
   id: number
   kind: 'channel' | 'conversation' | 'pair'
@@ -21,7 +24,7 @@ export interface StoredThread {
   seenSeq: number
 }
 
-/** `alias` belongs to a live agent; `isOfUser`: the threads of the person alias of the user. */
+/** `alias` belongs to a live agent; `isOfUser`: only threads of the user's person alias. */
 interface ThreadSelection {
   agentId?: string
   alias?: string
@@ -53,8 +56,8 @@ const columns = `threads.id, threads.kind, threads.key, threads.last_seq, thread
     AND thread_seen.user_id = :user AND thread_seen.thread_id = threads.id), 0) AS seen_seq`
 const joinChannel = `LEFT JOIN channels ON channels.account_id = threads.account_id AND channels.id = threads.key
   AND threads.kind = 'channel'`
-// Asked of one thread after the other, the newest first: a name that many threads have ends the walk soon. SQLite looks for the
-// agents and channels of the name once.
+// Checked thread by thread, newest first: for a name in many threads, the scan ends soon. SQLite looks up the name's
+// agents and channels once.
 const isNamedBy = (name: string) =>
   `(${name} = ''
   OR (threads.kind = 'channel' AND threads.key IN (
@@ -66,7 +69,7 @@ const isNamed = `${isNamedBy(':name')} AND ${isNamedBy(':otherName')}`
 const isListed = `threads.account_id = :account AND threads.last_seq > 0 AND threads.last_seq < :before
   AND threads.last_at >= :since AND (:isChannel = 0 OR threads.kind = 'channel') AND ${isNamed}`
 
-/** A list of the threads that `chosen` selects as `thread_id`. What is shown is looked up for those of the page alone. */
+/** A list of the threads that `chosen` selects as `thread_id`. Only the displayed page's details are looked up. */
 const list = (chosen?: string) =>
   query<StoredThread>(`
     SELECT ${columns} FROM (
@@ -88,8 +91,8 @@ const ofAgent = (agent: string) => `
   JOIN threads ON threads.account_id = channel_members.account_id AND threads.kind = 'channel'
     AND threads.key = channel_members.channel_id
   WHERE channel_members.account_id = :account AND channel_members.agent_id = ${agent}`
-// An inbox is read in its order. So a thread waits for an agent if the newest delivery to the agent in it does, and that
-// one is not older than the oldest that is unread.
+// An inbox is read in order. So a thread waits for an agent if its newest delivery to the agent does, and that one is
+// not older than the oldest unread one.
 const waiting = (condition: string) => `
   WITH every AS MATERIALIZED (
     SELECT agent_numbers.n, agent_numbers.agent_id, (SELECT min(deliveries.seq) FROM deliveries
@@ -126,7 +129,7 @@ const userIn = query<{ one: number }>(
   `SELECT 1 AS one FROM (${ofAgent(personOf)}) AS part WHERE part.thread_id = :thread LIMIT 1`,
 )
 
-// The oldest unread messages of an inbox, each with its thread.
+// An inbox's oldest unread messages, each with its thread.
 const unreadPlaces = (inbox: string) =>
   `(
     SELECT deliveries.seq FROM deliveries
@@ -163,7 +166,7 @@ export const threads = {
       { agentId, alias, isOfUser, isWaiting }: ThreadSelection,
       { user, names: [name = '', otherName = ''], before, since, isChannel, limit }: {
         user: string
-        /** Only threads where each of the first two is in the alias of an agent or the name of the channel. */
+        /** Only threads where the names match an agent's alias or the channel's name. */
         names: readonly string[]
         before: number
         since: number
@@ -180,15 +183,15 @@ export const threads = {
     byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
     byKey: (of: Pick<StoredThread, 'kind' | 'key'>, user: string): Promise<StoredThread | undefined> =>
       account.one(byKey, { ...of, user }),
-    /** Whether the person alias of a user takes part. */
+    /** Whether a user's person alias takes part. */
     hasUser: async (thread: number, user: string) => (await account.one(userIn, { thread, user })) !== undefined,
-    /** The threads with unread messages of the person alias of a user: how many, and the first. At most 1,000. */
+    /** The threads with unread messages of a user's person alias: their number, and the first ones. At most 1,000. */
     unreadOfPersonAlias: (user: string) => account.all(unreadOfPersonAlias, { user }),
-    /** Those of the 1,000 oldest unread messages of an agent that are in a thread, oldest first. */
+    /** Those of an agent's 1,000 oldest unread messages that belong to a thread, oldest first. */
     unreadInThread: (thread: number, agent: string) => account.all(unreadInThread, { thread, agent }),
   }),
   changes: (account: AccountDb) => ({
-    /** Record up to which message a user has looked at a thread. Does nothing if the account has no such thread. */
+    /** Records up to which message a user has seen a thread. Does nothing if the account has no such thread. */
     setSeen: (user: string, thread: number, seq: number): Statement => account.bind(add, { user, thread, seq }),
     forgetUser: (user: string): Statement[] => ofUser.map((statement) => account.bind(statement, { user })),
   }),

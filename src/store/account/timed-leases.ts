@@ -1,11 +1,11 @@
-/** Leases that expire, which their reader extends, acks and releases. See docs/delivery.md, "Leases of runners". */
+/** Timed leases, which their reader extends, acks and releases. See docs/delivery.md, "Leases of runners". */
 import { inboxOf } from './inbox-message.ts'
 import { endedLeaseDepth, isInLease, isLeased } from './leases.ts'
 import { type AccountDb, precondition, query, type Statement, statement, traffic } from '../sql.ts'
 
-/** How many expired leases one look finds. The worker releases all others. */
+/** Maximum number of expired leases found by one call. The worker releases all others. */
 const maxExpired = 100
-/** How many open leases that expire an agent has at most. Each is a row that the worker looks at. */
+/** Maximum number of an agent's open timed leases. Each is a row that the worker checks. */
 export const maxOpenLeases = 100
 
 interface LeasedMessages {
@@ -14,13 +14,13 @@ interface LeasedMessages {
   messages?: readonly string[]
 }
 
-/** The parts of ending a lease for some of its messages, which go to the lease `into`. */
+/** The parts of ending a lease for some of its messages, which move to the lease `into`. */
 interface EndParts {
   move: Statement
-  /** Returns the column `n`: how many messages were ended. */
+  /** Returns the column `n`: the number of ended messages. */
   ended: Statement
   close: Statement
-  /** Returns the column `at`: when the last of the leases that are left expires, or null. */
+  /** Returns the column `at`: when the last remaining lease expires, or null. */
   left: Statement
 }
 
@@ -43,7 +43,7 @@ const ofAgent = query<{ id: string; expiresAt: number }>(`
   ORDER BY expires_at DESC LIMIT ${maxOpenLeases + maxExpired}`)
 
 const extend = traffic(`UPDATE leases SET expires_at = :expiresAt WHERE ${live} RETURNING id`)
-// A lease of their own, for a release: it is released as any other.
+// A separate lease for a release, which is released like any other.
 const split = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, seqs)
   SELECT account_id, agent_id, :into, holder, created_at, expires_at, seqs FROM leases
@@ -53,7 +53,7 @@ const move = traffic(`UPDATE deliveries SET lease_id = :into WHERE ${isLeased} A
 const close = traffic(`
   DELETE FROM leases WHERE ${live} AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${isLeased})`)
 const released = statement(`SELECT count(*) AS n FROM deliveries WHERE ${isInLease(':into')} LIMIT 1`)
-// A unit that is repeated may find the lease closed. Then they are among the newest that were read.
+// A repeated unit may find the lease closed. Then the messages are among the newest that were read.
 const acked = statement(`
   SELECT coalesce(
     nullif((SELECT count(*) FROM deliveries WHERE ${isInLease(':into', ':lease')}), 0),
@@ -62,7 +62,7 @@ const acked = statement(`
       ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth}) WHERE lease_id = :into)) AS n
   LIMIT 1`)
 
-// Once the message of the unit is stored, the unit is repeated, and the lease has ended with the first time.
+// If the unit's message is already stored, the unit is a repeat, and the lease ended with the first run.
 const requireHeld = precondition(`
   EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)
   OR (${isOpen} AND (SELECT count(*) FROM deliveries WHERE ${isLeased} AND ${isNamed})
@@ -77,11 +77,11 @@ export const timedLeases = {
   reads: (account: AccountDb) => ({
     isOpen: async (agent: string, lease: string, at: number) =>
       (await account.one(open, { agent, lease, at })) !== undefined,
-    /** The open lease that a send under this idempotency key took as `next`. */
+    /** The open lease that a send under this idempotency key created as `next`. */
     byKey: (agent: string, key: string, at: number) => account.one(byKey, { agent, key, at }),
-    /** When the last lease of the agent that is open at `at` expires; null without one. */
+    /** When the last of the agent's leases that are open at `at` expires; null without one. */
     lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
-    /** The ids of those that are open at `at`, and of those that have expired and are not released yet, at most 200. */
+    /** The ids of leases that are open at `at`, and of expired ones not released yet, at most 200. */
     async ofAgent(agent: string, at: number): Promise<{ open: string[]; expired: string[] }> {
       const found = await account.all(ofAgent, { agent })
       const isOpen = ({ expiresAt }: { expiresAt: number }) => expiresAt > at
@@ -104,16 +104,16 @@ export const timedLeases = {
       close: account.bind(close, { agent, lease, at }),
       left: { ...account.bind(lastExpiry, { agent, at }), rows: 0 },
     }),
-    /** Give messages of a lease that is open at `at` a lease of their own, `into`, which can be released. */
+    /** Moves messages of a lease that is open at `at` to a separate lease, `into`, which can be released. */
     split: ({ agent, lease, messages }: LeasedMessages, into: string, at: number) => ({
       split: account.bind(split, { agent, lease, into, messages: listOf(messages), at }),
       move: { ...account.bind(move, { agent, lease, into, messages: listOf(messages), at }), rows: 50 },
       close: account.bind(close, { agent, lease, at }),
       ended: { ...account.bind(released, { agent, into }), rows: 0 },
     }),
-    /** Fails its unit if the lease has ended or was extended since. */
+    /** Fails the unit if the lease has ended or was extended since. */
     requireUntil: (lease: string, expiresAt: number) => account.bind(requireUntil, { lease, expiresAt }),
-    /** Fails its unit unless the lease is open and holds the messages, or the message `id` is stored already. */
+    /** Fails the unit unless the lease is open and holds the messages, or the message `id` is already stored. */
     requireHeld: ({ agent, lease, messages }: LeasedMessages, id: string, at: number) =>
       account.bind(requireHeld, { agent, lease, messages: listOf(messages), id, at }),
   }),

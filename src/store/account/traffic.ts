@@ -1,11 +1,11 @@
-/** How much an account sends, and how long its agents take to answer. */
+/** An account's message counts, and its agents' answer times. */
 import { day } from '../../lib/time.ts'
 import { type AccountDb, query } from '../sql.ts'
 
 const totals = query<{ at: number; count: number; answers: number; answerMs: number }>(`
   SELECT at, messages AS count, answers, answer_ms FROM traffic
   WHERE account_id = :account AND period_ms = :period AND source = '' AND target = '' AND at >= :since ORDER BY at`)
-// With `+`, because the planner would read the counts of all accounts since that time.
+// With `+`, because otherwise the planner reads the counts of all accounts since that time.
 const answers = query<{ at: number; name: string; n: number; ms: number }>(`
   SELECT traffic.at, coalesce('@' || agents.alias, '#' || channels.name, traffic.target) AS name, traffic.answers AS n,
     traffic.answer_ms AS ms
@@ -17,9 +17,9 @@ const answers = query<{ at: number; name: string; n: number; ms: number }>(`
 
 export const traffic = {
   reads: (account: AccountDb) => ({
-    /** What the account sent in each hour or day that begins at `since` or later, and its answers within the account. */
+    /** The account's messages in each hour or day that begins at `since` or later, and its internal answers. */
     totals: (period: number, since: number) => account.all(totals, { period, since }),
-    /** How many answers an agent gave on each day, to whom, and how long they took in all. A deleted agent has its id. */
+    /** An agent's number of answers per day and partner, and their total time. A deleted agent is named by its id. */
     answers: (agent: string, since: number) => account.all(answers, { agent, since }),
   }),
   changes: () => ({}),

@@ -1,4 +1,6 @@
-/** How often the last sender of a conversation changed: its turns. See docs/conversations.md, "Conversations that run away". */
+/**
+ * Turns: how often the last sender of a conversation changed. See docs/conversations.md, "Conversations that run away".
+ */
 import {
   type AccountDb,
   boolean,
@@ -14,11 +16,11 @@ import { isOfMessage } from './inbox-message.ts'
 import type { InboxAddress } from './new-message.ts'
 import { ofMessage } from './thread-messages.ts'
 
-/** The limits of the conversations of an account. 0: no limit. */
+/** The account's conversation limits. 0: no limit. */
 export interface TurnLimits {
   warn: number
   perHour: number
-  /** A message that more answers than this led to is refused. */
+  /** A message at the end of a longer chain of answers is refused. */
   hops: number
 }
 
@@ -33,12 +35,12 @@ export interface Turn {
   at: number
 }
 
-/** A turn of two members of a channel, as counted. */
+/** A turn between two channel members, as counted. */
 export interface MemberTurn {
   key: string
   agents: string[]
   turns: number
-  /** The turns, if the sender is to be notified, or 0. */
+  /** The number of turns, if the sender is to be notified, or 0. */
   notifyTurns: number
 }
 
@@ -50,9 +52,9 @@ export interface Conversation {
   pausedAt: number | null
 }
 
-/** A conversation as it is counted. Agents are aliases without `@`; times are milliseconds since the epoch. */
+/** A conversation as counted. Agents are aliases without `@`; times are milliseconds since the epoch. */
 export interface CountedConversation {
-  /** What it is counted under: it stays the same while the conversation goes on. */
+  /** The key it is counted under, which stays the same while the conversation continues. */
   key: string
   agents: string[]
   turns: number
@@ -69,11 +71,11 @@ const isAutomatedAgent = (account: string, agent: string) =>
 const isAutomated = `(${isAutomatedAgent(':account', ':from')} OR ${isAutomatedAgent(':toAccount', ':to')})`
 
 /** Conversations whose agents are notified, in an hour that is not over. */
-// Written out, not bound: only then may the planner use the partial index.
+// A literal instead of a parameter, because only then may the planner use the partial index.
 const isLongSince =
   `conversation_turns.account_id = :account AND conversation_turns.is_long = 1 AND conversation_turns.since > :since`
 
-/** The conversations of the account whose agents are to be notified, as JSON of their turns by key; null without any. */
+/** The account's conversations whose agents are to be notified, as JSON of their turns by key; null without any. */
 export const longTurns = `(SELECT nullif(json_group_object(conversation_turns.key, conversation_turns.turns), '{}')
   FROM conversation_turns WHERE ${isLongSince})`
 
@@ -100,8 +102,8 @@ const count = traffic(`
       OR excluded.answered <> coalesce(conversation_turns.answered, '')) AND NOT ${isAutomated}
   RETURNING is_long * turns AS notify_turns`)
 
-// The row of a channel knows its last sender, and who is paused there. Turns are counted for two members: the sender, and
-// whom it answers, or else the last sender.
+// A channel's row stores its last sender, and who is paused there. Turns are counted for two members: the sender and
+// the member it answers, or otherwise the last sender.
 const countMembers = traffic(`
   INSERT INTO conversation_turns (account_id, key, sender, turns, since, agents, is_long)
   SELECT :account, :key || ' @' || min(:alias, partner) || ' @' || max(:alias, partner), :alias, 1, :at,
@@ -176,8 +178,8 @@ const here = (table: string) => `${table}.account_id = conversation_turns.accoun
 const keyEnds = `(conversation_turns.agents ->> 0, conversation_turns.agents ->> 1)`
 const namesBoth =
   `conversation_turns.key IN ('@' || m.from_alias || ' ' || m.recipient, m.recipient || ' @' || m.from_alias)`
-// Two agents can write to each other in several threads, which have the same turns: it is the newest one. An agent of
-// another account is known by the newest message.
+// Two agents can write to each other in several threads with the same turns; this is the newest one. Another account's
+// agent is known by the newest message.
 const threadOf = `CASE
   WHEN conversation_turns.key LIKE '#%' THEN (
     SELECT threads.id FROM channels JOIN threads ON ${here('threads')} AND threads.kind = 'channel'
@@ -200,7 +202,7 @@ const threadOf = `CASE
         WHERE ${here('its')} AND its.agent_id = other.id AND its.thread_id = threads.id))
     ORDER BY threads.last_seq DESC LIMIT 1) END`
 
-/** `threadId`: where its messages are read; null if they are gone. */
+/** `threadId`: the thread with its messages; null if they are gone. */
 export type PlacedConversation = CountedConversation & { threadId: number | null }
 
 const paused = query<PlacedConversation & { pausedAt: number }>(
