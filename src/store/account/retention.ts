@@ -63,7 +63,7 @@ const removeMessages = {
   deliveries: ofNumbers('deliveries'),
   idempotency_keys: ofMessages('idempotency_keys'),
   parts: ofMessages('parts', 'account_id'),
-  // These return no rows: the worker does not count them.
+  // Returns no rows, because the worker counts uploads when it removes them.
   uploads: releaseUploads('SELECT value FROM json_each(:ids)'),
   task_messages: ofMessages('task_messages'),
   messages: statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids} RETURNING 1`),

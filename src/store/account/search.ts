@@ -231,7 +231,6 @@ export const search = {
     },
     /** How many messages of the log, of all accounts, are not in the index yet. */
     missing: async (): Promise<number> => (await account.one(missing))?.messages ?? 0,
-    /** The number of the last message before a time, or more if none follows. */
     /** The number of the last message before all those that the user may read without being sender or recipient. */
     positionOfReader: async (user: string, skew: number): Promise<number> =>
       (await account.one(upToReader, { user, skew }))!.seq,
