@@ -111,7 +111,7 @@ export interface AccountTables {
   feature: <R, C>(tables: FeatureTables<R, C>) => { read: R; change: C }
 }
 
-/** The statements of an optional feature on tables of one account. */
+/** An optional feature's statements on tables of one account. */
 export interface FeatureTables<R, C> {
   reads: (account: AccountDb) => R
   changes: (account: AccountDb) => C

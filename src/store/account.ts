@@ -26,48 +26,49 @@ export { defaultTurnLimits }
 export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 
 /**
- * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
+ * One account, for one caller. `read` runs queries, `change` creates statements, and `write` commits statements as one
  * unit. `write` resolves to the rows of each statement once they are on disk. It fails with `write_conflict` if a
  * constraint or a precondition failed, and with `unavailable`.
  */
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
   readonly deps: Deps
-  /** For the log: the ids of the caller, and the times of this call by purpose. */
+  /** For the log: the caller's ids, and the time this call spent, by purpose. */
   readonly trace: AccountTrace
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
   readonly instanceId: string
-  /** Identifies the account where accounts take turns. */
+  /** Identifies the account in round-robin scheduling. */
   readonly owner: string
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
-  /** The statements of an optional feature, bound to this account. */
+  /** An optional feature's statements, bound to this account. */
   readonly feature: AccountTables['feature']
   /** What features add to verbs. */
   readonly hooks: readonly CoreHooks[]
   write(statements: Statement[]): Promise<UnitRows>
   /** Fails with `storage_full` while the disk has no space for new data, or for a file of this many bytes. */
   requireSpace(fileBytes?: number): void
-  /** Commit statements together with the next commit. No caller waits; it must be safe to repeat, and a crash may lose it. */
+  /**
+   * Commits statements together with the next commit. No caller waits; the statements must be safe to repeat, and a
+   * crash may lose them.
+   */
   writeLater(statements: Statement[]): void
-  /** The old values of a change, by name: the call's log row keeps the differences. Not for secrets. */
+  /** The old values of a change, by name; the call's log row stores the differences. Not for secrets. */
   changed(before: object, after: object): void
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
-  /** Encrypt a token for one row of one table of this account. It cannot be decrypted for any other. */
+  /** Encrypts a token for one row of one table of this account. It cannot be decrypted for any other. */
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
-  /** Decrypt a token that was sealed for this row. Fails with `internal` if it does not open. */
+  /** Decrypts a token that was sealed for this row. Fails with `internal` if that fails. */
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
-  /**
-   * The guardrails of this account or of `home`, for the check of a message. Other accounts do not see them.
-   */
+  /** The guardrails of this account or of `home`, for checking a message. Other accounts do not see them. */
   guarding(home?: string): Guarding
-  /** The followers of the log that stand still. */
+  /** The log followers that have stalled. */
   standing(): Standing[]
   /** The sender's account of a message that this account holds, to deliver or refuse it. */
   ofSender(held: { home: string }): AccountStore
-  /** The tasks that began in `home`, an earlier account of the calling agent according to a send's idempotency key. */
+  /** The tasks that began in `home`, the calling agent's earlier account according to a send's idempotency key. */
   tasksOf(home: string): Reads['tasks']
 }
 
@@ -77,7 +78,7 @@ export interface CoreHooks {
   channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
   /** The program that forwarded a person's post from outside into a channel. */
   programOf?(account: AccountStore, post: { channelId: string; agentId: string }): Promise<string | undefined>
-  /** The servers that get texts of people who allow it. */
+  /** The servers that receive the texts of people who allow it. */
   services?(account: AccountStore): Promise<TextService[]>
   /** Statements for the unit that makes a user a member. */
   joined?(account: AccountStore, userId: string): Statement[]
@@ -93,9 +94,9 @@ export interface AcrossAccounts {
   feature<T>(tables: (db: Db) => T): T
 }
 
-/** An entry of Attention from a feature. Its words are in the `conditions` of the feature's pages. */
+/** A feature's entry in Attention. Its words are in `conditions` of the feature's pages. */
 export interface FeatureCondition<Facts extends object = object> {
-  /** Snoozes name it. Owners and admins see it. */
+  /** The id used by snoozes. Visible to owners and admins. */
   kind: 'webhook' | 'domain'
   /** Its subject, unique within its kind. */
   subject: string
@@ -104,26 +105,26 @@ export interface FeatureCondition<Facts extends object = object> {
   of: Facts
 }
 
-/** The guardrails of one account, for the check of a message. */
+/** One account's guardrails, for checking a message. */
 export interface Guarding {
   readonly owner: string
   readonly isOwn: boolean
   readonly trace: AccountTrace
   readonly read: Reads['guarding']
-  /** Its approval rules that are in force. */
+  /** Its active approval rules. */
   approvalRules(): Promise<ActiveApprovalRule[]>
-  /** The type of an agent of it. */
+  /** The type of one of its agents. */
   typeOf(agentId: string): Promise<AgentType | undefined>
-  /** Count and store verdicts of its guardrails on a message of this account. */
+  /** Counts and stores its guardrails' verdicts on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): Statement[]
-  /** Record that a failed guardrail answers again. */
+  /** Records that a failed guardrail responds again. */
   recovered(guardrailId: string): void
   openToken(guardrailId: string, token: SealedToken): Promise<string>
   write(statements: Statement[]): Promise<UnitRows>
 }
 
 /**
- * The named parts of a unit. A part is one statement, or several whose rows are joined; undefined parts are left out.
+ * The named parts of a unit. A part is one statement, or several whose rows are joined; undefined parts are skipped.
  */
 type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
@@ -153,7 +154,7 @@ export async function writeParts<Name extends string>(
   return found
 }
 
-/** The waits and streams of the process for one account. A class, so that its fields are created on first use. */
+/** One account's waits and streams in this process. A class, so that its fields are created on first use. */
 class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
@@ -215,7 +216,7 @@ class AccountWaiting {
     return this.#waiting.reservations
   }
 
-  /** Take room for an answer. Returns the function that gives it back, or the limit that leaves no room. */
+  /** Reserves capacity for a response. Returns the release function, or the limit that was reached. */
   takeBytes(key: string, bytes: number): (() => void) | Reached {
     const { ofAccounts, ofKeys } = this.#waiting.answerBytes
     const ofGrid: Reached = { by: 'grid', quota: ofAccounts.total }
@@ -233,7 +234,7 @@ class AccountWaiting {
 
 export interface StoreContext extends RecordingContext {
   readonly tablesOf: (accountId: string) => AccountTables
-  /** Tables whose queries fail if the proof of their caller fails. */
+  /** Tables whose queries fail if their caller's proof fails. */
   readonly tablesBehind: (proof: Proof) => (accountId: string) => AccountTables
   readonly queue: AccountQueue
   readonly keyRing: KeyRing
@@ -326,7 +327,7 @@ function openerOf(
   }
 }
 
-/** The write queue as an account uses it. */
+/** The write queue as used by an account. */
 type AccountQueue = Pick<WriteQueue, 'write' | 'writeLater' | 'requireSpace'>
 
 type ActivityLog = typeof activity
@@ -356,7 +357,7 @@ export async function writeWithActivity(
     return stored.slice(0, statements.length)
   } catch (error) {
     if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
-    // A unit that was committed but repeated, because its result was lost, conflicts with its own rows.
+    // A unit that was committed but repeated because its result was lost conflicts with its own rows.
     const [{ accountId, entry }] = rows
     if (await tablesOf(accountId).read.activity.has(entry.id)) return statements.map(() => [])
     throw error

@@ -1,4 +1,4 @@
-/** Tables that belong to no account, and the cross-account queries. */
+/** Tables that belong to no account, and cross-account queries. */
 import { accounts, publicAgents } from './global/accounts.ts'
 import { attempts, signups } from './global/attempts.ts'
 import { backups, clock, instances } from './global/backups.ts'

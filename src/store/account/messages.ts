@@ -1,4 +1,4 @@
-/** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
+/** The account's outgoing messages: the statements of a send, and lookups of sent messages. */
 import type { RemotePresence } from '../../presence.ts'
 import {
   type AccountDb,
@@ -66,12 +66,12 @@ const addPost = add(':channel', senderIsMember)
 const isStored = 'messages.account_id = :account AND messages.id = :id'
 const requireStored = precondition(`EXISTS (SELECT 1 FROM messages WHERE ${isStored})`)
 const numberOfMessage = `(SELECT messages.trial_number FROM messages WHERE ${isStored})`
-// The message has its number, so counting twice changes nothing, and a refused send has no number to count.
+// The message already has its number, so counting twice changes nothing, and a refused send has no number to count.
 const countTrial = statement(`
   UPDATE trials SET used = max(used, ${numberOfMessage})
   WHERE account_id = :account AND agent_id = :from AND EXISTS ${numberOfMessage}`)
 
-// A delivery only in its task does not wait in the inbox.
+// A delivery that exists only in its task does not wait in the inbox.
 const deliverDirect = traffic(deliver({ account: ':toAccount', agent: ':to' }, `messages WHERE ${isStored}`, {
   state: `iif(:isInTaskAlone, 'task', 'unread')`,
   read_at: 'iif(:isInTaskAlone, :at, NULL)',
@@ -124,11 +124,11 @@ const states = query<Pick<InboxMessage, 'state'>>(`
 export const messages = {
   reads: (account: AccountDb) => ({
     sent: (id: string, from: string) => account.one(sent, { id, from }),
-    /** The states of the deliveries of a message. */
+    /** The states of a message's deliveries. */
     states: async (id: string) => (await account.all(states, { id })).map(({ state }) => state),
     /**
-     * The send that an agent made with this key after `since`. `error` is JSON of the error of one that was
-     * blocked, `home` the account that it was sent in, if a claim has moved the agent since.
+     * The send that an agent made with this key after `since`. `error` is JSON of the error that blocked it; `home` is
+     * the account it was sent in, if a claim has moved the agent since.
      */
     byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
   }),
@@ -142,7 +142,7 @@ export const messages = {
       }),
     addPost: (message: NewMessage, channel: string, quotas: Quotas) =>
       account.bind(addPost, { ...message, ...quotas, channel, toAccount: account.accountId, to: null }),
-    /** As the recipient conditions of `addDirect`, for a message that is already stored. */
+    /** The same conditions as in `addDirect`, for a message that is already stored. */
     requireRecipient: ({ from }: NewMessage, to: InboxAddress, { maxUnread }: Quotas) =>
       account.bind(requireRecipient, { from, to: to.agentId, toAccount: to.home ?? account.accountId, maxUnread }),
     /** The same for a post. */
@@ -195,7 +195,10 @@ const toThese = toMembers('AND channel_members.agent_id IN (SELECT value FROM js
 export const fanOut = {
   reads: () => ({}),
   changes: (account: AccountDb) => ({
-    /** One delivery for each live member except the sender and those whose guardrails blocked the post. Return `agent_id`. `named`: the aliases in its text. */
+    /**
+     * One delivery for each live member except the sender and members whose guardrails blocked the post. Returns
+     * `agent_id`. `named`: the aliases in its text.
+     */
     toMembers: (
       message: ReviewedMessage,
       channel: string,
@@ -235,16 +238,16 @@ export const fanOut = {
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */
 export interface SendReceipt extends GuardedReceipt {
   unread: number
-  /** Unread messages of a recipient in the same account, this one included; 100 stands for 100 or more. */
+  /** Unread messages of a recipient in the same account, including this one; 100 stands for 100 or more. */
   recipientUnread?: number
   recipientSeenAt?: number | null
-  /** A task of the recipient that the sender works on. */
+  /** One of the recipient's tasks that the sender works on. */
   openTask?: string | null
-  /** Of a recipient in the same account whose inbox is nearly full. */
+  /** For a recipient in the same account whose inbox is nearly full. */
   recipientInbox?: FullInbox | null
-  /** Of a remote agent. */
+  /** For a remote agent. */
   recipientRemote?: RemotePresence
-  /** The number of other members of the channel, and of recently seen ones. */
+  /** The number of other channel members, and of recently seen ones. */
   recipients?: number
   recipientsActive?: number
   /** The number of members that the post wakes, if not all. */
@@ -295,7 +298,7 @@ function variant(receipt: string) {
 export const receipts = {
   reads: () => ({}),
   changes: (account: AccountDb) => {
-    /** A receipt is stored with the idempotency key of the send, if it has one. */
+    /** A receipt is stored with the send's idempotency key, if it has one. */
     const bound = (
       receipt: typeof toAgent,
       message: ReviewedMessage,

@@ -249,9 +249,9 @@ const setAutomated = statement(`
 
 export const turns = {
   reads: (account: AccountDb) => ({
-    /** What is known of the pair or channel `key` of a message, and of the conversation id `named`, if it has one. */
+    /** The counts of a message's pair or channel `key`, and of its conversation id `named`, if it has one. */
     of: (key: string, named: string | null) => account.all(of, { key, named }),
-    /** The same, for a reply of the agent to the message `id`, in its conversation. */
+    /** The same, for the agent's reply to the message `id`, in its conversation. */
     ofReply: (key: string, agent: string, id: string) => account.all(ofReply, { key, agent, id }),
     isExempt: async (from: string, { agentId, home }: Partial<InboxAddress>) => {
       const values = { from, toAccount: home ?? account.accountId, to: agentId ?? null }
@@ -260,12 +260,12 @@ export const turns = {
     paused: () => account.all(paused),
     pausedByKey: (conversation: string): Promise<CountedConversation | undefined> =>
       account.one(pausedByKey, { conversation }),
-    /** Pauses of which the owners were not notified, the oldest first. */
+    /** Pauses of which the owners have not been notified, oldest first. */
     unnotified: (limit: number): Promise<CountedConversation[]> => account.all(unnotified, { limit }),
-    /** What two members of a channel have counted in this hour, if it is more than `above`. */
+    /** What two channel members have counted in this hour, if it is more than `above`. */
     members: (channel: string, since: number, above: number) =>
       account.all(members, { conversation: channel, since, above }),
-    /** Conversations whose agents are asked to stop, but that go on, with the most turns first. */
+    /** Conversations whose agents are asked to stop but continue, those with the most turns first. */
     long: (since: number, limit: number) => account.all(long, { since, limit }),
     limits: async (): Promise<TurnLimits> => ({
       ...defaultTurnLimits,
@@ -275,8 +275,9 @@ export const turns = {
   }),
   changes: (account: AccountDb) => ({
     /**
-     * Count a message of an agent, if it is stored and changes the direction of the conversation. A repeated unit counts
-     * once, because its sender is the last one. The rows have `notify_turns`: the turns, if the sender is to be notified, or 0.
+     * Counts an agent's message, if it is stored and changes the conversation's direction. A repeated unit counts once,
+     * because its sender is the last one. The rows have `notify_turns`: the turns, if the sender is to be notified, or
+     * 0.
      */
     count: (key: string, agents: string[], turn: Turn, to?: InboxAddress): Statement =>
       account.bind(count, {
@@ -287,7 +288,7 @@ export const turns = {
         toAccount: to?.home ?? account.accountId,
         to: to?.agentId ?? null,
       }),
-    /** The same in the account of the recipient, whose limits may be others. */
+    /** The same in the recipient's account, whose limits may differ. */
     countThere: (
       key: string,
       agents: string[],
@@ -303,14 +304,14 @@ export const turns = {
         to: agentId,
       }),
     /**
-     * Count a post in a channel, for its sender and the member that it answers. The first statement has one row, a
+     * Counts a channel post, for its sender and the member that it answers. The first statement returns one row, a
      * `MemberTurn`, if the post is a turn.
      */
     countMembers: (key: string, answeredFrom: string | null, { id, from, alias, answered, at }: Turn): Statement[] => [
       account.bind(countMembers, { key, answeredFrom, id, from, alias, answered, at }),
       account.bind(markLast, { key, id, from, alias, answered, at }),
     ],
-    /** Pause members of a channel, unless the count of `last`, which led to this, has begun again. */
+    /** Pauses channel members, unless the count of `last`, which led to this, has been reset. */
     pauseMembers: (
       channel: string,
       { agents, turns, since, last, at }: {
@@ -327,14 +328,14 @@ export const turns = {
         account.bind(forgetMembers, paused),
       ]
     },
-    /** Begin the counts of the members of a channel again. */
+    /** Resets the counts of channel members. */
     beginMembers: (channel: string) => account.bind(beginMembers, { conversation: channel }),
-    /** Begin conversations again, because a person wrote in them. Paused ones stay as they are. */
+    /** Resets conversations, because a person wrote in them. Paused ones stay paused. */
     begin: (keys: string[]) => account.bind(begin, { keys: JSON.stringify(keys) }),
     requirePaused: (conversation: string) => account.bind(requirePaused, { conversation }),
     resume: (conversation: string) => account.bind(resume, { conversation }),
     markNotified: (conversation: string, at: number) => account.bind(markNotified, { conversation, at }),
-    /** Store the limits that differ from the defaults; null for none. */
+    /** Stores the limits that differ from the defaults; null for none. */
     setLimits: (limits: string | null) => account.bind(setLimits, { limits }),
     setAutomated: (id: string, alias: string, isAutomated: boolean): Statement[] => [
       account.bind(setAutomated, { id, automated: isAutomated }),

@@ -1,4 +1,4 @@
-/** Files that agents upload in pieces, until a message names them. See docs/protocol/rest.md, "Uploads". */
+/** Files that agents upload in pieces, until a message includes them. See docs/protocol/rest.md, "Uploads". */
 import { isOfMessage } from './inbox-message.ts'
 import { ownLimit } from './limits.ts'
 import { type AccountDb, type Decoder, precondition, type Query, query, type Statement, statement } from '../sql.ts'
@@ -6,12 +6,12 @@ import type { Row } from '@libsql/client'
 import type { NewMessage } from './new-message.ts'
 import type { Quotas } from './usage.ts'
 
-/** Of the rows of an upload, but the last. */
+/** Size of an upload's rows, except the last one. */
 export const uploadRowBytes = 64 * 1024
 export const maxUnfinished = 4
 export const trialUploadBytes = 1024 * 1024
 
-/** A file that an agent uploads. `received` is how many of its `bytes` have come. */
+/** A file that an agent uploads. `received` is how many of its `bytes` have arrived. */
 export interface Upload {
   id: string
   filename: string | null
@@ -20,7 +20,7 @@ export interface Upload {
   received: number
 }
 
-/** Whose uploads, begun after `since`, that no message has named yet. */
+/** Selects an agent's uploads begun after `since` that no message includes yet. */
 export interface Uploader {
   agent: string
   since: number
@@ -83,7 +83,7 @@ const advance = statement(`
   RETURNING received`)
 
 const areGiven = 'uploads.account_id = :account AND uploads.id IN (SELECT value FROM json_each(:ids))'
-// A unit that is sent again finds them named by its own message.
+// A repeated unit finds them included in its own message.
 const requireComplete = precondition(`
   (SELECT count(*) FROM uploads WHERE ${areGiven} AND uploads.agent_id = :agent AND uploads.received = uploads.bytes
     AND (uploads.message_id = :message OR uploads.message_id IS NULL AND uploads.created_at > :since))
@@ -92,7 +92,7 @@ const name = statement(`
   UPDATE uploads SET message_id = :message WHERE ${areGiven}
     AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :message)`)
 
-/** The uploads of messages, which a sub-select finds, are removed by the worker, in pieces because they may be large. */
+/** The worker removes messages' uploads, which a subquery finds, in pieces because they may be large. */
 export function releaseUploads(messages: string): Query<Row> {
   return statement(`
     UPDATE uploads SET message_id = NULL, created_at = 0 WHERE account_id = :account AND message_id IN (${messages})`)
@@ -102,24 +102,27 @@ export const uploads = {
   reads: (account: AccountDb) => ({
     open: (uploader: Uploader) => account.all(open, { ...uploader }),
     byId: (uploader: Uploader, id: string) => account.one(byId, { ...uploader, id }),
-    /** A row of an upload that its agent has not named yet. */
+    /** A row of an upload that its agent has not sent yet. */
     row: async (uploader: Uploader, id: string, n: number) => (await account.one(row, { ...uploader, id, n }))?.content,
     /** A row of an upload of a message that the agent received or sent. */
     rowOfMessage: async (agent: string, message: string, id: string, n: number) =>
       (await account.one(received, { agent, message, id, n }) ?? await account.one(sent, { agent, message, id, n }))
         ?.content,
-    /** The bytes of all uploads of an agent on trial, and of those that were sent; undefined without a trial. */
+    /** The bytes of all uploads of an agent on trial, and of the sent ones; undefined without a trial. */
     trialBytes: (agent: string) => account.one(trialBytes, { agent }),
   }),
   changes: (account: AccountDb) => ({
-    /** Begin an upload, unless a limit is reached. */
+    /** Starts an upload, unless a limit is reached. */
     add: (
       uploader: Uploader,
       { id, filename, mediaType, bytes }: Omit<Upload, 'received'>,
       { day, bytesPerDay }: Pick<Quotas, 'day' | 'bytesPerDay'>,
       at: number,
     ): Statement => account.bind(add, { ...uploader, id, filename, mediaType, bytes, day, bytesPerDay, at }),
-    /** Store the row that begins at `offset`, if that is how far the upload is. The second returns `received` then. */
+    /**
+     * Stores the row that begins at `offset`, if the upload has progressed exactly that far. The second statement then
+     * returns `received`.
+     */
     append: (uploader: Uploader, id: string, offset: number, content: Uint8Array): Statement[] => {
       const values = { ...uploader, id, offset }
       return [

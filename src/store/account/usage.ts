@@ -1,4 +1,4 @@
-/** What the agents of the account have sent on a day, and how full inboxes are. */
+/** What the account's agents have sent per day, and how full inboxes are. */
 import { ownLimit } from './limits.ts'
 import { unreadOf } from './inbox-message.ts'
 import { type AccountDb, crossAccountQuery, query, type Statement, traffic } from '../sql.ts'
@@ -9,16 +9,16 @@ export interface Used {
   bytes: number
 }
 
-/** What a send may use up, as its conditions are bound. 0: no limit. */
+/** A send's limits, as its conditions are bound. 0: no limit. */
 export interface Quotas {
   day: number
   receiver: string | null
   messagesPerDay: number
   bytesPerDay: number
   externalMessagesPerDay: number
-  /** Of the inbox that it goes to; 0 for a channel. */
+  /** The limit of the recipient's inbox; 0 for a channel. */
   maxUnread: number
-  /** From this number of unread messages on, receipts within the account say how full the inbox is. */
+  /** From this number of unread messages on, receipts within the account report how full the inbox is. */
   nearlyFull: number
 }
 
@@ -26,11 +26,13 @@ export interface Quotas {
 export interface FullInbox {
   unread: number
   max: number
-  /** Messages that it refused today, because it was full. */
+  /** How many messages it refused today because it was full. */
   refused: number
 }
 
-/** The counts of the day that a message adds to: of the account, and of what it sent to an agent of another account. */
+/**
+ * The daily counters that a message increments: the account's, and those of messages to an agent of another account.
+ */
 const ofDay = `usage.account_id = :account AND usage.day = :day AND usage.subject IN ('', :receiver)`
 
 export const isWithinDay = `NOT EXISTS (
@@ -53,7 +55,7 @@ export const refusedToday = 'iif(agent_numbers.refused_on = :day, agent_numbers.
 
 const isNearlyFull = `agent_numbers.account_id = :account AND agent_numbers.agent_id = :to
   AND :maxUnread > 0 AND agent_numbers.unread >= :nearlyFull`
-/** JSON of the `FullInbox` of the recipient; null unless it is nearly full. */
+/** JSON of the recipient's `FullInbox`; null unless it is nearly full. */
 export const fullInboxAsJson = `(
   SELECT json_object('unread', agent_numbers.unread, 'max', :maxUnread, 'refused', ${refusedToday})
   FROM agent_numbers WHERE ${isNearlyFull})`
@@ -90,15 +92,15 @@ export const usage = {
     }
   },
   changes: (account: AccountDb) => ({
-    /** Count a message if the statement before these in its unit changed a row: so a repeated unit counts once. */
+    /** Counts a message if the previous statement in its unit changed a row, so a repeated unit counts once. */
     count: ({ day, receiver }: Pick<Quotas, 'day' | 'receiver'>, bytes: number): Statement[] =>
       (receiver === null ? [''] : ['', receiver]).map((subject) =>
         account.bind(count, { day, subject, messages: 1, bytes })
       ),
-    /** Count a message that an inbox refused, because it was full. */
+    /** Counts a message that an inbox refused because it was full. */
     countRefused: ({ agentId, home }: InboxAddress, day: number): Statement =>
       account.bind(countRefused, { toAccount: home ?? account.accountId, to: agentId, day }),
-    /** Count what is no message, in the same way. */
+    /** Counts something other than a message, in the same way. */
     countBytes: (day: number, bytes: number): Statement =>
       account.bind(count, { day, subject: '', messages: 0, bytes }),
   }),

@@ -1,4 +1,4 @@
-/** What guardrails objected to: stored with the message, counted by the hour, and listed for people. */
+/** Guardrail objections: stored with the message, counted per hour, and listed for people. */
 import type { verdicts as table } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
@@ -63,7 +63,7 @@ interface Case {
   messageId: string | null
 }
 
-/** A message that was not delivered, because a guardrail blocked it or could not check it; `kinds` are JSON. */
+/** A message that was not delivered because a guardrail blocked it or could not check it; `kinds` is JSON. */
 export interface RefusedSend {
   id: string
   guardrailId: string
@@ -75,7 +75,7 @@ export interface RefusedSend {
   createdAt: number
 }
 
-// A send whose conditions no longer held stores nothing, and no verdicts either.
+// A send whose conditions no longer held stores nothing, including verdicts.
 const isThere = `(:isStored = 0 OR EXISTS (
   SELECT 1 FROM messages WHERE messages.account_id = :senderAccount AND messages.id = :message))`
 const add = statement(`
@@ -87,7 +87,7 @@ const add = statement(`
     value ->> '$.textHash', value ->> '$.content', :at
   FROM json_each(:verdicts) WHERE ${isThere}
   ON CONFLICT DO NOTHING`)
-// Runs before `add`. What is stored already was counted, so that a repeated unit counts nothing twice.
+// Runs before `add`. Stored verdicts were already counted, so a repeated unit counts nothing twice.
 const tally = statement(`
   INSERT INTO guardrail_counts (account_id, guardrail_id, hour, action, n)
   SELECT :account, value ->> '$.guardrailId', :hour, value ->> '$.action', 1
@@ -111,7 +111,7 @@ const addBlockedSend = statement(`
 
 const aliases = `(SELECT json_group_array(agents.alias) FROM agents
   WHERE agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(verdicts.agent_ids)))`
-// Of another account, a sender learns what kind of thing was masked, and nothing else.
+// For another account's guardrail, a sender learns only what kind of content was redacted.
 const ofMessage = query<VerdictOfMessage>(`
   SELECT verdicts.account_id = :account AS is_own, verdicts.guardrail_name AS guardrail, verdicts.direction,
     verdicts.action, verdicts.kinds, ${aliases} AS agents
@@ -132,7 +132,7 @@ const cases = query<Case>(
   ORDER BY verdicts.id DESC LIMIT :limit`,
   { isAllowed: boolean },
 )
-// By the index of refused messages. A sender of another account learns it from its own.
+// Uses the index of refused messages. Another account's sender reads the verdict in its own account.
 const refused = query<RefusedSend>(`
   SELECT id, guardrail_id, guardrail_name AS guardrail, action, kinds, sender_alias AS sender, recipient, created_at
   FROM verdicts
@@ -175,7 +175,10 @@ const forgetContents = statement(
   `UPDATE verdicts SET content = NULL WHERE account_id = :account AND content IS NOT NULL`,
 )
 
-/** `senders` and `conversation`, a hash, are of a conversation; `senders` is null for a channel. `from` and `until` are times. */
+/**
+ * `senders` and `conversation`, a hash, identify a conversation; `senders` is null for a channel. `from` and `until`
+ * are times.
+ */
 interface RefusedOf {
   recipients: string[]
   senders: string[] | null
@@ -186,11 +189,14 @@ interface RefusedOf {
 
 export const verdicts = {
   reads: (account: AccountDb) => ({
-    /** What guardrails did to a message of this account. Of other accounts only the kinds that were redacted may be shown. */
+    /**
+     * What guardrails did to one of this account's messages. For other accounts' guardrails, only the redacted kinds
+     * may be shown.
+     */
     ofMessage: (message: string, limit: number) => account.all(ofMessage, { message, limit }),
     cases: (guardrail: string, before: string, limit: number) =>
       account.all(cases, { guardrail, beforeCase: before, limit }),
-    /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
+    /** How often the guardrail took each action, in hours that began from `from` on and before `until`. */
     counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
     countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
     /** The newest messages that were not delivered: to these recipients, and, except for channels, from these senders. */
@@ -201,7 +207,7 @@ export const verdicts = {
         senders: of.senders && JSON.stringify(of.senders),
         limit,
       }),
-    /** Which of these messages a guardrail let pass without a check, and how many verdicts of other kinds each has. */
+    /** Which of these messages a guardrail delivered without a check, and each one's number of other verdicts. */
     unchecked: (seqs: number[]) => account.all(unchecked, { seqs: JSON.stringify(seqs) }),
     exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
   }),
@@ -223,13 +229,13 @@ export const verdicts = {
           : []),
       ]
     },
-    /** Remember that the send with this key was blocked, unless the key has been used. */
+    /** Records that the send with this key was blocked, unless the key has been used. */
     addBlockedSend: (
       { from, key, keysSince, at }: Pick<NewMessage, 'from' | 'key' | 'keysSince' | 'at'>,
       requestHash: string,
       error: BlockedError,
     ) => account.bind(addBlockedSend, { from, key, keysSince, at, requestHash, error: JSON.stringify(error) }),
-    /** Let exactly this text pass. Does nothing if the account has no such guardrail. */
+    /** Allows exactly this text. Does nothing if the account has no such guardrail. */
     allow: (guardrail: string, hash: string, at: number) => account.bind(allow, { guardrail, hash, at }),
     requireAtMost: (guardrail: string, max: number) => account.bind(requireAtMost, { guardrail, max }),
     disallow: (guardrail: string, hash: string) => account.bind(disallow, { guardrail, hash }),

@@ -23,7 +23,7 @@ export const accounts = (db: Db) => ({
   page: (after: string, limit: number) => db.all(page, { after, limit }),
   /** The provisional account that further signups for this email address join. */
   byJoinEmail: (email: string) => db.one(byJoinEmail, { email }),
-  /** A constraint error if further signups for `joinEmail` join another account already. */
+  /** Fails with a constraint error if further signups for `joinEmail` already join another account. */
   add: (
     account: { id: string; name: string; state: 'provisional' | 'claimed'; joinEmail: string | null },
     at: number,
@@ -36,7 +36,7 @@ export const accounts = (db: Db) => ({
       peopleReadSince: isMadeByPerson ? 0 : null,
     })
   },
-  /** Close the account to further signups if it has `max` agents. */
+  /** Closes the account to further signups if it has `max` agents. */
   closeToJoins: (id: string, max: number): Statement => db.bind(closeToJoins, { id, max }),
 })
 

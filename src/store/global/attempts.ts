@@ -15,7 +15,7 @@ export interface AttemptLimit {
   since: number
 }
 
-/** Selects a row if one of the limits in the parameter `limits`, which is JSON, is reached. */
+/** Selects a row if one of the limits in the JSON parameter `limits` is reached. */
 const reachedLimit = `SELECT 1 FROM json_each(:limits) AS allowed WHERE (
     SELECT count(*) FROM attempts AS seen WHERE seen.kind = allowed.value ->> 'kind'
       AND seen.subject = allowed.value ->> 'subject' AND seen.created_at > allowed.value ->> 'since'
@@ -48,11 +48,11 @@ export const attempts = (db: Db) => ({
   removeAll: (kind: string, subject: string): Statement => db.bind(removeAll, { kind, subject }),
 })
 
-/** One self-registration. `address` belongs to the client. */
+/** One self-registration. `address` is the client's. */
 interface NewSignup {
   id: string
   home: string
-  /** The email address that the account must still be open for; null for an account of its own. */
+  /** The email address for which the account must still be open; null for an account of its own. */
   joinEmail: string | null
   ownerEmail: string
   address: string
@@ -68,7 +68,7 @@ const addSignup = statement(`
   RETURNING id`)
 
 export const signups = (db: Db) => ({
-  /** Record a signup. No row if its account is closed to it or a limit is reached; then its agent fails the unit. */
+  /** Records a signup. No row if its account is closed to it or a limit is reached; then its agent fails the unit. */
   add: (signup: NewSignup, limits: AttemptLimit[]): Statement =>
     db.bind(addSignup, { ...signup, limits: JSON.stringify(limits) }),
 })

@@ -1,7 +1,7 @@
 import type { Row } from '@libsql/client'
 import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
 
-/** Keys of the facts: the newest backup, and the newest one that failed. Their values are JSON. */
+/** The facts' keys: the newest backup, and the newest failed one. Their values are JSON. */
 const [madeKey, failedKey] = ['backup', 'backup_failed']
 /** When the last scheduled backup began, in milliseconds since the epoch; see `claim`. */
 const claimedKey = 'backup_claimed'
@@ -10,14 +10,14 @@ interface MadeBackup {
   at: number
   file: string
   bytes: number
-  /** The number of steps that the database had. */
+  /** The number of migration steps that the database had. */
   schema: number
 }
 
 interface FailedBackup {
   at: number
   reason: string
-  /** The process that makes it, until it has ended one way or the other. */
+  /** The process that makes the backup, until it has succeeded or failed. */
   process?: string
 }
 
@@ -39,7 +39,7 @@ const claim = statement(`
   WHERE abs(CAST(store_facts.value AS integer) - :now) >= :waitMs
   RETURNING key`)
 
-/** When the last backup of the database was made, and why the last one failed. */
+/** When the database was last backed up, and why the last attempt failed. */
 export const backups = (db: Db) => ({
   async history(): Promise<BackupHistory> {
     const facts = new Map((await db.all(stored)).map(({ key, value }) => [key, value]))
@@ -48,17 +48,17 @@ export const backups = (db: Db) => ({
     const failed: FailedBackup | undefined = read(failedKey)
     return { made, failed }
   },
-  /** Also forgets the one that failed. */
+  /** Also clears the failed one. */
   noteMade: (made: MadeBackup): Statement[] => [
     db.bind(note, { key: madeKey, value: JSON.stringify(made) }),
     db.bind(forget),
   ],
   noteFailed: (failed: FailedBackup): Statement => db.bind(note, { key: failedKey, value: JSON.stringify(failed) }),
-  /** Claim the next scheduled backup. Returns a row if none was claimed for `waitMs`. */
+  /** Claims the next scheduled backup. Returns a row if none was claimed for `waitMs`. */
   claim: (now: number, waitMs: number): Statement => db.bind(claim, { at: String(now), now, waitMs }),
 })
 
-/** Key of the fact: the latest time at which a process of this database knew its clock to be right. */
+/** Key of the fact: the latest time at which a process of this database trusted its clock. */
 const clockKey = 'clock'
 
 const storedTime = query<{ value: string }>(`SELECT value FROM store_facts WHERE key = '${clockKey}'`)
@@ -73,13 +73,13 @@ const withTrials = crossAccountQuery<{ id: string }>(
   ORDER BY expires_at LIMIT :limit`,
 )
 
-/** The latest time that was stored, to notice a clock that jumped. See docs/delivery.md, "Clocks". */
+/** The latest stored time, to detect a clock that jumped. See docs/delivery.md, "Clocks". */
 export const clock = (db: Db) => ({
   async storedAt(): Promise<number | undefined> {
     const row = await db.one(storedTime)
     return row && Number(row.value)
   },
-  /** Store a time, if it is later than the stored one. */
+  /** Stores a time, if it is later than the stored one. */
   advance: (at: number): Statement => db.bind(advance, { at: String(at) }),
   /** The accounts of the `limit` first trials that expired by `until` and have not ended. */
   async accountsWithTrials(until: number, limit: number) {
@@ -119,7 +119,7 @@ const inFlight = crossAccountQuery<{
   ORDER BY created_at LIMIT ${maxLeases}`,
 )
 
-/** The leases of the third statement of a heartbeat. */
+/** The leases returned by a heartbeat's third statement. */
 export function leasesOf(rows: Row[]) {
   return inFlight.rows({ columns: leaseColumns, rows })
 }
@@ -132,8 +132,9 @@ export function instanceOf({ id, heartbeats, present, ring }: Instance) {
 export const instances = (db: Db) => ({
   all: async () => (await db.all(all)).map(instanceOf),
   /**
-   * Record a heartbeat: a number that rises. `present` is JSON of who is at agents through the process. The rows of the
-   * second statement are those of all processes, for `instanceOf`; those of the third are what `leases` finds, for `leasesOf`.
+   * Records a heartbeat: a number that rises. `present` is JSON of the agents' presence in this process. The rows of
+   * the second statement are those of all processes, for `instanceOf`; those of the third are what `leases` finds, for
+   * `leasesOf`.
    */
   heartbeat: (id: string, heartbeats: number, present: string, keyIds: readonly string[], at: number): Statement[] => [
     db.bind(heartbeat, { id, heartbeats, present, ring: keyIds.join(), at }),

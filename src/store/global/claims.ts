@@ -1,4 +1,4 @@
-/** Claiming a provisional account, and moving agents from it into another account of the owner. */
+/** Claims a provisional account, and moves agents from it into another account of the owner. */
 import type { Row } from '@libsql/client'
 import type { accounts } from '../../../db/schema.ts'
 import { addAgent, deleteAgents } from '../account/agent-rows.ts'
@@ -9,11 +9,11 @@ import { crossAccountQuery, type Db, precondition, type Query, query, type State
 import { placing, positionOf } from './conversations.ts'
 import { counting } from './traffic.ts'
 
-/** A claim by a user. `email` is the owner address, which the user must have verified. */
+/** A user's claim. `email` is the owner address, which the user must have verified. */
 export interface Claim {
   /** The provisional account. */
   from: string
-  /** The new name of the account. */
+  /** The account's new name. */
   name: string
   user: string
   email: string
@@ -32,7 +32,7 @@ export interface ClaimableAgent {
   address: string | null
 }
 
-/** A provisional account, and the email address that its signups named, normalised. */
+/** A provisional account, and the email address named by its signups, normalised. */
 interface OwnedSignups {
   provisionalId: string
   ownerEmail: string
@@ -40,15 +40,15 @@ interface OwnedSignups {
 
 /** Agents that signed up for an address. */
 export interface ClaimOffer {
-  /** The oldest provisional account that has some of them. */
+  /** The oldest provisional account that contains some of them. */
   provisionalId: string
-  /** How many there are, in all provisional accounts. */
+  /** Their number in all provisional accounts. */
   agents: number
   /** When the first of their trials ends, in milliseconds since the epoch; null if all have ended. */
   trialEndsAt: number | null
 }
 
-/** About how many rows a statement of a move writes at most: 20 agents on trial sent 10 messages each. */
+/** Approximate maximum number of rows that one statement of a move writes: 20 agents on trial sent 10 messages each. */
 const movedRows = 200
 
 const byToken = crossAccountQuery<OwnedSignups & { state: typeof accounts.$inferSelect.state }>(
@@ -88,7 +88,7 @@ const requireUnclaimed = precondition(
 const requireVerifiedEmail = precondition(
   `EXISTS (SELECT 1 FROM users WHERE id = :user AND email = :email AND email_verified_at IS NOT NULL)`,
 )
-// The decision must cover every live agent. The owner has not seen an agent that signed up since.
+// The decision must cover every live agent, because the owner has not seen an agent that signed up since.
 const requireDecided = precondition(`
   (SELECT count(*) FROM agents WHERE account_id = :from AND deleted_at IS NULL
     AND id NOT IN (SELECT value FROM json_each(:decided))) = 0
@@ -112,8 +112,8 @@ const isSkillOfMoved = `id IN (SELECT agent_skills.skill_id FROM agent_skills
 const isOpenTask = `tasks.account_id = :from AND tasks.expires_at IS NOT NULL`
 
 /**
- * Of the new row of an agent. Two live agents cannot share an alias, not even for a moment. A token was encrypted for the
- * old account alone.
+ * Fields of an agent's new row. Two live agents cannot share an alias, not even for a moment. A token was encrypted for
+ * the old account only.
  */
 const changedColumns = {
   signup_id: 'NULL',
@@ -125,8 +125,8 @@ const changedColumns = {
 }
 
 /**
- * After the new rows of the agents, which have the same ids. Messages stay where they were sent: of them, the deliveries
- * move that are still to be read or answered, and those between agents that move, whose conversations go along.
+ * Runs after the agents' new rows, which have the same ids, are inserted. Messages stay where they were sent. Only
+ * deliveries that are still to be read or answered move, and those between moving agents, with their conversations.
  */
 const moves = [
   // The account may already have a skill of that name, under another id.
@@ -144,7 +144,7 @@ const moves = [
     state: `'canceled'`,
     reason: `'The agent that asked was moved to another account.'`,
   }),
-  // The holder of a lease would ack it in the old account, so it is released: its messages are redelivered.
+  // The lease's holder would ack it in the old account, so it is released and its messages are redelivered.
   `UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   FROM (SELECT leases.id, agent_numbers.n, one.value AS seq
     FROM leases JOIN agent_numbers ON agent_numbers.account_id = :from AND agent_numbers.agent_id = leases.agent_id
@@ -152,7 +152,7 @@ const moves = [
     WHERE leases.account_id = :from AND ${isMoved('leases.agent_id')}) AS held
   WHERE deliveries.seq = held.seq AND deliveries.inbox = held.n AND deliveries.lease_id = held.id`,
   `DELETE FROM leases WHERE account_id = :from AND ${isMoved('agent_id')}`,
-  // Found by their messages, because no index has all deliveries of an agent.
+  // Found by their messages, because no index has all of an agent's deliveries.
   `UPDATE deliveries SET account_id = :to, inbox = ${inboxOf(agentOf(), ':to')}, external_id = ${senderOf},
     external_message_id = (SELECT messages.id FROM messages WHERE messages.seq = deliveries.seq)
   WHERE seq IN (SELECT messages.seq FROM messages WHERE messages.account_id = :from)
@@ -169,7 +169,7 @@ const moves = [
     SELECT messages.seq FROM messages WHERE messages.account_id = :from AND ${isMoved('messages.from_agent_id')})`,
   makeInboxDue(`remote.account_id = :to AND ${isMoved('remote.agent_id')}`),
   moveTasks(`${isOpenTask} AND recipient_account_id = :from AND ${isMoved('recipient_agent_id')}`),
-  // The places of the messages are made again, in both accounts.
+  // The positions of the messages are rebuilt in both accounts.
   `DELETE FROM thread_messages WHERE account_id = :from
     AND thread_id IN (SELECT threads.id FROM threads WHERE threads.account_id = :from)`,
   ...['traffic', 'thread_agents', 'threads'].map((table) => `DELETE FROM ${table} WHERE account_id = :from`),
@@ -184,7 +184,10 @@ const moves = [
 )
 
 export const claims = (db: Db) => {
-  /** What follows `INSERT INTO` of a table to copy rows of the account `:from` into `:to`, with all columns that the table has. */
+  /**
+   * The part after `INSERT INTO` a table that copies rows of the account `:from` into `:to`, with all of the table's
+   * columns.
+   */
   const copied = async (table: string, condition: string, changed: Record<string, string> = {}) => {
     const names = (await db.all(columns, { table })).map(({ name }) => name)
     const values = names.map((name) => ({ account_id: ':to', ...changed })[name] ?? name)
@@ -193,7 +196,7 @@ export const claims = (db: Db) => {
   }
   let copies: Query<Row>[] | undefined
   return {
-    /** The account of a claim link. */
+    /** A claim link's account. */
     byToken: (hash: string) => db.one(byToken, { hash }),
     /** The live agents that signed up for the email address. */
     offer: (email: string) => db.one(offer, { email }),
@@ -202,8 +205,8 @@ export const claims = (db: Db) => {
     /** The live agents of a provisional account, oldest first. */
     agents: (from: string) => db.all(live, { from }),
     /**
-     * Make the provisional account a claimed one. Fails the unit unless it is provisional, the user has verified the
-     * email address and `decided` names exactly its live agents. The caller adds the membership of the user.
+     * Turns the provisional account into a claimed one. Fails the unit unless it is provisional, the user has verified
+     * the email address and `decided` names exactly its live agents. The caller adds the user's membership.
      */
     claim: ({ from, user, email, decided, name, at }: Claim): Statement[] => [
       db.bind(requireUnclaimed, { from }),
@@ -213,9 +216,9 @@ export const claims = (db: Db) => {
       db.bind(close, { from, name, at }),
     ],
     /**
-     * Move agents into the account `to`: alias, settings, skills, keys, what they have not read or said to each other, the
-     * open tasks that they work on, and the idempotency keys since `keysSince`. The other open tasks are canceled. Fails
-     * the unit unless the user owns `to`. The log wakes the agents and those who follow the tasks.
+     * Moves agents into the account `to`: alias, settings, skills, keys, messages that are unread or were exchanged
+     * among them, the open tasks that they work on, and the idempotency keys since `keysSince`. The other open tasks
+     * are canceled. Fails the unit unless the user owns `to`. The log wakes the agents and the followers of the tasks.
      */
     move: async (
       { from, user, at }: Claim,

@@ -21,7 +21,7 @@ function whileUserMay(permission: Permission): string {
   return `(credentials.user_id IS NULL OR memberships.role IN (${roles}))`
 }
 
-// No program acts as a person, whatever rows there are. An agent key is live while its agent is. A key with a user behind
+// No program acts as a person, whatever rows exist. An agent key is live while its agent is. A key with a user behind
 // it also needs that user's role.
 const byHash = crossAccountQuery<Credential>(
   'credential by hash',
@@ -44,12 +44,12 @@ const byHash = crossAccountQuery<Credential>(
   LIMIT 1`,
 )
 
-/** How many keys are kept: those used last, and up to as many others. */
+/** Maximum number of cached keys: those used last, and up to as many others. */
 const maxKept = 5_000
 
 /**
- * Keys that were looked up, in memory, for a local file: no other process changes it. Everything is forgotten after each
- * commit that has any statement but those marked as `traffic`, before the commit is answered.
+ * An in-memory cache of keys, for a local file, which no other process changes. It is cleared after each commit with
+ * any statement other than those marked as `traffic`, before the commit is acknowledged.
  */
 export class KeyCache {
   #kept = new LruMap<string, Credential>(maxKept)
@@ -57,15 +57,16 @@ export class KeyCache {
   async find(hash: string, read: () => Promise<Credential | undefined>): Promise<Credential | undefined> {
     const known = this.#kept.get(hash)
     if (known) return known
-    // A query that began before a commit ended may find what was there before. Then the map is another one when it ends.
+    // A query that began before a commit ended may return the old state. Then the map has been replaced when the query
+    // ends.
     const kept = this.#kept
     const found = await read()
-    // A key with a grant is not kept, because the grant expires by itself.
+    // A key with a grant is not cached, because the grant expires by itself.
     if (found && found.grantId === null) kept.set(hash, found)
     return found
   }
 
-  /** Called after each commit, also if it failed. */
+  /** Called after each commit, even if it failed. */
   committed(statements: readonly Statement[]): void {
     if (!statements.every(({ isTraffic }) => isTraffic)) this.#kept = new LruMap(maxKept)
   }

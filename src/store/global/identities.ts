@@ -1,9 +1,9 @@
-/** Who users are at providers outside, as which they may sign in. See docs/people.md, "Single sign-on". */
+/** Users' identities at external providers, with which they may sign in. See docs/people.md, "Single sign-on". */
 import type { ssoIdentities } from '../../../db/schema.ts'
 import { type Db, precondition, query, type Statement, statement } from '../sql.ts'
 
 type Row = typeof ssoIdentities.$inferSelect
-/** Who somebody is at a provider. */
+/** An identity at a provider. */
 export type Identity = Pick<Row, 'issuer' | 'subject'>
 export type LinkedIdentity = Pick<Row, 'issuer' | 'subject' | 'email' | 'createdAt'>
 
@@ -17,10 +17,10 @@ const removeAll = statement(`
 
 export const identities = (db: Db) => ({
   ofUser: (user: string) => db.all(ofUser, { user }),
-  /** Fails the unit unless the identity is one of the user. */
+  /** Fails the unit unless the identity belongs to the user. */
   requireOfUser: (user: string, { issuer, subject }: Identity): Statement =>
     db.bind(requireOfUser, { user, issuer, subject }),
-  /** Remove all but `kept`. */
+  /** Removes all except `kept`. */
   removeAll: (user: string, kept: readonly Identity[] = []): Statement =>
     db.bind(removeAll, { user, kept: JSON.stringify(kept.map(({ issuer, subject }) => `${issuer} ${subject}`)) }),
 })

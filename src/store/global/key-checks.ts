@@ -3,11 +3,11 @@ import { type Db, query, type Statement, statement } from '../sql.ts'
 
 const factPrefix = 'key:'
 
-// The sign ";" comes after ":".
+// The character ";" comes after ":".
 const all = query<{ value: string }>(`SELECT value FROM store_facts WHERE key >= '${factPrefix}' AND key < 'key;'`)
 const add = statement(`INSERT INTO store_facts (key, value) VALUES (:key, :value) ON CONFLICT DO NOTHING`)
 
-/** A check text for each key that has encrypted something: with the same id, another key is noticed. */
+/** A check text for each key that has encrypted something, which detects another key with the same id. */
 export const keyChecks = (db: Db) => ({
   all: async (): Promise<SealedToken[]> => (await db.all(all)).map(({ value }) => JSON.parse(value)),
   /** The first one stays. */

@@ -33,14 +33,14 @@ export const links = (db: Db) => ({
   byToken: (kind: LinkKind, hash: string, now: number) => db.one(byToken, { kind, hash, now }),
   add: (link: NewLink, at: number): Statement => db.bind(add, { ...link, at }),
   requireOpen: (kind: LinkKind, hash: string, now: number): Statement => db.bind(requireOpen, { kind, hash, now }),
-  /** Use a link: two statements, of which the first fails the unit if it can no longer be used. */
+  /** Uses up a link: two statements, of which the first fails the unit if the link is no longer valid. */
   use: (kind: LinkKind, hash: string, now: number): Statement[] => [
     db.bind(requireOpen, { kind, hash, now }),
     db.bind(use, { kind, hash, now }),
   ],
-  /** End the open links of one kind of a user; null for links without a user. */
+  /** Ends a user's open links of one kind; null for links without a user. */
   endOpen: (user: string | null, kind: LinkKind, at: number): Statement => db.bind(endOpen, { user, kind, at }),
-  /** End every open link of a user, and the claim links that verify the user's current email address. */
+  /** Ends every open link of a user, and the claim links that verify the user's current email address. */
   endAll: (user: string, at: number): Statement => db.bind(endAll, { user, at }),
 })
 
@@ -51,7 +51,7 @@ export interface OpenInvitation {
   email: string
   role: Role
   invitedBy: string
-  /** The agent that becomes the person alias of who accepts. */
+  /** The agent that becomes the accepting user's person alias. */
   agentId: string | null
   expiresAt: number
   isLinkShown: boolean
@@ -73,7 +73,7 @@ const invitationByToken = crossAccountQuery<
   { isLinkShown: boolean },
 )
 export const invitations = (db: Db) => ({
-  /** The invitation with this SHA-256, if it can still be accepted. The caller does not belong to its account yet. */
+  /** The invitation with this SHA-256, if it can still be accepted. The caller is not a member of its account yet. */
   byToken: async (hash: string, now: number): Promise<OpenInvitation | undefined> => {
     const row = await db.one(invitationByToken, { hash, now })
     if (!row) return undefined

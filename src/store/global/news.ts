@@ -1,5 +1,5 @@
 /**
- * Messages that people learn of although they are not to them: they name the person as `@alias`, or are posts of a
+ * Messages that people are notified of without being recipients: they name the person as `@alias`, or are posts in a
  * channel that the person follows. See docs/web.md, "Notifications".
  */
 import { agentOf } from '../account/inbox-message.ts'
@@ -7,7 +7,7 @@ import { hour } from '../../lib/time.ts'
 import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
 import { isAtPosition } from './pulse.ts'
 
-/** What is older is no news. */
+/** Older messages are not news. */
 const newsMs = hour
 
 const ofPeople = crossAccountStatement(
@@ -37,7 +37,7 @@ const ofPeople = crossAccountStatement(
   GROUP BY place.account_id, person_aliases.user_id, place.thread_id
   ON CONFLICT (account_id, user_id, thread_id) DO UPDATE SET news_seq = max(thread_seen.news_seq, excluded.news_seq)`,
 )
-/** A message that may be news: the aliases that it names, and the id of its channel. */
+/** A message that may be news: the aliases it names, and its channel's id. */
 export interface PossibleNews {
   seq: number
   names: readonly string[]
@@ -49,7 +49,7 @@ export function isPossibleNews({ names, channelId }: PossibleNews): boolean {
   return names.length > 0 || channelId !== null
 }
 
-/** Note whom these messages are news for. Part of the unit that moves the follower `search` on from `after`. */
+/** Records for whom these messages are news. Part of the unit that advances the follower `search` from `after`. */
 export function noteNews(
   db: Db,
   possible: readonly PossibleNews[],

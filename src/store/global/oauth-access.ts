@@ -1,4 +1,4 @@
-/** Joins and conditions for what a grant may still do. Every statement checks them again. */
+/** Joins and conditions for what a grant still permits. Every statement checks them again. */
 import { type Permission, permissions } from '../../auth/actor.ts'
 
 /** Condition on a joined membership: its role has the permission. */
@@ -13,12 +13,12 @@ export function joinGrantMembership(grant = 'oauth_grants'): string {
       SELECT 1 FROM accounts WHERE accounts.id = ${grant}.account_id AND accounts.deleted_at IS NOT NULL)`
 }
 
-/** Joins the agent of the grant, deleted or not. For display. */
+/** Joins the grant's agent, deleted or not. For display. */
 export function joinGrantedAgent(grant = 'oauth_grants'): string {
   return `LEFT JOIN agents ON agents.account_id = ${grant}.account_id AND agents.id = ${grant}.agent_id`
 }
 
-/** Joins the agent of the grant, if it is not deleted and has a type that OAuth clients can act as. */
+/** Joins the grant's agent, if it is not deleted and has a type that OAuth clients can act as. */
 export function joinGrantedLiveAgent(grant = 'oauth_grants'): string {
   return `${joinGrantedAgent(grant)} AND agents.type = 'mcp' AND agents.deleted_at IS NULL`
 }
@@ -31,7 +31,7 @@ export function roleAllowsGrant(agentId = 'oauth_grants.agent_id'): string {
   return `((${agentId} IS NULL AND ${roleHas('manage')}) OR (agents.id IS NOT NULL AND ${roleHas('use')}))`
 }
 
-/** Condition on a row of a grant: at `at` the grant is live, and its user still has the role for it. */
+/** Condition on a grant's row: at `at` the grant is live, and its user still has the required role. */
 export function belongsToLiveGrant(row: { accountId: string; grantId: string }): string {
   // An alias, because the row may be the grant itself.
   return `EXISTS (SELECT 1 FROM oauth_grants AS living
@@ -45,12 +45,12 @@ export function belongsToLiveGrant(row: { accountId: string; grantId: string }):
 export const fetchingGrant =
   `oauth_grants.account_id = credentials.account_id AND oauth_grants.id = credentials.grant_id`
 
-/** Condition on a key: no client fetched it, or its grant is live at `at`. Most keys have no grant to look for. */
+/** Condition on a key: no client fetched it, or its grant is live at `at`. Most keys have no grant to check. */
 export const whileGrantLives = `(credentials.grant_id IS NULL OR EXISTS (
     SELECT 1 FROM oauth_grants
     WHERE ${fetchingGrant} AND oauth_grants.revoked_at IS NULL AND oauth_grants.expires_at > :at))`
 
-/** Joins the newest key that the client of a grant fetched with it and that is not revoked. Ids are in order of time. */
+/** Joins the newest unrevoked key that a grant's client fetched with it. Ids are ordered by time. */
 export const joinFetchedKey = `LEFT JOIN credentials
     ON credentials.account_id = oauth_grants.account_id AND credentials.grant_id = oauth_grants.id
       AND credentials.id = (
@@ -58,7 +58,7 @@ export const joinFetchedKey = `LEFT JOIN credentials
         WHERE newest.account_id = oauth_grants.account_id AND newest.grant_id = oauth_grants.id
           AND newest.revoked_at IS NULL)`
 
-/** Condition over `joinFetchedKey`: the grant of the row gives its client access at `at`, by a token or by a key. */
+/** Condition over `joinFetchedKey`: the row's grant gives its client access at `at`, with a token or a key. */
 export const givesAccess = `(oauth_grants.revoked_at IS NULL AND oauth_grants.expires_at > :at
     AND (EXISTS (
         SELECT 1 FROM oauth_tokens

@@ -31,8 +31,9 @@ interface ClientDocument {
 }
 
 /**
- * How many registered clients are kept. Beyond `total` the oldest unused ones go that registered by `youngSince`, and
- * beyond `most` also younger ones. If more than `total` are in use, those go that were last used by `idleSince`.
+ * How many registered clients are kept. Beyond `total`, the oldest unused ones that registered by `youngSince` are
+ * removed, and beyond `most` also younger ones. If more than `total` are in use, those last used by `idleSince` are
+ * removed.
  */
 interface RegistrationLimits {
   total: number
@@ -41,7 +42,7 @@ interface RegistrationLimits {
   idleSince: number
 }
 
-/** Most clients that a registration removes for each reason, so that it does not take long. */
+/** Maximum number of clients that a registration removes for each reason, so that it does not take long. */
 const removedAtOnce = 1_000
 
 const byId = query<StoredClient>(`
@@ -98,7 +99,9 @@ const removeExpired = statement(`
 
 export const clients = (db: Db) => ({
   byId: (id: string, at: number) => db.one(byId, { id, at }),
-  /** Register a client, then delete those beyond the limits. The first statement returns no row if there are too many. */
+  /**
+   * Registers a client, then deletes those beyond the limits. The first statement returns no row if there are too many.
+   */
   add: (client: NewClient, limits: RegistrationLimits, at: number): Statement[] => {
     const { total, most, youngSince, idleSince } = limits
     const kind = 'registered'
@@ -110,7 +113,7 @@ export const clients = (db: Db) => ({
       db.bind(evictUnused, { ...unused, total: most, youngSince: at }),
     ]
   },
-  /** Delete the least recently used clients beyond `max` that only this user authorized, except one. */
+  /** Deletes the least recently used clients beyond `max` that only this user authorized, except one. */
   removeOfUser: (user: string, except: string, max: number, at: number): Statement =>
     db.bind(removeOfUser, { user, except, max, at }),
   /** Two statements: store a document, then delete the oldest unused documents beyond `total`. */

@@ -165,24 +165,24 @@ export const grants = (db: Db) => ({
   add: ({ accountId, ...grant }: NewGrant, handleHash: string, at: number): Statement =>
     db.bind(add, { ...grant, account: accountId, handleHash, at }),
   byCode: (hash: string) => db.one(byCode, { hash }),
-  /** Use the code, once. Returns a row only if everything matches and the grant is live. */
+  /** Uses up the code. Returns a row only if everything matches and the grant is live. */
   exchangeCode: ({ accountId, ...code }: CodeExchange, at: number): Statement =>
     db.bind(exchangeCode, { ...code, account: accountId, at }),
-  /** Revoke a grant, and with it its tokens and the key that was fetched. No row if it was revoked already. */
+  /** Revokes a grant, and with it its tokens and the fetched key. No row if it was already revoked. */
   revoke: (accountId: string, id: string, at: number): Statement => db.bind(revoke, { account: accountId, id, at }),
-  /** The grants of a user that give access at `at`, newest first. `alias` and `keyLast4` as in a list of the account. */
+  /** A user's grants that give access at `at`, newest first. `alias` and `keyLast4` as in an account's list. */
   ofUser: (user: string, at: number) => db.all(ofUser, { user, at }),
   /** A grant that is not revoked, if its user still belongs to its account. */
   ofUserById: (user: string, id: string) => db.one(ofUserById, { user, id }),
-  /** Whether the user gave the client a grant, in any account, that neither ended nor expired. */
+  /** Whether the user has given the client a grant, in any account, that has neither ended nor expired. */
   hasApproved: async (user: string, client: string, at: number) =>
     (await db.one(approved, { user, client, at })) !== undefined,
-  /** Tokens first: a grant is deleted when it has none left. */
+  /** Tokens first: a grant is deleted when it has no tokens left. */
   removeEnded: (at: number, limit: number): Statement[] =>
     [removeTokensOfEnded, removeEnded].map((query) => ({ ...db.bind(query, { at, limit }), rows: limit })),
 })
 
-/** How many rows `find` returns. A unit that revokes more counts as this many rows. */
+/** Maximum number of rows that `find` returns. A unit that revokes more counts as this many rows. */
 const maxFound = 200
 
 /** A grant that gives its client access, or that can still be exchanged. */
@@ -216,12 +216,12 @@ const revokeGrantsIn = statement(`
   UPDATE oauth_grants SET revoked_at = :at WHERE account_id = :account AND ${isLiveOfUser}`)
 
 export const revocations = (db: Db) => ({
-  /** The grants that now give clients access for a user, ordered by account; at most `maxFound`. */
+  /** The user's grants that currently give clients access, ordered by account; at most `maxFound`. */
   find: (user: string, at: number) => db.all(find, { user, at }),
   maxFound,
   requireUnchanged: (user: string, ids: string[], at: number): Statement =>
     db.bind(requireUnchanged, { user, ids: JSON.stringify(ids), at }),
-  /** Revoke every grant of a user in all accounts, also those whose code is not used yet. */
+  /** Revokes every grant of a user in all accounts, including those whose code is not used yet. */
   revokeAll: (user: string, at: number): Statement => ({ ...db.bind(revokeGrants, { user, at }), rows: maxFound }),
   /** The same in one account. */
   revokeInAccount: (accountId: string, user: string, at: number): Statement => ({

@@ -19,7 +19,7 @@ interface NewConsentRequest {
   expiresAt: number
 }
 
-/** The proofs of a decision: the handle in the form, the cookie of the page, and the session of both. */
+/** The proofs of a decision: the form's handle, the page's cookie, and the session of both. */
 export interface ConsentProof {
   handleHash: string
   cookieHash: string
@@ -63,7 +63,7 @@ export const requests = (db: Db) => ({
   add: (
     request: NewConsentRequest,
   ): Statement[] => [db.bind(add, { ...request }), db.bind(trim, { userId: request.userId })],
-  /** Decide a request, once. No row if it is decided or expired. `grantId` is null after a refusal. */
+  /** Decides a request, once. No row if it is decided or expired. `grantId` is null after a refusal. */
   complete: (proof: ConsentProof, grantId: string | null, at: number): Statement =>
     db.bind(complete, { ...proof, grantId, at }),
   removeOfUser: (userId: string): Statement => ({ ...db.bind(removeOfUser, { userId }), rows: maxOpen }),

@@ -10,7 +10,7 @@ import {
 } from './oauth-access.ts'
 import type { OAuthScope } from './oauth-grants.ts'
 
-/** A live access token and its grant. `id` is the id of the grant: the credential in the activity log. */
+/** A live access token and its grant. `id` is the grant's id: the credential in the activity log. */
 export interface AccessToken {
   accountId: string
   id: string
@@ -48,7 +48,9 @@ export interface NewOAuthToken {
   expiresAt: number
 }
 
-/** A refresh token, or a code, as its client presents it. `refreshId` is the refresh token that it is exchanged for. */
+/**
+ * A refresh token, or a code, as presented by its client. `refreshId` is the refresh token that it is exchanged for.
+ */
 interface RefreshExchange {
   accountId: string
   hash: string
@@ -119,8 +121,8 @@ export const tokens = (db: Db) => ({
   byAccessHash: (hash: string, at: number) => db.one(byAccessHash, { hash, at }),
   byHash: (hash: string) => db.one(byHash, { hash }),
   /**
-   * Use a refresh token. Returns a row for its first use, and for `maxRepeats` repeats if it was used after `graceSince`.
-   * Between two repeats, a pair must have been issued by `repeatedSince`.
+   * Uses up a refresh token. Returns a row for its first use, and for `maxRepeats` repeats if it was used after
+   * `graceSince`. Between two repeats, a pair must have been issued by `repeatedSince`.
    */
   rotate: (
     { accountId, ...token }: RefreshExchange,

@@ -1,13 +1,13 @@
-/** The outboxes to servers outside that are due, over all accounts. */
+/** Due outboxes of external servers, across all accounts. */
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /**
- * An outbox: messages of one sender to a remote agent, status requests for one of them, events of a task to its
- * webhook, or events of the account to a webhook, whose agent is the webhook itself.
+ * An outbox: one sender's messages to a remote agent, status requests for one of them, a task's events for its webhook,
+ * or an account's events for a webhook, where the agent is the webhook itself.
  */
 export type OutboxKind = 'inbox' | 'task' | 'push' | 'webhook'
 
-/** The table with the rows of each kind. */
+/** The table that contains the rows of each kind. */
 export const outboxTables: Record<OutboxKind, string> = {
   inbox: 'remote_outboxes',
   task: 'remote_tasks',
@@ -17,7 +17,7 @@ export const outboxTables: Record<OutboxKind, string> = {
 
 export const outboxKinds = Object.keys(outboxTables) as OutboxKind[]
 
-/** The condition that neither a pause nor the deletion of its account delays the requests of a row of `outbox`. */
+/** Condition: neither a pause nor the deletion of its account delays the requests of a row of `outbox`. */
 export const isOpen: Record<OutboxKind, string> = {
   inbox: `NOT EXISTS (SELECT 1 FROM remote_agents AS paused WHERE paused.account_id = outbox.account_id
     AND paused.agent_id = outbox.agent_id AND paused.paused_at IS NOT NULL)`,
@@ -27,7 +27,7 @@ export const isOpen: Record<OutboxKind, string> = {
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = outbox.account_id AND accounts.deleted_at IS NOT NULL)`,
 }
 
-/** A request that is due: the next message of the sender `id`, the next event, or a look at the message `id`. */
+/** A due request: the next message of the sender `id`, the next event, or a poll of the message `id`. */
 export interface DueOutbox {
   kind: OutboxKind
   accountId: string
@@ -40,14 +40,14 @@ export interface DueOutbox {
   dueAt: number
 }
 
-/** The condition that no live process holds the row. `:instance` is this process, and only a remote database lists others. */
+/** Condition: no live process holds the row. `:instance` is this process, and only a remote database lists others. */
 export const isFree = `(claimed_by IS NULL
     OR (substr(claimed_by, 1, 36) <> :instance AND substr(claimed_by, 1, 36) NOT IN (SELECT instances.id FROM instances)))`
 
-/** How many senders' messages are sent to one agent at a time. */
+/** To one agent, messages of at most this many senders are sent at a time. */
 const maxOfAgent = 4
 
-/** The condition that a message of one more sender can be sent to an agent. */
+/** Condition: a message of one more sender can be sent to an agent. */
 export function hasRoom(account: string, agent: string): string {
   return `(SELECT count(*) FROM remote_outboxes AS other WHERE other.account_id = ${account} AND other.agent_id = ${agent}
     AND other.claimed_by IS NOT NULL AND NOT ${isFree}) < ${maxOfAgent}`
@@ -73,7 +73,7 @@ const due = crossAccountQuery<DueOutbox>(
   [
     dueOf('inbox', { id: 'outbox.sender_id', condition: hasRoom('outbox.account_id', 'outbox.agent_id') }),
     dueOf('task'),
-    // The tasks of a moving agent end in the account that it leaves.
+    // A moving agent's tasks end in the account that it leaves.
     dueOf('push', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
     `
   SELECT 'webhook' AS kind, outbox.account_id, outbox.id AS agent_id, 'webhook' AS alias, outbox.id, outbox.url AS remote_url,
@@ -103,9 +103,9 @@ const lookNow = crossAccountStatement(
 )
 
 export const outboxes = (db: Db) => ({
-  /** The remote agents that a message goes to. */
+  /** The remote agents that a message is sent to. */
   callbacks: (id: string) => db.all(callbacks, { id }),
-  /** Request the state of the message at once, if the agent works on it. */
+  /** Polls the message's state at once, if the agent works on it. */
   lookNow: ({ accountId: account, agentId: agent }: CallbackRow, id: string, at: number): Statement =>
     db.bind(lookNow, { account, agent, id, at }),
   /** Due and unclaimed outboxes of these kinds, longest due first, without busy origins and accounts. */

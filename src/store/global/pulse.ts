@@ -1,19 +1,19 @@
-/** The queries of a process's loop: the ends of the log, the position of each follower, and the due times. */
+/** The queries of a process's loop: the ends of the log, each follower's position, and the due times. */
 import { hour } from '../../lib/time.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
 import { isOpen, type OutboxKind, outboxTables } from './outboxes.ts'
 
-/** The client of a working task is notified after this time without an event. */
+/** A working task's client is notified after this time without an event. */
 export const quietMs = hour
 
-/** The followers whose positions are stored: one process at a time moves them on. */
+/** The followers with stored positions: one process at a time advances them. */
 export const messageFollowers = ['conversations', 'traffic', 'search', 'webhook messages', 'browser messages'] as const
 export const eventFollowers = ['webhook events', 'browser events', 'task notices'] as const
 /** Followers whose tables are derived from messages alone and can be rebuilt. */
 export const rebuiltFollowers = ['conversations', 'traffic', 'search'] as const satisfies readonly StoredFollower[]
 export type StoredFollower = (typeof messageFollowers)[number] | (typeof eventFollowers)[number]
 
-/** Whether it reads the table `log`, and not messages. */
+/** Whether it reads the table `log` instead of messages. */
 export function isEventFollower(name: StoredFollower): boolean {
   return (eventFollowers as readonly string[]).includes(name)
 }
@@ -33,7 +33,7 @@ export type StoredDuty =
 export type OutboxTime = `${OutboxKind} outboxes`
 
 export interface Pulse {
-  /** The number of the newest message, and that of the newest other row of the log. */
+  /** The numbers of the newest message and the newest other row in the log. */
   messages: number
   events: number
   /** Up to where each follower has read. */
@@ -72,7 +72,7 @@ const pulse = crossAccountQuery<{ kind: 'end' | 'position' | 'due'; name: string
 )
 
 const move = statement(`UPDATE projections SET seq = :upTo WHERE name = :follower AND seq = :after`)
-/** The condition that the follower `:follower` is still at `:after`: for statements that must not be repeated. */
+/** Condition: the follower `:follower` is still at `:after`. For statements that must not be repeated. */
 export const isAtPosition = `(SELECT projections.seq FROM projections WHERE projections.name = :follower) = :after`
 
 const nextMessages = crossAccountQuery<{ upTo: number | null }>(
@@ -120,7 +120,7 @@ const begin = statement(`
     WHERE sqlite_sequence.name = iif(value IN (SELECT value FROM json_each(:ofEvents)), 'log', 'messages')), 0)
   FROM json_each(:followers) WHERE 1 ON CONFLICT DO NOTHING`)
 
-// By the clock of the database, because processes may differ.
+// By the database's clock, because processes may differ.
 const trim = statement(`
   DELETE FROM log WHERE at < (unixepoch() - 60) * 1000
     AND seq <= (SELECT min(seq) FROM projections WHERE name IN (SELECT value FROM json_each(:followers)))`)
@@ -148,15 +148,15 @@ export const pulses = (db: Db) => ({
     end - after <= Math.min(limit, fewTexts)
       ? end
       : (await db.one(nextTexts, { after, end, limit, chars }))?.upTo ?? end,
-  /** The same of the other rows of the log. */
+  /** The same for the other rows of the log. */
   nextEvents: async (after: number, end: number, limit: number): Promise<number> =>
     end - after <= limit ? end : (await db.one(nextEvents, { after, end, limit }))?.upTo ?? end,
-  /** Move a follower on, if it is still at `after`. */
+  /** Advances a follower, if it is still at `after`. */
   move: (follower: StoredFollower, after: number, upTo: number): Statement => ({
     ...db.bind(move, { follower, after, upTo }),
     isTraffic: true,
   }),
-  /** Note that a follower leaves out the rows of a batch, for the accounts that they belong to. */
+  /** Records that a follower skips the rows of a batch, for the accounts that they belong to. */
   skip: (
     follower: StoredFollower,
     { after, upTo }: { after: number; upTo: number },
@@ -167,7 +167,7 @@ export const pulses = (db: Db) => ({
     (await db.one(skipped, { followers: JSON.stringify(followers) }))!.rows,
   forgetSkipped: (followers: readonly StoredFollower[]): Statement =>
     db.bind(forgetSkipped, { followers: JSON.stringify(followers) }),
-  /** Remove the positions of all other followers. A new follower among these begins at the end of the log. */
+  /** Removes the positions of all other followers. A new follower among these starts at the end of the log. */
   keep: (followers: readonly StoredFollower[]): Statement[] => [
     db.bind(forget, { followers: JSON.stringify(followers) }),
     db.bind(begin, {
@@ -175,7 +175,7 @@ export const pulses = (db: Db) => ({
       ofEvents: JSON.stringify(followers.filter(isEventFollower)),
     }),
   ],
-  /** Remove the rows of the log that all of these followers have passed. */
+  /** Removes the log rows that all of these followers have passed. */
   trim: (followers: readonly StoredFollower[]): Statement => ({
     ...db.bind(trim, { followers: JSON.stringify(followers.filter(isEventFollower)) }),
     rows: 100,

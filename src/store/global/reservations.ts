@@ -3,7 +3,7 @@ import { day } from '../../lib/time.ts'
 import type { ToolCallTime } from '../../presence.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
-/** Maximum extension of a reservation after its first end, while its agent calls tools. */
+/** Maximum extension of a reservation beyond its first end, while its agent calls tools. */
 const maxExtraMs = day
 
 const calls = `json_each(:calls) AS call`
@@ -48,9 +48,9 @@ export const reservations = (db: Db) => ({
     ...db.bind(noteCalls, { calls: JSON.stringify(calls) }),
     rows: calls.length,
   }),
-  /** Extend reservations of agents that called a tool since the last look, by their first length. */
+  /** Extends reservations of agents that called a tool since the last check, by their initial duration. */
   goOn: (now: number): Statement => db.bind(goOn, { now }),
-  /** Due reservations, by agent: expired, or their agent is deleted, or their task has ended. */
+  /** Due reservations, by agent: they expired, their agent was deleted, or their task has ended. */
   ended: async (now: number, limit: number) =>
     (await db.all(ended, { now, limit })).map(({ ids, isDeleted, ...row }) => ({
       ...row,

@@ -4,14 +4,14 @@ import { type ExpiringDelivery, isSending } from '../account/endings.ts'
 import { isQuiet } from '../account/task-changes.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 
-// Only ids leave these queries; removal is per account, except of rows that nothing else depends on.
+// Only ids leave these queries; removal is per account, except for rows without dependents.
 const keys = crossAccountQuery<{ accountId: string; messageId: string }>(
   'old idempotency keys',
   `
   SELECT sender_account_id AS account_id, message_id FROM idempotency_keys WHERE created_at <= :until
   ORDER BY created_at LIMIT :limit`,
 )
-// Ids of messages sort by time, so the first of an account is its oldest.
+// Message ids sort by time, so an account's first one is its oldest.
 const withMessages = crossAccountQuery<{ id: string; until: number }>(
   'accounts with old messages',
   `
@@ -40,7 +40,7 @@ const removing = crossAccountQuery<{ id: string }>(
   `SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at >= 0 AND state = 'removing' LIMIT :limit`,
 )
 
-/** Removes rows by their age alone. `name` belongs to a cross-account statement. */
+/** Removes rows solely by age. `name` belongs to a cross-account statement. */
 const removal = (table: string, isOld: string, name?: string) => {
   const key = primaryKeys[table] ?? 'rowid'
   const text =
@@ -84,10 +84,10 @@ const removals = {
   'skipped rows': removal('skipped_rows', 'at <= :until', 'old skipped rows'),
   invitations: removal('invitations', 'expires_at <= :until', 'expired invitations'),
 }
-/** The weight in usual rows: a task has about ten, and a row of an upload is long. */
+/** The weight in usual rows: a task has about ten, and an upload's row is long. */
 const weights: Partial<Record<keyof typeof removals, number>> = { tasks: 10, 'contents of uploads': 20 }
 
-/** Rows that are removed by age alone. */
+/** Rows that are removed solely by age. */
 export type OldRows = keyof typeof removals
 
 const tasksToFail = crossAccountQuery<{ accountId: string; id: string; expiresAt: number }>(
@@ -125,26 +125,28 @@ const heldExpiring = crossAccountQuery<{ accountId: string; id: string }>(
 /** Finds the accounts with old rows, and removes independent old rows. */
 export function retention(db: Db) {
   return {
-    /** Tasks without an end whose time is over, or whose recipient was deleted: then `expiresAt` is 0. */
+    /** Unfinished tasks that have expired, or whose recipient was deleted: then `expiresAt` is 0. */
     tasksToFail: (until: number, limit: number) => db.all(tasksToFail, { until, limit }),
-    /** Tasks that their recipients work on, without an event after `since`, whose clients have no notice of it. */
+    /** Tasks that their recipients work on without an event after `since`, whose clients have not been notified. */
     quietTasks: (since: number, limit: number) => db.all(quietTasks, { quietSince: since, limit }),
-    /** Unread deliveries whose time is over, with the accounts of their senders. */
+    /** Expired unread deliveries, with the accounts of their senders. */
     expiring: (until: number, limit: number) => db.all(expiring, { until, limit }),
     /** Messages that no person has decided on in time, with the accounts that hold them. */
     heldExpiring: (until: number, limit: number) => db.all(heldExpiring, { until, limit }),
-    /** Remove what is older than `until`, about `rows` usual rows. Returns a row for each. */
+    /** Removes what is older than `until`, about `rows` usual rows. Returns a row for each. */
     remove: (old: OldRows, until: number, rows: number): Statement => ({
       ...db.bind(removals[old], { until, limit: Math.ceil(rows / (weights[old] ?? 1)) }),
       rows,
     }),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => db.all(keys, { until, limit }),
-    /** Accounts with messages that were stored by `until`: `kept` ms before `now`, or as long as the account keeps them. */
+    /**
+     * Accounts with messages stored by `until`: `kept` ms before `now`, or according to the account's own retention.
+     */
     accountsWithMessages: (now: number, kept: number, limit: number) => db.all(withMessages, { now, kept, limit }),
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => db.all(unclaimed, { until, at, limit }),
-    /** Accounts that their owners deleted by `until`. */
+    /** Accounts deleted by their owners by `until`. */
     deleted: (until: number, limit: number) => db.all(deletedAccounts, { until, limit }),
     /** Accounts whose rows are being removed. */
     removing: (limit: number) => db.all(removing, { limit }),

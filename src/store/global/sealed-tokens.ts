@@ -8,7 +8,7 @@ export interface StoredToken extends SealedToken {
   id: string
 }
 
-/** The context of a token of an account: it opens in its own row, and nowhere else. */
+/** The context of an account's token: it can be decrypted only for its own row. */
 export function accountTokenContext(table: string, account: string, row: string): string {
   return `${table}:${account}:${row}:token`
 }
@@ -22,20 +22,20 @@ const contexts = {
 /** A table with secrets that belong to no account. */
 export type SecretTable = keyof typeof contexts
 
-/** The context of a secret that belongs to no account. `id` is of its row; in `totps`, of its user. */
+/** The context of a secret that belongs to no account. `id` is its row's; in `totps`, its user's. */
 export function secretContext(table: SecretTable, id: string): string {
   return contexts[table](id)
 }
 
-/** The tokens of one table. */
+/** One table's tokens. */
 export interface SealedTable {
   name: string
   /** What is bound into a token of this row. */
   context(token: Pick<StoredToken, 'owner' | 'id'>): string
-  /** At most `limit` tokens under other keys than this one, after a position, in the order of their owners and ids. */
+  /** At most `limit` tokens under keys other than this one, after a position, ordered by owner and id. */
   underOtherKeys(key: string, after: Pick<StoredToken, 'owner' | 'id'>, limit: number): Promise<StoredToken[]>
   byKey(): Promise<{ key: string; tokens: number }[]>
-  /** Replace a token by the same one under another key. No row if it has changed or is gone. */
+  /** Replaces a token with the same one under another key. No row if it has changed or is gone. */
   replace(token: StoredToken, sealed: SealedToken): Statement
 }
 
@@ -43,7 +43,7 @@ export interface SealedTable {
 const tableOf = (name: string, owner: string, id: string, context: SealedTable['context']) => ({
   name,
   context,
-  // The column of the key is set, so the others are too.
+  // If the key's column is set, the others are too.
   underOtherKeys: crossAccountQuery<StoredToken>(
     `tokens of ${name} under other keys`,
     `
@@ -73,7 +73,7 @@ const tables = [
   tableOf('signing_keys', 'id', 'id', ({ id }) => contexts.signing_keys(id)),
 ]
 
-/** Every table with sealed tokens, so that the keys can be changed. */
+/** Every table with sealed tokens, for key rotation. */
 export const sealedTokens = (db: Db): readonly SealedTable[] =>
   tables.map(({ name, context, underOtherKeys, byKey, replace }) => ({
     name,
@@ -91,7 +91,7 @@ export const sealedTokens = (db: Db): readonly SealedTable[] =>
       }),
   }))
 
-/** The keys of all stored tokens, with the number of their tokens. */
+/** The keys of all stored tokens, with their number of tokens. */
 export async function tokensByKey(tables: readonly Pick<SealedTable, 'byKey'>[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const table of tables) {

@@ -1,6 +1,6 @@
 /**
- * The projection `search`: the words of messages in `message_search`, an FTS5 table that drizzle does not know. Its rows
- * are those of `messages`; triggers remove them with their messages, and when a text is erased.
+ * The projection `search`: message words in `message_search`, an FTS5 table that drizzle does not know. Its rows
+ * correspond to `messages`; triggers remove them with their messages, and when a text is erased.
  */
 import { agentOf } from '../account/inbox-message.ts'
 import { noteNews, type PossibleNews } from './news.ts'
@@ -18,13 +18,16 @@ interface NewText {
   changed: string
 }
 
-/** The text as it was delivered to some agents, if a guardrail changed it for them. */
+/** The version delivered to some agents, if a guardrail changed the text for them. */
 export interface ChangedText {
   agents: string[]
   body: string
 }
 
-/** Maximum different texts of a message that are indexed. Agents with further ones do not find it by its words. */
+/**
+ * Maximum number of different versions of a message that are indexed. Agents with further versions cannot find it by
+ * its words.
+ */
 const maxChanged = 20
 
 const texts = crossAccountQuery<NewText>(
@@ -38,7 +41,7 @@ const texts = crossAccountQuery<NewText>(
   FROM messages WHERE messages.seq > :after AND messages.seq <= :upTo ORDER BY messages.seq`,
 )
 
-// Damaged rows count as empty, so that they do not stop the index of all accounts.
+// Damaged rows count as empty, so that they do not block the index for all accounts.
 const part = `iif(one.type = 'object', one.value, '{}')`
 const whole = crossAccountQuery<{ text: string | null }>(
   'texts of new messages',
@@ -51,11 +54,11 @@ const whole = crossAccountQuery<{ text: string | null }>(
 )
 
 /**
- * A term begins with a letter. Behind it is an id without its signs, or a text in hexadecimal: the tokenizer leaves both
- * whole. `a`: the account of the sender; `b`: another one that it was delivered to as it is; `f`: the sender; `t`: a
- * recipient; `x`: a recipient that got a text of its own; `n`: the alias of the sender; `r`: the recipient as addressed;
- * `c`: the channel. Or a word: `h`: what the message has; `w`: of its text; `k`: of the text as it was delivered to an
- * agent, whose id comes first.
+ * A term begins with a letter. It is followed by an id without hyphens, or a text in hexadecimal: the tokenizer leaves
+ * both whole. `a`: the sender's account; `b`: another account that received the unchanged text; `f`: the sender; `t`: a
+ * recipient; `x`: a recipient with its own version; `n`: the sender's alias; `r`: the recipient as addressed; `c`: the
+ * channel. Or a word: `h`: what the message has; `w`: in its text; `k`: in the version delivered to an agent, whose id
+ * comes first.
  */
 const term = (kind: string, value: string) => `' ${kind}' || hex(${value})`
 const idTerm = (kind: string, id: string) => `' ${kind}' || replace(${id}, '-', '')`
@@ -82,20 +85,20 @@ const again = [
   `UPDATE projections SET seq = 0 WHERE name = 'search'`,
 ].map((text) => crossAccountStatement('words to store again', text))
 
-/** The words of a message, and the kinds of its other content. */
+/** A message's words, and the kinds of its other content. */
 export interface MessageWords extends PossibleNews {
   words: readonly string[]
   has: readonly string[]
-  /** Terms of deliveries with a text of their own: `ownWord` and `ownLink` of `account/search.ts`. */
+  /** Terms for deliveries with their own version: `ownWord` and `ownLink` of `account/search.ts`. */
   own: readonly string[]
 }
 
 export const searchIndex = (db: Db) => ({
-  /** The texts of the messages of a batch. */
+  /** The texts of a batch's messages. */
   texts: ({ after, upTo }: { after: number; upTo: number }): Promise<NewText[]> => db.all(texts, { after, upTo }),
-  /** The text of a message whose row has only its beginning: all texts among its parts. */
+  /** The text of a message whose row contains only its beginning: all texts among its parts. */
   wholeText: async (seq: number): Promise<string> => (await db.one(whole, { seq }))?.text ?? '',
-  /** Store words, unless the follower has moved on from `after`. */
+  /** Stores words, unless the follower has advanced beyond `after`. */
   add: (found: readonly MessageWords[], after: number): Statement => {
     const rows = JSON.stringify(found.map(({ seq, words, has, own }) => {
       return [seq, [...words.map(wordTerm), ...has.map((kind) => `h${kind}`), ...own].map((one) => ` ${one}`).join('')]
@@ -105,6 +108,6 @@ export const searchIndex = (db: Db) => ({
   /** In the same unit: the people for whom the messages are news. */
   noteNews: (possible: readonly PossibleNews[], batch: { after: number; at: number }): Statement =>
     noteNews(db, possible, batch),
-  /** Empty the index. It is filled again from the first message on. */
+  /** Empties the index, which is filled again from the first message on. */
   startAgain: (): Statement[] => again.map((statement) => db.bind(statement)),
 })

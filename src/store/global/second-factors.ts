@@ -1,4 +1,4 @@
-/** Passkeys, authenticator apps and recovery codes of users. */
+/** Users' passkeys, authenticator apps and recovery codes. */
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {
   crossAccountQuery,
@@ -32,12 +32,14 @@ export interface Passkey extends NewPasskey {
   lastUsedAt: number | null
 }
 
-/** The authenticator app of a user, confirmed or not. */
+/** A user's authenticator app, confirmed or not. */
 export interface StoredTotp extends SealedToken {
   confirmedAt: number | null
 }
 
-/** Condition that a user has a second factor: a passkey, or a confirmed authenticator app. `user` is SQL of the id. */
+/**
+ * Condition: a user has a second factor, which is a passkey or a confirmed authenticator app. `user` is SQL of the id.
+ */
 export function hasSecondFactor(user: string): string {
   return `(EXISTS (SELECT 1 FROM passkeys WHERE passkeys.user_id = ${user})
     OR EXISTS (SELECT 1 FROM totps WHERE totps.user_id = ${user} AND totps.confirmed_at IS NOT NULL))`
@@ -56,7 +58,7 @@ const totpOf = query<StoredTotp>(`SELECT ${sealedColumns}, confirmed_at FROM tot
 const codesOf = query<{ n: number }>(`
   SELECT count(*) AS n FROM recovery_codes WHERE user_id = :user AND used_by IS NULL`)
 
-// The accounts of a user in which the caller is not an owner.
+// A user's accounts in which the caller is not an owner.
 const accountsNotOwned = `SELECT memberships.account_id FROM memberships
   WHERE memberships.user_id = :user AND NOT EXISTS (
     SELECT 1 FROM memberships AS own
@@ -86,7 +88,7 @@ const setTotp = statement(`
   ON CONFLICT (user_id) DO UPDATE SET ${excludedToken}, last_step = 0, created_at = excluded.created_at
   WHERE totps.confirmed_at IS NULL
   RETURNING user_id`)
-// The secret that the code was checked against: another set-up may have replaced it.
+// The secret with which the code was checked: another set-up may have replaced it.
 const isTotp = `user_id = :user AND token_iv = :iv`
 const isNewStep = `last_step < :step`
 const isPending = `(${isNewStep} AND confirmed_at IS NULL)`
@@ -120,14 +122,14 @@ const removeCodesWithoutFactor = statement(`
 export const secondFactors = (db: Db) => ({
   passkeysOf: (user: string) => db.all(passkeysOf, { user }),
   passkeyByCredential: (credential: string) => db.one(passkeyByCredential, { credential }),
-  /** The authenticator app of a user, even if its set-up is unfinished. */
+  /** A user's authenticator app, even if its set-up is unfinished. */
   totpOf: (user: string) => db.one(totpOf, { user }),
   codesOf: async (user: string) => (await db.one(codesOf, { user }))!.n,
   /** Whether a user belongs to an account that `owner` does not own. */
   isBeyond: async (owner: string, user: string) => (await db.one(findNotOwned, { owner, user })) !== undefined,
   requireOwned: (owner: string, user: string): Statement => db.bind(requireOwned, { owner, user }),
 
-  /** A constraint error if the passkey is registered already, under another id. */
+  /** Fails with a constraint error if the passkey is already registered, under another id. */
   addPasskey: ({ transports, ...passkey }: NewPasskey, at: number): Statement =>
     db.bind(addPasskey, { ...passkey, transports: JSON.stringify(transports), at }),
   /** No row if the passkey is gone, or its counter has moved on. */
@@ -135,12 +137,14 @@ export const secondFactors = (db: Db) => ({
     db.bind(usePasskey, { id, counter, attempt, at }),
   removePasskey: (user: string, id: string): Statement => db.bind(removePasskey, { user, id }),
 
-  /** Begin a set-up. No row if the user has a confirmed authenticator app. */
+  /** Starts a set-up. No row if the user has a confirmed authenticator app. */
   setTotp: (user: string, secret: SealedToken, at: number): Statement => db.bind(setTotp, { user, ...secret, at }),
-  /** Use the code of a time step. No row if this step or a later one was used already. `iv` belongs to the secret. */
+  /**
+   * Uses up the code of a time step. No row if this step or a later one was already used. `iv` belongs to the secret.
+   */
   useTotp: (user: string, iv: string, step: number, attempt: string): Statement =>
     db.bind(useTotp, { user, iv, step, attempt }),
-  /** Finish a set-up: two statements, of which the first fails the unit if it is not pending any more. */
+  /** Finishes a set-up: two statements, of which the first fails the unit if it is no longer pending. */
   confirmTotp: (user: string, iv: string, step: number, attempt: string, at: number): Statement[] => [
     db.bind(requirePendingTotp, { user, iv, step, attempt }),
     db.bind(confirmTotp, { user, iv, step, attempt, at }),
@@ -155,7 +159,7 @@ export const secondFactors = (db: Db) => ({
     { ...db.bind(addCodes, { user, hashes: JSON.stringify(hashes) }), rows: hashes.length },
   ],
   useCode: (user: string, hash: string, attempt: string): Statement => db.bind(useCode, { user, hash, attempt }),
-  /** Remove the recovery codes of a user who has no second factor left. */
+  /** Removes the recovery codes of a user without any second factor. */
   removeCodesWithoutFactor: (user: string): Statement => db.bind(removeCodesWithoutFactor, { user }),
   removeAll: (user: string): Statement[] =>
     [removeAllPasskeys, removeTotp, removeCodes].map((query) => db.bind(query, { user })),

@@ -9,13 +9,13 @@ interface NewSession {
   tokenHash: string
   expiresAt: number
   halfExpiresAt: number
-  /** Whether the second factor was given. Otherwise the session of a user who has one is a half session. */
+  /** Whether the second factor was verified. If the user has one, the session is otherwise a half session. */
   hasSecondFactor: boolean
-  /** When the user proved who they are; null if that is unknown. */
+  /** When the user confirmed their identity; null if unknown. */
   confirmedAt: number | null
-  /** The only account that it opens; null for all of the user. */
+  /** The only account that the session opens; null for all of the user's accounts. */
   onlyAccount: string | null
-  /** The identity at a provider that has begun it. */
+  /** The provider's identity that started the session. */
   identity?: Identity | null
   userAgent: string
   address: string
@@ -37,7 +37,7 @@ interface SessionOfToken {
   hasSecondFactor: boolean
 }
 
-/** A live session in the list of a user's sessions. */
+/** A live session in a user's list of sessions. */
 export interface ListedSession {
   id: string
   createdAt: number
@@ -48,7 +48,7 @@ export interface ListedSession {
 }
 
 // The absolute expiry is stored; the idle expiry follows from the last use.
-/** Of the row of a session, by `:now` and `:idleSince`. */
+/** Conditions on a session's row, by `:now` and `:idleSince`. */
 export const isLiveSession =
   `sessions.ended_at IS NULL AND sessions.expires_at > :now AND sessions.last_seen_at > :idleSince`
 const byToken = query<SessionOfToken>(
@@ -85,7 +85,7 @@ const endOthers = statement(`
   UPDATE sessions SET ended_at = :at WHERE user_id = :user AND id <> :except AND ended_at IS NULL`)
 
 export const sessions = (db: Db) => ({
-  /** The live session with this SHA-256, also a half one, and its user. */
+  /** The live session with this SHA-256, including half sessions, and its user. */
   byToken: async (hash: string, now: number, idleSince: number) => {
     const row = await db.one(byToken, { hash, now, idleSince })
     if (!row) return undefined
@@ -101,6 +101,6 @@ export const sessions = (db: Db) => ({
   markSeen: (id: string, at: number): Statement => db.bind(markSeen, { id, at }),
   /** No row if the user has no such session, or it has ended. */
   end: (user: string, id: string, at: number): Statement => db.bind(end, { user, id, at }),
-  /** End every session of a user except one; `''` for all. */
+  /** Ends every session of a user except one; `''` for all. */
   endOthers: (user: string, except: string, at: number): Statement => db.bind(endOthers, { user, except, at }),
 })

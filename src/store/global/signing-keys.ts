@@ -44,12 +44,12 @@ export const signingKeys = (db: Db) => ({
       }),
     }))
   },
-  /** Add the newest key, if the newest is `after`; empty: if there is none. Returns a row if it was added. */
+  /** Adds the newest key, if the newest so far is `after`; empty: if there is none. Returns a row if it was added. */
   add: (key: { id: string; publicKey: string; at: number }, sealed: SealedToken, after: string): Statement =>
     db.bind(add, { ...key, ...sealed, after }),
-  /** Remove the private keys of keys replaced by `until`. */
+  /** Removes the private keys of keys replaced by `until`. */
   forgetPrivate: (until: number): Statement => db.bind(forgetPrivate, { until }),
-  /** Remove keys that were replaced by `until`. Returns a row for each. */
+  /** Removes keys that were replaced by `until`. Returns a row for each. */
   removeReplaced: (until: number): Statement => db.bind(removeReplaced, { until }),
   removeOthers: (id: string): Statement => db.bind(removeOthers, { id }),
 })

@@ -1,4 +1,4 @@
-/** The follower `task notices`: an event of a task makes the push notifications of its client due. */
+/** The follower `task notices`: a task's event makes its client's push notifications due. */
 import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 const beDue = crossAccountStatement(

@@ -1,4 +1,4 @@
-/** Pauses of conversations, over all accounts. */
+/** Pauses of conversations, across all accounts. */
 import { crossAccountQuery, type Db } from '../sql.ts'
 
 const unnotified = crossAccountQuery<{ accountId: string }>(

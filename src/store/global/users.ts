@@ -24,7 +24,7 @@ export interface User {
   registeredByShownLink: boolean
 }
 
-/** An account that a user belongs to, with the role in it. */
+/** An account that a user belongs to, with their role. */
 export interface Membership {
   id: string
   name: string
@@ -87,9 +87,9 @@ export const users = (db: Db) => ({
   /** The first user of the grid, if no user has a password or a passkey. */
   firstLockedOut: () => db.one(firstLockedOut),
   memberships: (user: string) => db.all(ofUser, { user }),
-  /** The memberships of the user of a live session, as `sessions.byToken` finds it. */
+  /** The memberships of a live session's user, as `sessions.byToken` finds it. */
   membershipsOfSession: (hash: string, now: number, idleSince: number) => db.all(ofSession, { hash, now, idleSince }),
-  /** A constraint error if another user has the email address. */
+  /** Fails with a constraint error if another user has the email address. */
   add: (
     { name = '', verifiedAt = null, registeredByShownLink = false, ...user }: {
       id: string
@@ -105,9 +105,9 @@ export const users = (db: Db) => ({
   setShortcuts: (id: string, on: boolean): Statement => db.bind(setShortcuts, { id, on }),
   setPassword: (id: string, hash: string): Statement => db.bind(setPassword, { id, hash }),
   removePassword: (id: string): Statement => db.bind(removePassword, { id }),
-  /** Mark the email address as verified, unless it has changed since. */
+  /** Marks the email address as verified, unless it has changed since. */
   verifyEmail: (id: string, email: string, at: number): Statement => db.bind(verifyEmail, { id, email, at }),
-  /** Set another, verified email address. A constraint error if another user has it. */
+  /** Sets a different, verified email address. Fails with a constraint error if another user has it. */
   setEmail: (id: string, email: string, at: number): Statement => db.bind(setEmail, { id, email, at }),
   requireVerifiedEmail: (id: string, email: string): Statement => db.bind(requireVerifiedEmail, { id, email }),
   requireOwnsFewerThan: (id: string, max: number): Statement => db.bind(requireOwnsFewerThan, { id, max }),
