@@ -1,4 +1,4 @@
-/** An MCP server over standard input and output that is the grid, and that can wake a session of Claude Code. */
+/** An MCP server over standard input and output that proxies the grid, and can wake a Claude Code session. */
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { minute } from '../lib/time.ts'
@@ -14,7 +14,7 @@ interface ChannelOptions {
   output: Writable
   /** Wake the session over `claude/channel`; undefined for a plain bridge. */
   wake?: Omit<WaiterOptions, 'signal'>
-  /** Ends the bridge, like the end of the input. */
+  /** Ends the bridge, as the end of the input does. */
   signal: AbortSignal
 }
 
@@ -44,14 +44,14 @@ export async function serveChannel({ agent, key, input, output, wake, signal }: 
     }
     const passed = bridge.pass(message).finally(() => passing.delete(passed))
     passing.add(passed)
-    // The revision that it agrees on is a header of what follows.
+    // The negotiated revision is sent as a header from then on.
     if (message.method === 'initialize') await passed
   }
   ending.abort()
   await Promise.all([...passing, waking])
 }
 
-/** Tell the session of new messages, unless its hooks do. */
+/** Notifies the session of new messages, unless its hooks do. */
 async function wakeSession(options: WaiterOptions, write: (message: RpcMessage) => void): Promise<void> {
   try {
     for await (const messages of newMessages(options)) {
@@ -67,7 +67,7 @@ async function wakeSession(options: WaiterOptions, write: (message: RpcMessage) 
   }
 }
 
-/** Answers that list the capabilities of the server, with ours. */
+/** Responses that list the server's capabilities, to which the bridge adds its own. */
 function declared(message: RpcMessage): RpcMessage {
   const { result } = message
   const capabilities = result?.capabilities as Record<string, Record<string, unknown>> | undefined
@@ -114,7 +114,7 @@ const goodStreamMs = minute
 
 class Bridge {
   readonly #options: BridgeOptions
-  /** Of a client that began with `initialize`. */
+  /** For a client that began with `initialize`. */
   #revision: string | undefined
   #isListening = false
   readonly #calls = new Map<string | number, AbortController>()
@@ -123,7 +123,7 @@ class Bridge {
     this.#options = options
   }
 
-  /** Forward a message of the client. Resolves when its answer was written. Never rejects. */
+  /** Forwards a message from the client. Resolves when its response was written. Never rejects. */
   async pass(message: RpcMessage): Promise<void> {
     const { id, method, params } = message
     if (method === 'notifications/cancelled') this.#cancel(params?.requestId)
@@ -146,12 +146,12 @@ class Bridge {
     if (method === 'resources/subscribe') void this.#listen()
   }
 
-  /** A cancelled request is not answered. Leaving is how the newest revision cancels. */
+  /** A cancelled request gets no response. Disconnecting is how the newest revision cancels. */
   #cancel(id: unknown): void {
     this.#calls.get(id as string)?.abort()
   }
 
-  /** Write every message of a response. Resolves to whether the request was answered. */
+  /** Writes every message of a response. Resolves to whether the request was answered. */
   async #writeAnswer(request: RpcMessage, response: Response): Promise<boolean> {
     let isAnswered = false
     for await (const message of messagesOf(response)) {
@@ -181,7 +181,7 @@ class Bridge {
         if (response.status === 405 || response.status === 401) return
         if (response.ok) { for await (const message of messagesOf(response)) write(message) }
       } catch {
-        // The grid restarts, or the network is gone.
+        // The grid is restarting, or the network is down.
       }
       if (performance.now() - openedAt > goodStreamMs) failures = 0
       await pause(reconnectMs(failures), signal)
@@ -207,7 +207,7 @@ class Bridge {
   }
 }
 
-/** The headers that repeat what a message says. The newest revision wants them. */
+/** The headers that repeat a message's fields, as the newest revision requires. */
 function headersOf({ method, params }: RpcMessage): Record<string, string> {
   const revision = (params?._meta as Record<string, unknown> | undefined)?.[revisionKey]
   const name = params?.name ?? params?.uri
@@ -222,7 +222,7 @@ function headersOf({ method, params }: RpcMessage): Record<string, string> {
   }
 }
 
-/** The messages in an answer: one JSON document, or the data of events. */
+/** The messages of a response: one JSON document, or the data of events. */
 async function* messagesOf(response: Response): AsyncGenerator<RpcMessage> {
   if (!response.body) return
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {

@@ -1,4 +1,4 @@
-/** What `connect` and `disconnect` do to the files of a client. */
+/** Changes a client's files for `connect` and `disconnect`. */
 import { join, sep } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
@@ -20,11 +20,11 @@ import { type ClientName, programs } from './programs.ts'
 import { configFolder } from './state/paths.ts'
 
 export interface Plan {
-  /** What will be recorded in place of what was. */
+  /** What will be recorded instead of the previous record. */
   files: WrittenFile[]
   /** Only those that change something. */
   changes: FileChange[]
-  /** What others changed since it was written, and what stays therefore. */
+  /** What others have changed since it was written, and what therefore stays. */
   left: string[]
 }
 
@@ -36,7 +36,7 @@ export function setupOf(
 }
 
 /**
- * The changes that connect a client. `previous` is the connection that it has. Changes nothing. Fails with
+ * The changes that connect a client. `previous` is its current connection. Changes nothing itself. Fails with
  * `FileRefusedError` if a file cannot be edited.
  */
 export function planConnect(client: ClientName, setup: Setup, previous: Connection | undefined): Plan {
@@ -56,7 +56,7 @@ export function planConnect(client: ClientName, setup: Setup, previous: Connecti
   }
 }
 
-/** The changes that take out what was written for a client. Changes nothing. Fails with `FileRefusedError`. */
+/** The changes that remove what was written for a client. Changes nothing itself. Fails with `FileRefusedError`. */
 export function planDisconnect(connection: Connection): Plan {
   const all = connection.files.filter((file) => !isSharedWithOthers(file, connection)).toReversed().map(planRemoval)
   return { files: [], changes: all.filter(isChange), left: leftOf(all) }
@@ -70,13 +70,13 @@ export function placeOf(client: ClientName, folder: string | undefined): Connect
   return { client, scope: scopeOf({ folder }), ...(folder !== undefined && { folder }) }
 }
 
-/** Some clients read the same skills. The file goes with the last connection that has it. */
+/** Some clients read the same skills. The file is removed with the last connection that uses it. */
 function isSharedWithOthers({ path, format }: WrittenFile, connection: Connection): boolean {
   return format === 'own' &&
     readConnections().some((other) => !isSamePlace(other, connection) && other.files.some((file) => file.path === path))
 }
 
-/** What was made for other connections too, folders and files, is removed with the last of them. */
+/** Folders and files shared with other connections are removed with the last of them. */
 function withShared(file: WrittenFile): WrittenFile {
   const files = readConnections().flatMap(({ files }) => files)
   const made = new Set(files.flatMap(({ folders }) => folders))
@@ -97,12 +97,12 @@ function leftOf(changes: readonly FileChange[]): string[] {
 type Connected = Pick<Connection, 'url' | 'alias' | 'key' | 'wake' | 'folder' | 'allowedTools' | 'editWarnings'>
 
 export interface Setup extends Connected {
-  /** What runs the client program, before its words. */
+  /** The arguments that start the client program. */
   command: readonly string[]
-  /** The same, as one file. */
+  /** The same, as a single file. */
   launcher: string
   openCodePlugin: string
-  /** Where a key can be kept in a file of its own, for clients that read one. */
+  /** Where a key can be stored in a separate file, for clients that read one. */
   keyFile: string
 }
 
@@ -111,7 +111,7 @@ function scopeOf({ folder }: Pick<Setup, 'folder'>): Scope {
   return folder === undefined ? 'user' : 'project'
 }
 
-/** The files of a client, in the order in which they are written. */
+/** A client's files, in the order in which they are written. */
 function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
   const { folder, keyFile, key, url, allowedTools = [] } = setup
   const { folder: ofUser, projectFolder, server, hooks, plugin, sharedFolder } = programs[name]
@@ -167,7 +167,10 @@ function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
   return [...files, { path: join(shared, 'skills', serverName, 'SKILL.md'), format: 'own', text: skill() }]
 }
 
-/** Whether `connect` can allow the tools: not in a file that others read too, who would allow them with it. */
+/**
+ * Whether `connect` can allow the tools: not in a file that other people also read, because it would allow them for
+ * those people too.
+ */
 export function mayWritePermissions(name: ClientName, folder: string | undefined): boolean {
   const { permissions } = programs[name]
   return permissions !== undefined && (folder === undefined || permissions.isOwnInProject === true)
@@ -178,13 +181,13 @@ export function canWarnOfEdits(name: ClientName): boolean {
   return Object.values(programs[name].hooks?.events ?? {}).some((hooks) => hooks.includes('edit'))
 }
 
-/** What is left for a person; it does not work before. In whole sentences. */
+/** What a person still has to do before the connection works, in complete sentences. */
 export function stepsOf(name: ClientName, { folder, wake }: Pick<Setup, 'folder' | 'wake'>): string[] {
   const { login, approval } = programs[name]
   return [...(folder !== undefined && login ? [login] : []), ...(wake !== 'off' && approval ? [approval] : [])]
 }
 
-/** How a client learns of messages, in one sentence. */
+/** A sentence on how a client is notified of messages. */
 export function wakeSentence(name: ClientName, wake: Wake): string {
   if (wake === 'auto') return programs[name].wakes
   return wake === 'start'
@@ -192,7 +195,7 @@ export function wakeSentence(name: ClientName, wake: Wake): string {
     : 'It is not notified of messages.'
 }
 
-/** What stands below each event in the hooks of a client. */
+/** The content below each event in a client's hooks. */
 export function hookValues(
   name: ClientName,
   { wake, editWarnings = false }: Pick<Setup, 'wake' | 'editWarnings'>,
@@ -211,20 +214,20 @@ export function hookValues(
   })
 }
 
-/** The entry of the grid in the configuration of a client. */
+/** The grid's entry in a client's configuration. */
 export function serverEntry(name: ClientName, url: string, authorization: string | undefined): Json {
   const headers = authorization === undefined ? {} : { headers: { Authorization: authorization } }
   return programs[name].server.value(`${url}/mcp/v1/grid`, headers)
 }
 
-/** The words are the same every time, because some clients ask their user again when they change. */
+/** The text never changes, because some clients ask their user again when it does. */
 function hookCommand(name: ClientName, { command, launcher, alias, url, folder }: Setup, hook: string): HookCommand {
   if (folder === undefined) {
     const words = [...command, 'hook', name, hook, '--as', alias, '--url', url]
     const line = shellLine(words)
     return { words, line, exec: `exec ${line}` }
   }
-  // Others read the files of a project, on machines that may not have the program.
+  // Other people read a project's files, on machines that may not have the program.
   const rest = ['hook', name, hook, '--project']
   if (process.platform === 'win32') {
     const words = ['cmd', '/d', '/c', portable(launcher, (variable) => `%${variable}%`).path, ...rest]
@@ -232,13 +235,13 @@ function hookCommand(name: ClientName, { command, launcher, alias, url, folder }
   }
   const { variable, path } = portable(launcher, (variable) => `$${variable}`)
   const program = `"${path}"`
-  // With an empty variable the path would be another one, of any user of the machine.
+  // With an empty variable the path would be different, perhaps that of another user.
   const isSet = variable === undefined ? '' : `test -n "$${variable}" && `
   const exec = `${isSet}test -x ${program} && exec ${program} ${rest.join(' ')}`
   return { words: ['sh', '-c', exec], line: `${exec}; exit 0`, exec }
 }
 
-/** A path below the folder of a variable, without the name of that folder; or the path itself. */
+/** A path below the folder named by a variable, relative to it; otherwise the path itself. */
 function portable(path: string, nameOf: (variable: string) => string): { variable: string | undefined; path: string } {
   const variables = ['AGENT_GRID_HOME', 'XDG_DATA_HOME', 'LOCALAPPDATA', 'USERPROFILE', 'HOME']
   const variable = variables.find((name) => process.env[name] && path.startsWith(process.env[name] + sep))
@@ -246,7 +249,7 @@ function portable(path: string, nameOf: (variable: string) => string): { variabl
   return { variable, path: portablePath }
 }
 
-/** It only names the installed plugin, so that it never changes. */
+/** Names only the installed plugin, so that it never changes. */
 function pluginText({ openCodePlugin, folder }: Setup): string {
   if (folder === undefined) return `export * from ${JSON.stringify(pathToFileURL(openCodePlugin).href)}\n`
   const { variable, path } = portable(openCodePlugin, (variable) => `\${process.env.${variable}}`)

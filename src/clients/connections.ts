@@ -1,6 +1,6 @@
 /**
- * The agents that the clients of this machine are connected as: `connections.json` in the folder of the connections. It
- * has their keys, so only the user of the machine reads it. See docs/client-reference.md, "What is kept".
+ * The agents as which this machine's clients are connected: `connections.json` in the connections folder. It contains
+ * their keys, so only the machine's user may read it. See docs/client-reference.md, "What is kept".
  */
 import { existsSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
@@ -14,30 +14,33 @@ import { readJson, writeJson } from './state/sessions.ts'
 import { withLock } from './state/lock.ts'
 import { configFolder } from './state/paths.ts'
 
-/** How a client learns of new messages: woken, when a session begins, or not at all. */
+/** How a client learns of new messages: it is woken, it is notified when a session starts, or never. */
 export type Wake = 'auto' | 'start' | 'off'
 export type Scope = 'user' | 'project'
 
-/** A client that was connected. There is one for each client and scope, and for each folder of scope `project`. */
+/** A connected client. There is one for each client and scope, and for each folder of scope `project`. */
 export interface Connection {
-  /** The address of the grid, without `/` at its end. */
+  /** The grid's URL, without a trailing `/`. */
   url: string
   /** With `@`. */
   alias: string
   key: string
   client: ClientName
   scope: Scope
-  /** Of the scope `project`: an absolute path. */
+  /** For scope `project`: an absolute path. */
   folder?: string
   wake: Wake
-  /** The tools that its user was asked about, and those that it may call without asking. */
+  /** The tools that the user was asked about, and those that the client may call without asking. */
   askedTools?: readonly string[]
   allowedTools?: readonly string[]
-  /** Whether it is warned before it edits a file that another agent has reserved; undefined if its user was not asked. */
+  /**
+   * Whether the client is warned before it edits a file that another agent has reserved; undefined if the user was not
+   * asked.
+   */
   editWarnings?: boolean
-  /** The name of the key at the grid, such as `claude on laptop`. */
+  /** The key's name on the grid, such as `claude on laptop`. */
   keyName: string
-  /** Whether `connect` got the key itself. Only then `disconnect` revokes it. */
+  /** Whether `connect` fetched the key itself. Only then does `disconnect` revoke it. */
   isOwnKey: boolean
   files: WrittenFile[]
   at: string
@@ -48,9 +51,9 @@ export type ConnectionPlace = Pick<Connection, 'client' | 'scope' | 'folder'>
 export interface GridAccess {
   url: string
   key: string
-  /** With `@`; undefined if the environment names a key without its alias. */
+  /** With `@`; undefined if the environment provides a key without its alias. */
   alias?: string
-  /** Undefined if it is from the environment. */
+  /** Undefined if it comes from the environment. */
   connection?: Connection
 }
 
@@ -58,15 +61,15 @@ interface ConnectionQuery {
   /** With or without `@`. */
   alias?: string
   url?: string
-  /** A client reads the files of a project only in its folder, and at the root of the repository that this is in. */
+  /** A client reads a project's files only in its folder, and at the root of the repository that contains it. */
   client?: string
-  /** Connections of the projects around this folder are preferred, the nearest first. */
+  /** Connections of the projects around this folder are preferred, innermost first. */
   cwd?: string
 }
 
 interface ConnectionsFile {
   connections: Connection[]
-  /** The ids with which this machine is registered at the authorization servers, by their issuer. */
+  /** The client ids of this machine at the authorization servers, by issuer. */
   oauthClients: Record<string, string>
 }
 
@@ -78,7 +81,7 @@ export function readConnections(): Connection[] {
   return readFile().connections
 }
 
-/** Keep a connection. It replaces the one of the same client and scope. */
+/** Stores a connection. It replaces the one for the same client and scope. */
 export async function saveConnection(connection: Connection): Promise<void> {
   await change((file) => {
     file.connections = [...file.connections.filter((other) => !isSamePlace(other, connection)), connection]
@@ -102,9 +105,9 @@ export async function saveOAuthClient(issuer: string, clientId: string): Promise
 }
 
 /**
- * How to call a grid as an agent. `AGENT_GRID_URL` with `AGENT_GRID_KEY` (and `AGENT_GRID_ALIAS`) come before the
- * connections. Undefined if nothing matches. Fails with `ClientError`: `ambiguous_agent` if several agents do, or
- * `invalid_connections`.
+ * How to call a grid as an agent. `AGENT_GRID_URL` with `AGENT_GRID_KEY` (and `AGENT_GRID_ALIAS`) take precedence over
+ * the connections. Undefined if nothing matches. Fails with `ClientError`: `ambiguous_agent` if several agents match,
+ * or `invalid_connections`.
  */
 export function findConnection(query: ConnectionQuery = {}): GridAccess | undefined {
   const { AGENT_GRID_URL: url, AGENT_GRID_KEY: key, AGENT_GRID_ALIAS: named } = process.env
@@ -116,7 +119,7 @@ export function findConnection(query: ConnectionQuery = {}): GridAccess | undefi
   return connection && { url: connection.url, key: connection.key, alias: connection.alias, connection }
 }
 
-/** The connection that a client, or a command, uses in a folder. Fails as `findConnection` does. */
+/** The connection that a client or command uses in a folder. Fails as `findConnection` does. */
 export function nearestConnection(query: ConnectionQuery): Connection | undefined {
   const matching = readConnections().filter((connection) => matches(connection, query))
   const nearest = nearestOf(matching, query.cwd ?? process.cwd(), query.client !== undefined)
@@ -129,7 +132,7 @@ export function nearestConnection(query: ConnectionQuery): Connection | undefine
   return nearest.at(-1)
 }
 
-/** What a person runs to connect a client again, whether or not `agent-grid` is in their `PATH`. */
+/** The command that connects a client again, whether or not `agent-grid` is in the `PATH`. */
 export function connectAgain({ url, alias, client }: Pick<Connection, 'url' | 'alias' | 'client'>): string {
   return clientCommand({ appUrl: url }, `connect ${client} --url ${url} --as ${alias.slice(1)}`)
 }
@@ -138,12 +141,12 @@ export function isSamePlace(a: ConnectionPlace, b: ConnectionPlace): boolean {
   return a.client === b.client && a.scope === b.scope && a.folder === b.folder
 }
 
-/** An address as connections have it. */
+/** A URL in the form that connections use. */
 export function bareUrl(url: string): string {
   return url.replace(/\/+$/, '')
 }
 
-/** An alias as connections have it. */
+/** An alias in the form that connections use. */
 export function withAt(alias: string): string {
   return `@${alias.trim().replace(/^@/, '').toLowerCase()}`
 }
@@ -154,7 +157,7 @@ function matches(connection: Connection, { alias, url, client }: ConnectionQuery
     (client === undefined || client === connection.client)
 }
 
-/** The connections of the innermost project around a folder, or else those of the user. */
+/** The connections of the innermost project around a folder, otherwise those of the user. */
 function nearestOf(connections: Connection[], cwd: string, isOfClient: boolean): Connection[] {
   const here = resolve(cwd)
   const isAround = (folder: string) =>
@@ -174,7 +177,7 @@ function readFile(): ConnectionsFile {
   if (!existsSync(path)) return { connections: [], oauthClients: {} }
   const { connections, oauthClients = {} } = (readJson(path) ?? {}) as Partial<ConnectionsFile>
   if (Array.isArray(connections)) return { connections, oauthClients }
-  // Nothing is written over it.
+  // A damaged file is never overwritten.
   const message = `${path} is not a list of connections. Mend it, or move it away and connect again.`
   throw new ClientError('invalid_connections', message)
 }

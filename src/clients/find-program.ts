@@ -3,13 +3,13 @@ import { delimiter, join } from 'node:path'
 import process from 'node:process'
 import { type ClientName, programs } from './programs.ts'
 
-/** Whether a client seems to be on this machine: its command, or its folder. */
+/** Whether a client seems to be installed on this machine, judged by its command or folder. */
 export function isInstalled(name: ClientName): boolean {
   const { commands, folder } = programs[name]
   return existsSync(folder()) || commands.some((command) => findProgram(command) !== undefined)
 }
 
-/** The path of a program in `PATH`; undefined if there is none. */
+/** The path of a program in `PATH`; undefined if it is not found. */
 export function findProgram(name: string): string | undefined {
   const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : ['']
   const folders = /[\\/]/.test(name) ? [''] : (process.env.PATH ?? '').split(delimiter).filter(Boolean)

@@ -1,6 +1,4 @@
-/**
- * One request to a grid. It uses `node:http`: a hook that loads `fetch` takes 30 ms and 10 MB more on Node.
- */
+/** A request to a grid. Uses `node:http`, because on Node a hook that loads `fetch` takes 30 ms and 10 MB more. */
 import type { IncomingMessage } from 'node:http'
 import process from 'node:process'
 import { aliasPattern } from '../aliases.ts'
@@ -17,25 +15,25 @@ export class ClientError extends Error {
   }
 }
 
-/** For a whole call, and for the opening of a stream. */
+/** Time limit of a whole call, and of opening a stream. */
 export const usualTimeoutMs = 30 * second
 
 export interface GridRequest {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** For the whole call, and for the opening of a stream; 30 s by default. */
+  /** Time limit of the whole call, or of opening a stream; 30 s by default. */
   timeoutMs?: number
   signal?: AbortSignal
 }
 
 /**
- * A call failed. `status` is 0 if there was no answer; then the code is `unreachable`. Otherwise code and message are
- * those of the grid, on one line.
+ * A failed call. `status` is 0 if there was no response; then the code is `unreachable`. Otherwise code and message are
+ * the grid's, on one line.
  */
 export class GridCallError extends ClientError {
   readonly status: number
-  /** After how many seconds the call may be repeated, if the grid says so. */
+  /** The number of seconds after which the call may be repeated, if the grid specifies it. */
   readonly retryAfterSeconds?: number
 
   constructor(code: string, message: string, status: number, retryAfterSeconds?: number) {
@@ -45,24 +43,25 @@ export class GridCallError extends ClientError {
   }
 }
 
-/** Whether the key was revoked, or is of no agent. Only a person can change that. */
+/** Whether the key was revoked or belongs to no agent. Only a person can change that. */
 export function isCredentialGone(error: unknown): error is GridCallError {
   return error instanceof GridCallError && (error.status === 401 || error.code === 'wrong_credential')
 }
 
-/** Whether a call may be repeated: it was not answered, or the grid is busy. */
+/** Whether a call may be repeated, because there was no response or the grid is busy. */
 export function mayRepeat(error: unknown): error is GridCallError {
   return error instanceof GridCallError && (error.status === 0 || error.status === 429 || error.status >= 500)
 }
 
-/** After how many ms a call may be repeated, if the grid says so. */
+/** The number of ms after which a call may be repeated, if the grid specifies it. */
 export function retryAfterMs(error: unknown): number | undefined {
   const seconds = error instanceof GridCallError ? error.retryAfterSeconds : undefined
   return seconds === undefined ? undefined : seconds * second
 }
 
 /**
- * Send a request to a grid. Resolves to the JSON of its answer, or undefined if that is empty. Fails with `GridCallError`.
+ * Sends a request to a grid. Resolves to the JSON of its response, or undefined if that is empty. Fails with
+ * `GridCallError`.
  */
 // deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer
 export async function callJson(url: string, request: GridRequest = {}): Promise<any> {
@@ -79,7 +78,7 @@ export async function callJson(url: string, request: GridRequest = {}): Promise<
   }
 }
 
-/** Resolves to an answer of status 2xx, of which only the headers have come. Redirects are not followed. */
+/** Resolves to a response with status 2xx once its headers have arrived. Redirects are not followed. */
 export async function openCall(url: string, request: GridRequest): Promise<IncomingMessage> {
   const response = await respond(url, request).catch((error) => {
     throw unreachable(url, error)
@@ -90,7 +89,8 @@ export async function openCall(url: string, request: GridRequest): Promise<Incom
 }
 
 async function respond(url: string, { body, timeoutMs, ...request }: GridRequest): Promise<IncomingMessage> {
-  // A hook needs one of the two. An import of it would make Node print a warning, which a client would read.
+  // A hook needs only one of the two modules. A static import would make Node print a warning, which a client would
+  // read.
   const http = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   return await new Promise((resolve, reject) => {
     const outgoing = http.request(url, request, resolve)
@@ -117,7 +117,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text
 }
 
-/** The error that a grid answers, in its own shape or in that of OAuth. */
+/** The error in a grid's response, in the grid's or OAuth's format. */
 async function refusal(url: string, response: IncomingMessage): Promise<GridCallError> {
   const status = response.statusCode!
   try {
@@ -142,11 +142,11 @@ export function unreachable(url: string, error: unknown): GridCallError {
   return new GridCallError('unreachable', `The grid at ${new URL(url).origin} could not be reached: ${reason}`, 0)
 }
 
-/** More than any answer of a grid has, and less than a machine has memory. In characters. */
+/** More than any response of a grid, and less than the available memory. In characters. */
 export const maxAnswerLength = 32 * 1024 * 1024
 const maxLineLength = 1_000
 
-/** An alias of an answer, with `@`; undefined if it is none. */
+/** An alias in a response, with `@`; undefined if it is not one. */
 export function aliasIn(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const alias = value.replace(/^@/, '')
@@ -157,7 +157,7 @@ export function keyIn(value: unknown): string | undefined {
   return typeof value === 'string' && /^grid_agt_[0-9A-Za-z]{49}$/.test(value) ? value : undefined
 }
 
-/** An address over HTTP of an answer, without a name, a query and a fragment; undefined if it is none. */
+/** An HTTP URL in a response, without user name, query and fragment; undefined if it is not one. */
 export function addressIn(value: unknown): URL | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined
   const { protocol, username, password, search, hash } = new URL(value)
@@ -165,12 +165,12 @@ export function addressIn(value: unknown): URL | undefined {
   return ['http:', 'https:'].includes(protocol) && isBare ? new URL(value) : undefined
 }
 
-/** A text of an answer on one line, without what a terminal would obey. */
+/** A response's text on one line, without terminal control sequences. */
 export function lineOf(text: string): string {
   return text.slice(0, maxLineLength).replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
 }
 
-/** Resolves after so many ms, or when `signal` aborts. */
+/** Resolves after this many ms, or when `signal` aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (!(ms > 0) || signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
@@ -184,7 +184,9 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** When to open a stream again, in ms: after 1 s up to 15 s. Random, so that clients do not all come back at one moment. */
+/**
+ * The delay before a stream is reopened, from 1 s to 15 s, in ms. Random, so that clients do not all reconnect at once.
+ */
 export function reconnectMs(failures: number): number {
   return Math.min(second * 2 ** Math.max(0, failures - 1), 15 * second) * (0.5 + Math.random() / 2)
 }

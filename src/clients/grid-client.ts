@@ -1,18 +1,18 @@
-/** The calls that the client programs make to a grid. */
+/** The calls that client programs make to a grid. */
 import type { IncomingMessage } from 'node:http'
 import { second } from '../lib/time.ts'
 import { version } from '../lib/version.ts'
 import { aliasIn, callJson, type GridRequest, noGrid, openCall, unreachable, usualTimeoutMs } from './grid-call.ts'
 
 interface GridClientOptions extends Pick<GridRequest, 'timeoutMs'> {
-  /** The address of the grid, such as `https://grid.example.com`. */
+  /** The grid's URL, such as `https://grid.example.com`. */
   url: string
   key: string
 }
 
 export interface MessageSummary {
   message_id: string
-  /** The alias of the sender. */
+  /** The sender's alias. */
   user: string
   /** `direct`, or the name of a channel. */
   channel?: string
@@ -20,7 +20,7 @@ export interface MessageSummary {
   conversation_id?: string
   reply_to_message_id?: string
   timestamp?: string
-  /** It was leased before, and not acknowledged. */
+  /** An earlier lease of it was released. */
   redelivered?: boolean
 }
 
@@ -29,14 +29,14 @@ export interface InboxMessage extends MessageSummary {
   [field: string]: unknown
 }
 
-/** What waits in the inbox, oldest first. Looking changes nothing. */
+/** What waits in the inbox, oldest first. Reading it changes nothing. */
 export interface Peek {
   agent: string
   /** 100 stands for 100 or more. */
   unread: number
   messages: InboxMessage[]
   has_more: boolean
-  /** Absent in answers of a grid before 1.0.0. */
+  /** Missing in responses of a grid before 1.0.0. */
   grid?: { version?: unknown }
   /** Whether a person attends another stream of the agent. */
   presence?: { attended?: boolean }
@@ -47,7 +47,7 @@ interface Acks {
   message_ids?: string[]
 }
 
-/** What `SendRequest` takes as `next`. */
+/** The `next` option of `SendRequest`. */
 export interface NextLease {
   /** 1 to 50. */
   limit?: number
@@ -56,12 +56,12 @@ export interface NextLease {
   seconds?: number
   message_ids?: string[]
   conversation_id?: string
-  /** 0 to 50: how long to wait if there is nothing to lease. */
+  /** 0 to 50: how many seconds to wait if there is nothing to lease. */
   wait_seconds?: number
 }
 
 interface LeaseRequest extends NextLease {
-  /** Work that is done: it is acknowledged first. */
+  /** Finished messages, which are acknowledged first. */
   acks?: Acks
 }
 
@@ -81,14 +81,14 @@ export interface SendRequest {
   reply_to_message_id?: string
   conversation_id?: string
   expires_in_seconds?: number
-  /** What the message answers: it is acknowledged when the message is stored, or neither happens. */
+  /** What the message answers: acknowledged in the same transaction that stores the message. */
   acks?: Acks
   next?: NextLease
-  /** 0 to 50: how long to wait for the answer. */
+  /** 0 to 50: how many seconds to wait for the answer. */
   wait_seconds?: number
 }
 
-/** A file on its way to the grid: `offset` is how much has come. */
+/** A file being uploaded: `offset` is how many bytes have arrived. */
 export interface UploadState {
   upload_id: string
   offset: number
@@ -97,14 +97,14 @@ export interface UploadState {
 export interface Sent {
   message_id: string
   recipient: string
-  /** The lease that was asked for. With `error` there is none, and the message is stored. */
+  /** The requested lease. With `error` there is none, and the message is stored. */
   next?: Lease | { error: { code: string; message: string } }
-  /** What was waited for: the answer, or a note. */
+  /** The result of the wait: the answer, or a note. */
   answer?: { messages: InboxMessage[]; unread: number; note?: string }
   [field: string]: unknown
 }
 
-/** Names, and what they are in: a space of the grid, or else the account. */
+/** Names, and their space: one of the grid's spaces, otherwise the account. */
 interface ReservedNames {
   names?: string[]
   space?: string
@@ -148,7 +148,7 @@ export interface WakeStreamOptions {
 
 /** In characters. */
 const maxEventLength = 64 * 1024
-/** More than the pages of all reservations of an account. */
+/** More pages than all reservations of an account can fill. */
 const maxPages = 1_000
 
 /** Calls one grid as one agent. Every call fails with `GridCallError`. */
@@ -163,7 +163,7 @@ export class GridClient {
     this.#timeoutMs = timeoutMs
   }
 
-  /** What waits, without the contents. `limit` is 1 to 50, by default 20. */
+  /** What waits, without contents. `limit` is 1 to 50, by default 20. */
   async peek({ limit, summary = true }: { limit?: number; summary?: boolean } = {}): Promise<Peek> {
     const query = queryOf({ limit: limit?.toString(), summary: summary ? 'true' : undefined })
     const peek = await this.#json('GET', `/api/v1/inbox${query}`)
@@ -174,27 +174,27 @@ export class GridClient {
     return { ...peek, agent }
   }
 
-  /** Lease messages: no other reader gets them until the lease expires, is released or acknowledged. */
+  /** Leases messages: no other reader gets them until the lease is acknowledged, released or expires. */
   lease(request: LeaseRequest = {}): Promise<Lease> {
     return this.#json('POST', '/api/v1/inbox/leases', request, { waitSeconds: request.wait_seconds })
   }
 
-  /** Let a lease expire so many seconds from now. Fails with `stale_lease` if it has ended, as the next two. */
+  /** Lets a lease expire this many seconds from now. Fails with `stale_lease` if it has ended, like the next two. */
   extend(leaseId: string, seconds: number): Promise<{ expires_at: string }> {
     return this.#json('POST', leasePath(leaseId, 'extend'), { seconds })
   }
 
-  /** Acknowledge all messages of a lease, or these. They are read then. */
+  /** Acknowledges all messages of a lease, or these, so that they count as read. */
   ack(leaseId: string, messageIds?: string[]): Promise<{ acked: number }> {
     return this.#json('POST', leasePath(leaseId, 'ack'), { message_ids: messageIds })
   }
 
-  /** Release all messages of a lease, or these. They are unread again. */
+  /** Releases all messages of a lease, or these, so that they are unread again. */
   release(leaseId: string, messageIds?: string[]): Promise<{ released: number }> {
     return this.#json('POST', leasePath(leaseId, 'release'), { message_ids: messageIds })
   }
 
-  /** Send a message. A call that is repeated with the same key sends it once. */
+  /** Sends a message. A call that is repeated with the same key sends it once. */
   send(request: SendRequest, idempotencyKey: string): Promise<Sent> {
     const headers = { 'Idempotency-Key': idempotencyKey }
     return this.#json('POST', '/api/v1/messages', request, {
@@ -203,7 +203,7 @@ export class GridClient {
     })
   }
 
-  /** Begin to upload a file, which a message can name when all its bytes have come. */
+  /** Starts uploading a file, which a message can include once all its bytes have arrived. */
   beginUpload(file: { bytes: number; filename?: string; mediaType?: string }): Promise<UploadState> {
     return this.#json('POST', '/api/v1/parts', file)
   }
@@ -221,17 +221,17 @@ export class GridClient {
     return this.#json('GET', `${partPath(id)}/upload`)
   }
 
-  /** The content of a part that a message has as a handle. */
+  /** The content of a part that a message contains as a handle. */
   part(id: string): Promise<AsyncIterable<Uint8Array>> {
     return openCall(this.#base + partPath(id), { headers: this.#headers, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
   }
 
-  /** Reserve names, all or none. Fails with `already_reserved` if another agent has one of them. */
+  /** Reserves names, all or none. Fails with `already_reserved` if another agent holds one of them. */
   reserve(request: ReserveRequest): Promise<{ reserved: string[]; ends_at: string }> {
     return this.#json('POST', '/api/v1/reservations', request, { waitSeconds: request.wait_seconds })
   }
 
-  /** Give back these names; without names all of the space, and without a space either, all. */
+  /** Releases these names; without names all names of the space, and without a space all names. */
   releaseNames(request: ReservedNames): Promise<{ released: string[] }> {
     return this.#json('POST', '/api/v1/reservations', { ...request, release: true })
   }
@@ -262,14 +262,14 @@ export class GridClient {
     await this.#json('DELETE', '/api/v1/key')
   }
 
-  /** Open the wake stream. Its first event says whether messages are unread. It is not opened again when it ends. */
+  /** Opens the wake stream. Its first event says whether messages are unread. It is not reopened when it ends. */
   async *wakeStream({ attended, runner, signal }: WakeStreamOptions = {}): AsyncGenerator<WakeEvent> {
     const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
     const headers = { ...this.#headers, Accept: 'text/event-stream' }
     const timeoutMs = this.#timeoutMs ?? usualTimeoutMs
     const response = await openCall(url, { headers, signal, timeoutMs })
-    // Frames come every 15 s, so the connection is gone when three of them do not come. Bun fires the timeout of a
-    // response although it gets data.
+    // Frames arrive every 15 s, so the connection is considered lost when three of them are missing. Bun fires a
+    // response's timeout although it receives data.
     const silence = setTimeout(() => response.destroy(new Error('The stream is silent.')), 1.5 * timeoutMs)
     try {
       for await (const event of wakeEvents(response)) {

@@ -1,4 +1,4 @@
-/** The program of plugins: `agent-grid hook` without the other commands. */
+/** The program in plugins: `agent-grid hook` without the other commands. */
 import process from 'node:process'
 import { runHook } from './hook/run-hook.ts'
 

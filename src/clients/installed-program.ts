@@ -1,6 +1,7 @@
 /**
- * The client program, where clients find it after `npx` has removed its own copy: `program/` in the data folder, with
- * a folder for each version. What clients run never changes its path, because some ask their user again when it does.
+ * The client program, installed where clients find it after `npx` has removed its own copy: `program/` in the data
+ * folder, with a folder for each version. The path that clients run never changes, because some ask their user again
+ * when it does.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -29,16 +30,16 @@ import { ClientError } from './grid-call.ts'
 import { removeFolders } from './files/disk.ts'
 import { configFolder, dataFolder, stateRoot } from './state/paths.ts'
 
-/** The text of the plugin, in the single binary, which has no other files. The build replaces the name. */
+/** The plugin's text, in the single binary, which has no other files. The build replaces the name. */
 declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 
 const pluginFile = 'opencode-plugin.js'
 const launcherFile = process.platform === 'win32' ? 'agent-grid.cmd' : 'agent-grid'
 
 interface InstalledProgram {
-  /** What runs it, before its words: a runtime and a file, or the single binary. Always the same on one machine. */
+  /** The arguments that start it: a runtime and a file, or the single binary. Always the same on one machine. */
   command: string[]
-  /** The same as one file. */
+  /** The same as a single file. */
   launcher: string
   /** The file of the plugin for opencode. Always the same on one machine. */
   openCodePlugin: string
@@ -52,8 +53,8 @@ export function installedProgram(): InstalledProgram {
 }
 
 /**
- * Copy the program that runs now to its place, next to earlier versions, and make it the one that is used. Does nothing
- * if it is there. Fails with `ClientError` if it was not built.
+ * Installs the running program next to earlier versions, and makes it the current one. Does nothing if it is already
+ * installed. Fails with `ClientError` if it was not built.
  */
 export function installProgram(): InstalledProgram {
   mkdirSync(folder(), { recursive: true, mode: 0o700 })
@@ -72,7 +73,7 @@ function folder(): string {
   return join(dataFolder(), 'program')
 }
 
-/** The folders of `PATH`, without those that npx adds for its own run. */
+/** The folders in `PATH`, without those that npx adds temporarily. */
 function pathFolders(): string[] {
   return (process.env.PATH ?? '').split(delimiter).filter((path) => path !== '' && !/[\\/]node_modules[\\/]/.test(path))
 }
@@ -93,7 +94,7 @@ export function linkProgram(path: string): void {
   symlinkSync(installedProgram().launcher, join(path, launcherFile))
 }
 
-/** Remove the program, a link to it, and what was kept about agents, when nothing is connected any more. */
+/** Removes the program, its link, and stored data about agents, when nothing is connected any more. */
 export function removeInstallation(): void {
   const path = linkFolder()
   const link = path && join(path, launcherFile)
@@ -104,7 +105,7 @@ export function removeInstallation(): void {
     try {
       rmSync(path, { recursive: true, force: true })
     } catch {
-      // Windows does not remove a program that runs.
+      // Windows cannot remove a running program.
     }
   }
   removeFolders([join(configFolder(), 'keys'), configFolder(), dataFolder()].toReversed())
@@ -123,7 +124,9 @@ function installBinary(): void {
   }
 }
 
-/** The program is a starting file, which names the rest by its hash. All of it is copied into the folder of a version. */
+/**
+ * The program is an entry file, which names the other files by hash. All of them are copied into the version's folder.
+ */
 function installFiles(): void {
   const files = programFiles()
   const hash = createHash('sha256')
@@ -140,7 +143,7 @@ function copyAll(files: string[], target: string): void {
   const temporary = mkdtempSync(join(folder(), '.new-'))
   try {
     for (const file of files) copyFileSync(file, join(temporary, basename(file)))
-    // With this file, Node takes them for modules.
+    // With this file, Node treats them as modules.
     writeFileSync(join(temporary, 'package.json'), '{"type":"module"}\n')
     renameSync(temporary, target)
   } catch (error) {
@@ -158,7 +161,7 @@ function replace(name: string, text: string, mode = 0o644): void {
   renameSync(temporary, path)
 }
 
-/** Remove versions that nothing starts any more. Those of a day may still be loaded by a session. */
+/** Removes unused versions. A session may still load those used within a day. */
 function removeOlder(current: string): void {
   for (const name of readdirSync(folder())) {
     const path = join(folder(), name)
@@ -167,7 +170,7 @@ function removeOlder(current: string): void {
   }
 }
 
-/** The files of the built program next to the one that runs, or in `dist/` for a source. */
+/** The files of the built program next to the running one, or in `dist/` when run from source. */
 function programFiles(): string[] {
   const isSource = import.meta.url.endsWith('.ts')
   const built = dirname(

@@ -1,4 +1,4 @@
-/** The grid that `agent-grid up` runs for the user of this machine. See docs/clients.md, "A grid of your own". */
+/** The grid that `agent-grid up` runs for this machine's user. See docs/clients.md, "A grid of your own". */
 import { join } from 'node:path'
 import { withAt } from './connections.ts'
 import { aliasIn, callJson, keyIn, noGrid } from './grid-call.ts'
@@ -6,15 +6,15 @@ import { isAlive, type ProcessMark } from './state/lock.ts'
 import { dataFolder } from './state/paths.ts'
 import { readJson, writeJson } from './state/sessions.ts'
 
-/** A grid, and a key with which agents are made there. */
+/** A grid, and a key that can create agents there. */
 export interface AdminAccess {
   url: string
   adminKey: string
 }
 
-/** What `up.json` keeps. It has a key, so only the user reads it. */
+/** The content of `up.json`. It contains a key, so only the user may read it. */
 export interface LocalGrid extends AdminAccess {
-  /** The address with which its owner signs in. */
+  /** The email address with which its owner signs in. */
   email: string
   /** The server that runs, or ran last. */
   server?: ProcessMark
@@ -35,14 +35,14 @@ export function saveLocalGrid(grid: LocalGrid): void {
   writeJson(recordPath(), grid)
 }
 
-/** Whether its server runs: what else listens at its address would get the keys. */
+/** Whether its server is running: otherwise, whatever listens on its port would receive the keys. */
 export function isServed({ server }: LocalGrid): boolean {
   return server !== undefined && isAlive(server)
 }
 
 /**
- * A key of an agent, which is made if it is new. Fails with `GridCallError`: `alias_taken` if the alias belongs to somebody
- * else.
+ * An agent's key; the agent is created if it is new. Fails with `GridCallError`: `alias_taken` if the alias belongs to
+ * somebody else.
  */
 export async function agentKey(
   { url, adminKey }: AdminAccess,

@@ -1,5 +1,6 @@
 /**
- * Sign in at a grid as an agent, in the browser: the authorization code flow with PKCE, and a redirect to this machine.
+ * Signs in to a grid as an agent, in the browser: the authorization code flow with PKCE, and a redirect to this
+ * machine.
  *
  * @see RFC 8252 §7.3, RFC 7636, RFC 7591, RFC 9728
  */
@@ -10,11 +11,11 @@ import { codeChallengeOf, mintLinkToken } from '../lib/secrets.ts'
 import { bareUrl, readOAuthClient, saveOAuthClient } from './connections.ts'
 import { addressIn, aliasIn, callJson, ClientError, keyIn, lineOf, noGrid } from './grid-call.ts'
 
-/** As long as a person may need to sign in. */
+/** How long a person may take to sign in. */
 const waitMs = 10 * 60_000
 const mcpPath = '/mcp/v1/grid'
 
-/** Signing in ended without a key. The message says why. */
+/** The sign-in ended without a key. The message explains why. */
 class LoginError extends ClientError {
   constructor(message: string) {
     super('not_signed_in', lineOf(message))
@@ -22,11 +23,11 @@ class LoginError extends ClientError {
 }
 
 interface LoginRequest {
-  /** The address of the grid. */
+  /** The grid's URL. */
   url: string
   /** The agent that the person should choose, with `@`. */
   alias?: string
-  /** Is called with the address to open in the browser. */
+  /** Called with the URL to open in the browser. */
   open(address: string): void
   signal?: AbortSignal
 }
@@ -37,7 +38,7 @@ interface Login {
   alias: string
 }
 
-/** A person has signed in as an agent. Gets a key of that agent by its name, such as `claude on laptop`. */
+/** A completed sign-in as an agent. Fetches the agent's keys by name, such as `claude on laptop`. */
 export type FetchKey = (keyName: string) => Promise<Login>
 
 interface GridMetadata {
@@ -48,13 +49,13 @@ interface GridMetadata {
   registration_endpoint?: string
 }
 
-/** The address of a grid as it calls itself, for any of its addresses. Fails with `GridCallError`. */
+/** A grid's own URL, given any of its URLs. Fails with `GridCallError`. */
 export async function findGrid(url: string): Promise<string> {
   const { resource } = await protectedResource(url)
   return bareUrl(resource.slice(0, -mcpPath.length))
 }
 
-/** Sign in once, for any number of keys. Fails with `LoginError` or `GridCallError`. */
+/** Signs in once, for any number of keys. Fails with `LoginError` or `GridCallError`. */
 export async function login({ url, alias, open, signal }: LoginRequest): Promise<FetchKey> {
   const grid = await metadataOf(url)
   const redirect = await listenForRedirect()
@@ -98,7 +99,7 @@ export async function login({ url, alias, open, signal }: LoginRequest): Promise
   }
 }
 
-/** The name of this machine, without its domain. */
+/** This machine's name, without its domain. */
 export function machineName(): string {
   return hostname().split('.')[0] || 'this machine'
 }
@@ -117,13 +118,16 @@ async function metadataOf(url: string): Promise<GridMetadata> {
   const { resource, authorization_servers: [issuer] } = await protectedResource(url)
   const metadata = await callJson(`${bareUrl(issuer)}/.well-known/oauth-authorization-server`)
   const { authorization_endpoint: page, token_endpoint: tokens, registration_endpoint: clients } = metadata
-  // A page is opened with a program of this machine, which would also open a file, or start another program.
+  // A page is opened with a program of this machine, which could also open a file or start another program.
   const endpoints = [page, tokens, ...(clients === undefined ? [] : [clients])]
   if (metadata.issuer !== issuer || !endpoints.every(addressIn)) throw noGrid(url, 200)
   return { ...metadata, resource }
 }
 
-/** The id of this machine at the grid. It is registered once, so that a new key replaces the old one of the same name. */
+/**
+ * This machine's client id at the grid. It is registered once, so that a new key replaces the old one with the same
+ * name.
+ */
 async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoint }: GridMetadata): Promise<string> {
   const known = readOAuthClient(issuer)
   if (known !== undefined && await isKnown(token_endpoint, known)) return known
@@ -143,7 +147,7 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
   return id
 }
 
-/** A grid forgets unused programs. It refuses this code in any case, but says first if it does not know the program. */
+/** A grid forgets unused clients. It refuses this code in any case, but reports an unknown client first. */
 async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
   const form = {
     grant_type: 'authorization_code',
@@ -166,7 +170,7 @@ function codeOf(answer: URLSearchParams, { issuer }: GridMetadata): string {
   return code
 }
 
-/** A server for the one request with which the browser comes back. */
+/** A server for the single request with which the browser returns. */
 async function listenForRedirect() {
   const server: Server = createServer()
   await new Promise<void>((resolve, reject) => {
@@ -181,7 +185,7 @@ async function listenForRedirect() {
       signal?.addEventListener('abort', () => reject(new LoginError('Signing in was stopped.')), { once: true })
       server.on('close', () => clearTimeout(timer))
       server.on('request', (request, response) => {
-        // Any page in the browser can send anything, also what is not a path.
+        // Any page in the browser can send any request, even without a valid path.
         const { pathname, searchParams } = new URL(`http://127.0.0.1/${request.url!.replace(/^\/+/, '')}`)
         const isAnswer = request.method === 'GET' && pathname === '/callback' && searchParams.get('state') === state
         response.writeHead(isAnswer ? 200 : 404, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' })

@@ -1,6 +1,6 @@
 /**
- * The plugin for opencode. It waits inside of opencode, and prompts the session that its user used last when messages
- * come. opencode calls every function that is exported here. See docs/client-reference.md, "What wakes a session".
+ * The plugin for opencode. It waits inside opencode, and prompts the most recently used session when messages arrive.
+ * opencode calls every function that is exported here. See docs/client-reference.md, "What wakes a session".
  *
  * @see https://opencode.ai/docs/plugins
  */
@@ -15,13 +15,13 @@ import { ownMark } from './state/lock.ts'
 import { endSession, saveSession } from './state/sessions.ts'
 
 const client = 'opencode'
-/** A prompt that was taken makes its session busy so soon. Some were dropped or not shown. */
+/** How soon an accepted prompt makes its session busy. Some prompts were dropped or not shown. */
 const takenMs = 5_000
-/** A prompt of the user waits no longer for this. */
+/** The user's prompt waits for this at most. */
 const callMs = 1_000
 const hintMs = 10_000
 
-/** What opencode gives a plugin, as far as it is used here. */
+/** The part of opencode's plugin API used here. */
 interface PluginInput {
   directory: string
   client: {
@@ -58,10 +58,10 @@ interface Hooks {
   dispose?(): Promise<void>
 }
 
-/** The folders in which it works: opencode also starts it a second time, if it is there for the user and for a project. */
+/** The active folders: opencode starts the plugin twice if it is installed for the user and for a project. */
 const started = new Set<string>()
 
-/** What opencode runs when it starts. Without a connection, or unattended, it does nothing. */
+/** What opencode runs at its start. Without a connection, or unattended, it does nothing. */
 export function AgentGrid({ directory, client: openCode }: PluginInput): Promise<Hooks> {
   const access = isAttended() ? connectionOf(directory) : undefined
   const { alias, connection } = access ?? {}
@@ -78,7 +78,7 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
   return Promise.resolve({
     async event({ event }) {
       sessions.note(event)
-      // Before, the terminal does not show anything yet.
+      // Earlier, the terminal does not display anything yet.
       if (hasHint || event.type !== 'catalog.updated') return
       hasHint = true
       const message = `You are ${alias} on the agent-grid. Messages wake a session once it has had a prompt.`
@@ -116,7 +116,7 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
   }
 }
 
-/** The context of a prompt: who the session is, at its first prompt in a folder, and the messages that it has not heard of. */
+/** A prompt's context: the session's agent, at its first prompt in a folder, and messages not yet announced to it. */
 async function context(
   agent: GridAgent,
   grid: GridClient,
@@ -132,7 +132,7 @@ async function context(
   }
 }
 
-/** Prompt the session in use when messages come, until `signal` aborts. */
+/** Prompts the current session when messages arrive, until `signal` aborts. */
 async function wake(
   agent: GridAgent,
   grid: GridClient,
@@ -168,11 +168,11 @@ class Sessions {
   current: string | undefined
   readonly #busy = new Set<string>()
   readonly #known = new Set<string>()
-  /** Sessions of subagents, in which no person types. */
+  /** Subagents' sessions, in which no person types. */
   readonly #children = new Set<string>()
   #waiting: { id: string; done(): void }[] = []
 
-  /** A prompt is sent to a session. Returns whether it is the first one that is known. */
+  /** Handles a prompt to a session. Returns whether it is the first known one. */
   use(id: string): boolean {
     if (!this.#children.has(id)) this.current = id
     const isFirst = !this.#known.has(id)
@@ -193,7 +193,7 @@ class Sessions {
     return this.current !== undefined && !this.#busy.has(this.current)
   }
 
-  /** Resolves to true when a session becomes busy, to false after so many ms. */
+  /** Resolves to true when a session becomes busy, to false after this many ms. */
   becomesBusy(id: string, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), ms)

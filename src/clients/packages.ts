@@ -1,5 +1,5 @@
 /**
- * The packages for people who install a plugin rather than run `connect`: the same entries, hooks and skill. See
+ * Packages for people who install a plugin instead of running `connect`: the same entries, hooks and skill. See
  * docs/clients.md, "Plugins and extensions".
  */
 import { version } from '../lib/version.ts'
@@ -8,7 +8,7 @@ import { serverName, skill } from './primer.ts'
 import type { ClientName } from './programs.ts'
 import { hookValues, serverEntry } from './connect.ts'
 
-/** The built programs that go into the packages. */
+/** The built programs included in the packages. */
 interface PackagePrograms {
   /** `agent-grid hook` alone, as one module. */
   hook: string
@@ -30,7 +30,7 @@ export function clientPackages({ hook, openCodePlugin }: PackagePrograms): Recor
   }
 }
 
-/** With one plugin, which Claude Code and Codex can add. */
+/** A marketplace with one plugin, which Claude Code and Codex can add. */
 const marketplace = json({
   name: serverName,
   owner: { name: serverName },
@@ -42,7 +42,7 @@ function claudePlugin(): Record<string, string> {
   const plugin = { ...about, license, author: { name: serverName } }
   return {
     '.claude-plugin/plugin.json': json({ ...plugin, mcpServers: './claude.mcp.json' }),
-    // Codex replaces no variables in addresses, so the entry for the tools is left to "codex mcp add".
+    // Codex does not expand variables in URLs, so the tools' entry is left to "codex mcp add".
     '.codex-plugin/plugin.json': json({ ...plugin, skills: './skills/', hooks: './hooks/codex.json' }),
     'claude.mcp.json': json({ mcpServers: serverOf('claude') }),
     'hooks/hooks.json': json({ description, hooks: hooksOf('claude', '${CLAUDE_PLUGIN_ROOT}') }),
@@ -82,12 +82,12 @@ function geminiExtension(): Record<string, string> {
   }
 }
 
-/** Clients replace the variables. */
+/** Clients expand the variables. */
 function serverOf(client: ClientName): Record<string, Json> {
   return { [serverName]: serverEntry(client, '${AGENT_GRID_URL}', 'Bearer ${AGENT_GRID_KEY}') }
 }
 
-/** The hooks of a client, which run the program in the folder of the package. */
+/** A client's hooks, which run the program in the package's folder. */
 function hooksOf(client: ClientName, folder: string): Record<string, Json[]> {
   const values = hookValues(client, { wake: 'auto' }, (hook) => ({
     words: ['node', `${folder}/hook.mjs`, client, hook, '--plugin'],

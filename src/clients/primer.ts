@@ -1,13 +1,13 @@
-/** What a model learns about the grid: a skill, which is read when it is needed, and two lines when a session begins. */
+/** What a model is told about the grid: a skill, which it reads on demand, and two lines at session start. */
 
-/** The name of the grid in the configuration of a client, and of the skill. */
+/** The grid's name in the client's configuration, which is also the skill's name. */
 export const serverName = 'agent-grid'
 
-/** What the skill is for. Clients show it to the model before the skill is read. */
+/** The skill's description, which clients show to the model before it reads the skill. */
 const skillDescription =
   'Messages between AI agents and people on the agent-grid. Use it when unread messages are announced, or to find, ask, or answer another agent.'
 
-/** The skill as a file: `SKILL.md`. It does not name the agent, so it is the same for all. At most 700 tokens. */
+/** The skill's file, `SKILL.md`. It does not name the agent, so it is the same for all agents. At most 700 tokens. */
 export function skill(): string {
   return `---
 name: ${serverName}
@@ -46,8 +46,8 @@ read. If no answer comes, say so to your user instead of sending it again.
 }
 
 /**
- * The two lines at the beginning of a session. `alias` is with `@`; `unread` 100 stands for 100 or more; `space` is where
- * its folder reserves names.
+ * The two lines at session start. `alias` is with `@`; `unread` 100 stands for 100 or more; `space` is where names of
+ * its folder are reserved.
  */
 export function sessionLines(alias: string, unread: number, space: string | undefined): string {
   const count = unread === 0 ? 'No messages are unread' : `${unread >= 100 ? '100 or more' : unread} unread`

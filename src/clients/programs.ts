@@ -1,4 +1,4 @@
-/** The coding clients, a row for each: where it keeps what, and what that is called there. See docs/client-reference.md. */
+/** The coding clients, one row each: their files and the names used in them. See docs/client-reference.md. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { serverName } from './primer.ts'
 export const clientNames = ['claude', 'codex', 'opencode', 'gemini', 'copilot', 'cursor', 'vscode'] as const
 export type ClientName = (typeof clientNames)[number]
 
-/** The names of the tools that may be allowed: those for talking, not those that describe the agent itself. */
+/** The names of the tools that may be allowed: those for messaging, and not those that change the agent itself. */
 export const conversationTools: readonly string[] = [
   'read_messages',
   'send_message',
@@ -25,12 +25,12 @@ export const conversationTools: readonly string[] = [
   'list_reservations',
 ]
 
-/** Those that the user of a client was not asked about. */
+/** Tools that a client's user has not been asked about yet. */
 export function newTools(connection: { askedTools?: readonly string[] } | undefined): string[] {
   return conversationTools.filter((tool) => !connection?.askedTools?.includes(tool))
 }
 
-/** The tools whose answers may be longer than 10 KB. */
+/** Tools whose results may be longer than 10 KB. */
 const longTools = [
   'read_messages',
   'send_message',
@@ -44,17 +44,17 @@ const longTools = [
 
 /** For most hooks, in seconds. */
 const hookSeconds = 5
-/** As long as a session may be idle, in seconds. */
+/** Maximum idle time of a session, in seconds. */
 const waitSeconds = 86_400
 
 const notifiedAtBorders =
   'It is notified of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
-/** A read waits for up to 50 seconds. Clients with one limit for all requests wait as long at their start. */
+/** A read waits for up to 50 seconds. Clients with one limit for all requests also wait that long at startup. */
 const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
 const woken = 'New messages wake an idle session and are announced to a busy one.'
 const wokenAfterPrompt = `${woken} A session without a first prompt is not woken.`
-/** Settings of the administrator, before all others. A session gets its own in their place. */
+/** The administrator's settings, which take precedence over all others. A session gets its own instead. */
 const geminiSystemSettings = [
   '/etc/gemini-cli/settings.json',
   '/Library/Application Support/GeminiCli/settings.json',
@@ -64,7 +64,7 @@ const copilotFolder = { user: () => userFolder('COPILOT_HOME', '.copilot'), proj
 
 export const programs: Record<ClientName, ClientProgram> = {
   /**
-   * What is for one project is kept in files that are the user's own, so that it is not shared.
+   * Project entries are stored in the user's own files, so that they are not shared.
    * @see https://code.claude.com/docs/en/hooks, https://code.claude.com/docs/en/mcp
    */
   claude: {
@@ -88,8 +88,8 @@ export const programs: Record<ClientName, ClientProgram> = {
       matchers: { PreToolUse: 'Edit|Write|MultiEdit|NotebookEdit' },
       value: ({ words: [command, ...args], exec, isPlugin }, hook) => ({
         type: 'command',
-        // `claude -p` waits for each hook of the user, so a shell, which starts in no time, ends it there. The shell
-        // becomes the program, which sees when its client ends.
+        // `claude -p` waits for each of the user's hooks, so a shell, which starts instantly, ends it there. The
+        // program then replaces the shell, and notices when its client ends.
         ...(isPlugin || process.platform === 'win32'
           ? { command, args }
           : { command: `[ "$CLAUDE_CODE_ENTRYPOINT" = cli ] && ${exec}; exit 0` }),
@@ -98,7 +98,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     },
     session(url) {
       const entry = programs.claude.server.value(url, { headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } })
-      // Without `=` it takes the words behind it for more files.
+      // Without `=`, the following arguments would count as more files.
       return { words: [`--mcp-config=${JSON.stringify({ mcpServers: { [serverName]: entry } })}`] }
     },
     tool: (name, isPlugin) => `mcp__${isPlugin ? `plugin_${serverName}_` : ''}${serverName}__${name}`,
@@ -124,7 +124,7 @@ export const programs: Record<ClientName, ClientProgram> = {
       key: 'user',
       format: 'toml',
       value: (url, { headers }) => ({ url, ...(headers && { http_headers: headers }) }),
-      // With a model that it does not know, Codex shows 12 KB of an answer and cuts the middle.
+      // With an unknown model, Codex shows 12 KB of a result and cuts the middle.
       options: longTools.map((tool) => ({
         container: ['mcp_servers', serverName, 'tools', tool],
         name: 'output_token_limit',
@@ -133,7 +133,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     },
     hooks: {
       file: (folder) => join(folder, 'hooks.json'),
-      // The first one starts a program that puts new messages into the queue of the session.
+      // The first hook starts a program that queues new messages for the session.
       events: { SessionStart: ['start'], UserPromptSubmit: ['prompt'], Stop: ['stop'] },
       isGrouped: true,
       // Codex asks its user again when the text changes.
@@ -198,7 +198,7 @@ export const programs: Record<ClientName, ClientProgram> = {
   gemini: {
     title: 'Gemini CLI',
     commands: ['gemini'],
-    // Gemini CLI puts its folder into the home that the variable names.
+    // Gemini CLI creates its folder inside the home that the variable names.
     folder: () => join(userFolder('GEMINI_CLI_HOME', ''), '.gemini'),
     projectFolder: '.gemini',
     server: {
@@ -293,14 +293,14 @@ export const programs: Record<ClientName, ClientProgram> = {
       value: ({ line }) => ({ command: line }),
       context: (text) => ({ additional_context: text }),
     },
-    // A list in ~/.cursor/permissions.json would take the place of the list in its settings.
+    // A list in ~/.cursor/permissions.json would replace the list in its settings.
     allowing: 'add the tools to the MCP allowlist in its settings.',
     asks: 'to log in, and whether you trust a folder',
     login: `Log in: open the MCP settings of Cursor and choose Connect at ${serverName}.`,
     wakes: 'It is notified of new messages when a session begins and after tools. Nothing wakes it while it is idle.',
   },
   /**
-   * It reads the hooks and skills of Copilot CLI too, so its own have a name of their own.
+   * It also reads Copilot CLI's hooks and skills, so its own have different names.
    * @see https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
    */
   vscode: {

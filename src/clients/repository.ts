@@ -1,5 +1,5 @@
 /**
- * The git repository around a folder: the space of its reservations, and the names of its files in it. See
+ * The git repository around a folder: the space of its reservations, and its file names there. See
  * docs/protocol/reservations.md, "On the command line".
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -25,8 +25,8 @@ export function spaceOf(folder: string): string | undefined {
 }
 
 /**
- * The name of a file or pattern in its repository, as somebody in `folder` writes it; a folder stands for all files in
- * it. What is no file stays as it is: a name outside, a ticket, an address.
+ * The name of a file or pattern relative to its repository, given as written in `folder`; a folder stands for all files
+ * in it. Other names (outside files, tickets, URLs) are unchanged.
  */
 export function nameInRepository(given: string, folder: string): string {
   const root = repositoryRoot(folder)
@@ -38,7 +38,7 @@ export function nameInRepository(given: string, folder: string): string {
   return found?.isDirectory() ? `${name}/**`.replace(/^\//, '') : name
 }
 
-/** `.git` is a file in a worktree and in a submodule. A worktree has the configuration of its repository. */
+/** `.git` is a file in a worktree and in a submodule. A worktree uses its repository's configuration. */
 function readConfig(root: string): string {
   try {
     const path = join(root, '.git')
@@ -52,7 +52,7 @@ function readConfig(root: string): string {
   }
 }
 
-/** The first address of each remote, by its name. @see https://git-scm.com/docs/git-config#_configuration_file */
+/** Each remote's first URL, by name. @see https://git-scm.com/docs/git-config#_configuration_file */
 function remotesOf(config: string): Map<string, string> {
   const urls = new Map<string, string>()
   let remote: string | undefined
@@ -65,7 +65,7 @@ function remotesOf(config: string): Map<string, string> {
   return urls
 }
 
-/** A value without its quotes, escapes and comment. */
+/** A value without quotes, escapes and comment. */
 function plainValue(text: string): string {
   const parts = /"((?:[^"\\]|\\.)*)"|[#;].*$|\\(.)/g
   return text.replace(parts, (_, quoted = '', escaped = '') => quoted.replace(/\\(.)/g, '$1') + escaped).trim()

@@ -12,7 +12,7 @@ export interface Snippet {
   text: string
 }
 
-/** The snippets of all clients. `baseUrl` is the URL of the grid; `key` is an agent key or a placeholder. */
+/** The snippets for all clients. `baseUrl` is the grid's URL; `key` is an agent key or a placeholder. */
 export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Snippet[] {
   return [
     ...mcpSnippets({ baseUrl, key, name: serverName }).map((snippet) =>
@@ -27,10 +27,10 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
   ]
 }
 
-/** With a model that it does not know, Codex shows 12 KB of an answer, and the messages in the middle would be lost. */
+/** With an unknown model, Codex shows 12 KB of a result, and the messages in the middle would be lost. */
 const codexLimit = `[mcp_servers.${serverName}.tools.read_messages]\noutput_token_limit = 10000`
 
-/** The snippets of all MCP clients, with an agent key or an admin key. `name` belongs to the server at the client. */
+/** The snippets for all MCP clients, with an agent key or an admin key. `name` is the server's name in the client. */
 export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: string; name: string }): Snippet[] {
   const url = `${baseUrl}/mcp/v1/grid`
   const headers = { Authorization: `Bearer ${key}` }
@@ -83,23 +83,29 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
   ]
 }
 
-/** The A2A endpoint of an agent, at which others call it. */
+/** An agent's A2A endpoint, where others call it. */
 export function agentUrl(baseUrl: string, alias: string): string {
   return `${baseUrl}/a2a/v1/agents/${alias}`
 }
 
-/** What an A2A client is given to call an agent. Some look for its card relative to it, so it ends with a slash. */
+/**
+ * The URL that an A2A client needs to call an agent. Some clients resolve its card relative to it, so it ends with a
+ * slash.
+ */
 export function a2aAddress(baseUrl: string, alias: string): string {
   return `${agentUrl(baseUrl, alias)}/`
 }
 
-/** A command to paste on the machine of a client. npx fetches it from the grid: the name on npm may be someone else's. */
+/**
+ * A command to paste on the client's machine. npx fetches the package from the grid, because the name on npm may belong
+ * to someone else.
+ */
 export function clientCommand({ appUrl }: { appUrl: string }, words: string): string {
   return `npx ${appUrl}/agent-grid.tgz ${words}`
 }
 
 /**
- * The one line that connects the coding clients of a machine. Without a `key` it signs in through the browser. `alias` is
+ * The command that connects a machine's coding clients. Without a `key` it signs in through the browser. `alias` is
  * without `@`, which some shells expand.
  */
 export function connectCommand(
@@ -117,7 +123,7 @@ export function signupCommand(appUrl: string): string {
   -d '{"owner_email":"you@example.com","alias":"my-agent"}'`
 }
 
-/** The configuration in the format of most clients. See docs/protocol/signup.md, "Signup". */
+/** The configuration in most clients' format. See docs/protocol/signup.md, "Signup". */
 export interface McpConfig {
   mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }>
 }

@@ -1,4 +1,4 @@
-/** Says when to look into an inbox. */
+/** Signals when to check an inbox. */
 import { second } from '../lib/time.ts'
 import { isCredentialGone, pause, reconnectMs, retryAfterMs } from './grid-call.ts'
 import type { GridClient, WakeStreamOptions } from './grid-client.ts'
@@ -11,7 +11,10 @@ interface WakeSignalOptions extends WakeStreamOptions {
 /** A stream that lasted this long was not refused. */
 const goodStreamMs = 10 * second
 
-/** A wake stream that is kept open, and signals that its user raises. Several before the next look count as one. */
+/**
+ * A wake stream that is kept open, plus signals raised by the caller. Several signals before the next check count as
+ * one.
+ */
 export class WakeSignals {
   readonly #grid: GridClient
   readonly #options: WakeSignalOptions
@@ -27,7 +30,9 @@ export class WakeSignals {
     if (options.signal.aborted) this.#end()
   }
 
-  /** Keep the stream open until the signal aborts. Rejects if the credential is gone. Then there are no more signals. */
+  /**
+   * Keeps the stream open until the signal aborts. Rejects if the credential is gone; then there are no more signals.
+   */
   async follow(): Promise<void> {
     const { signal, log } = this.#options
     try {
@@ -35,7 +40,7 @@ export class WakeSignals {
         let openedAt: number | undefined
         let retryMs = 0
         try {
-          // The first event of a stream says whether messages are unread.
+          // A stream's first event says whether messages are unread.
           for await (const event of this.#grid.wakeStream(this.#options)) {
             openedAt ??= performance.now()
             if (event === 'unread') this.raise()
@@ -59,7 +64,7 @@ export class WakeSignals {
     this.#notify()
   }
 
-  /** Raise one later. A later call replaces an earlier one. */
+  /** Raises a signal later. A later call replaces an earlier one. */
   raiseIn(ms: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.raise(), ms)

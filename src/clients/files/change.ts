@@ -1,4 +1,4 @@
-/** Changes to the files of a client: worked out first, shown, and then written, or none of them. */
+/** Changes to a client's files: computed first, shown, and then all written, or none of them. */
 import {
   checkWritable,
   hasOtherMode,
@@ -25,25 +25,25 @@ import {
 
 export interface FileChange {
   path: string
-  /** The text that is there; undefined if there is no file. */
+  /** The current text; undefined if there is no file. */
   current: string | undefined
-  /** The text that will be; undefined if the file will be removed. */
+  /** The new text; undefined if the file will be removed. */
   next: string | undefined
-  /** The permissions that the file gets. */
+  /** The file's new permissions. */
   mode?: number
-  /** The permissions that the file has, if they change. */
+  /** The file's current permissions, if they change. */
   oldMode?: number
-  /** What is recorded; undefined if nothing of ours is left in the file. */
+  /** What is recorded; undefined if none of our entries remain in the file. */
   written?: WrittenFile
-  /** What was written before, and is taken out. */
+  /** What was written before, and is removed now. */
   removed?: WrittenFile
-  /** What others changed since, which stays: `path: place`. */
+  /** What others have changed since, which stays: `path: place`. */
   left: string[]
 }
 
 /**
- * The change that gives a file what is wanted in it. `previous` is what was written into it before. What others have put
- * between our entries stays. Fails with `FileRefusedError`.
+ * The change that adds the wanted entries to a file. `previous` is what was written into it before. What others have
+ * put between our entries stays. Fails with `FileRefusedError`.
  */
 export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined): FileChange {
   const { path, format, hasKey } = wanted
@@ -71,7 +71,7 @@ export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined
     after: hashOfText(next),
     folders: [...new Set([...previous?.folders ?? [], ...missingFolders(path)])],
     ...recorded,
-    // They lead back to a text without our entries, or not at all.
+    // They lead back to a text without our entries, or are not recorded at all.
     insertions: isExact ? insertions : [],
     entries,
     made: isExact ? made : [...previous!.made ?? [], ...made],
@@ -82,17 +82,17 @@ export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined
   return { path, current, next, mode, oldMode, written, removed: previous, left: skipped }
 }
 
-/** The change that takes out of a file what was written into it. Others' changes stay. */
+/** The change that removes what was written into a file. Others' changes stay. */
 export function planRemoval(previous: WrittenFile): FileChange {
   const { path, mode } = previous
   const current = readText(path)
   const { text, left } = revert(previous, current)
   if (text !== current) checkWritable(path)
-  // What is left may have the key, so others still may not read it.
+  // The rest may contain the key, so other users still may not read it.
   return { path, current, next: text, mode: left.length > 0 ? undefined : mode, removed: previous, left }
 }
 
-/** Make the changes, in their order. If one fails, those before it are undone. */
+/** Makes the changes in order. If one fails, the earlier ones are undone. */
 export function applyChanges(changes: readonly FileChange[]): void {
   const done: FileChange[] = []
   try {
@@ -109,13 +109,13 @@ export function applyChanges(changes: readonly FileChange[]): void {
   }
 }
 
-/** Whether a written file is as it was left: the values that were written, whatever else is in it. */
+/** Whether a written file still contains the values that were written, whatever else is in it. */
 export function stateOfFile(written: WrittenFile): EntryState {
   const { path, format, entries, after } = written
   const current = readText(path)
   if (current === undefined) return 'gone'
   if (format === 'own') return hashOfText(current) === after ? 'there' : 'changed'
-  // Its user may change permissions at any time.
+  // The user may change permissions at any time.
   const states = statesOf(format, path, current, entries.filter(({ isOptional }) => !isOptional))
   return states.find((state) => state === 'changed') ?? states.find((state) => state === 'gone') ?? 'there'
 }
@@ -151,8 +151,8 @@ interface Reverted {
 }
 
 /**
- * The text without what was written into it, except for what is `wanted`: exactly as before, if it was not changed since;
- * else entry by entry.
+ * The text without what was written into it, except for what is `wanted`: restored exactly if it was not changed since;
+ * otherwise entry by entry.
  */
 function revert(written: WrittenFile, current: string | undefined, wanted?: WantedFile): Reverted {
   const { before, after, format, insertions } = written
@@ -173,7 +173,7 @@ function isAsWanted(wanted: WantedFile, { format, entries }: WrittenFile, curren
   return format !== 'own' && hasAll(wanted, entries, current)
 }
 
-/** Whether nothing is left but what a new file began with. */
+/** Whether the file holds only its initial skeleton. */
 function isEmpty({ format, base = hashOfValue({}) }: WrittenFile, text: string): boolean {
   return text.trim() === '' || format === 'json' && hashOfFile(text) === base
 }

@@ -1,17 +1,17 @@
-/** What a person sees of a change before it is made: the lines of the real file that change. */
+/** Shows a person the changing lines of a file before it is written. */
 import { homedir } from 'node:os'
 import { sep } from 'node:path'
 import { printable } from '../../lib/redact.ts'
 import { type FileChange, isChange } from './change.ts'
 
-/** Of a file that only we write, no more is shown. */
+/** For a file that only this program writes, no more lines are shown. */
 const shownLines = 12
-/** Of a longer line, only what changes is shown, with so much around it. */
+/** For a longer line, only the change is shown, with this many characters around it. */
 const wholeLine = 160
 const around = 20
 
 export function differenceOf(changes: readonly FileChange[], secrets: readonly string[]): string {
-  // A project may be someone else's.
+  // A project may belong to someone else.
   const text = printable(changes.map(fileDifference).join('\n\n'))
   return secrets.filter(Boolean).reduce((shown, secret) => shown.replaceAll(secret, masked(secret)), text)
 }
@@ -33,11 +33,12 @@ function linesOf(text: string | undefined): string[] {
   return text === undefined || text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/)
 }
 
-/** The lines that are taken out and put in, in the order of the file, with `…` for what stays between them. */
+/** The removed and added lines, in file order, with `…` for unchanged lines between them. */
 function changedLines(before: readonly string[], after: readonly string[]): string[] {
   const [start, same] = commonEnds(before, after)
   const [old, fresh] = [before.slice(start, before.length - same), after.slice(start, after.length - same)]
-  // The longest common lines of the rest, by dynamic programming: how many there are from each pair of lines on.
+  // The longest common subsequence of the remaining lines, by dynamic programming: its length from each pair of lines
+  // on.
   const common = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1))
   for (let i = old.length - 1; i >= 0; i--) {
     for (let j = fresh.length - 1; j >= 0; j--) {
@@ -67,14 +68,14 @@ function changedLines(before: readonly string[], after: readonly string[]): stri
   return lines
 }
 
-/** A long line without what it has in common with the one in whose place it is. */
+/** A long line without what it has in common with the line that replaces it. */
 function shortened(line: string, other: string | undefined): string {
   if (other === undefined || line.length <= wholeLine) return line
   const [start, same] = commonEnds(line, other)
   return `…${line.slice(Math.max(0, start - around), line.length - Math.max(0, same - around))}…`
 }
 
-/** How much two texts, or lists of lines, have in common at their beginning, and after that at their end. */
+/** The length of two texts' (or lists of lines') common prefix, and then of their common suffix. */
 function commonEnds(a: ArrayLike<string>, b: ArrayLike<string>): [start: number, end: number] {
   const length = Math.min(a.length, b.length)
   let start = 0

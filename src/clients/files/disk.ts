@@ -1,4 +1,4 @@
-/** Files of others on the disk: read and replaced so that links, permissions and owners stay as they were. */
+/** Other programs' files on disk: read and replaced so that links, permissions and owners are preserved. */
 import { randomUUID } from 'node:crypto'
 import {
   accessSync,
@@ -24,7 +24,7 @@ import { FileRefusedError } from './written-file.ts'
 export const privateMode = 0o600
 const commonMode = 0o644
 
-/** The text of a file; undefined if there is none. Fails with `FileRefusedError` if it is not text, or a dead link. */
+/** A file's text; undefined if there is none. Fails with `FileRefusedError` if it is not text, or a dangling link. */
 export function readText(path: string): string | undefined {
   if (!existsSync(path)) {
     if (lstatSync(path, { throwIfNoEntry: false })) {
@@ -41,7 +41,7 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** The permissions of a file that others may read; undefined if others may not, and on Windows. */
+/** The permissions of a file that others may read; undefined if they may not, and on Windows. */
 export function openMode(path: string): number | undefined {
   if (process.platform === 'win32' || !existsSync(path)) return undefined
   const mode = statSync(path).mode & 0o777
@@ -52,7 +52,9 @@ export function hasOtherMode(path: string, mode: number): boolean {
   return process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & 0o777) !== mode
 }
 
-/** Fails with `FileRefusedError` if the file, or its folder, may not be written. Root is refused what others would be. */
+/**
+ * Fails with `FileRefusedError` if the file or its folder is not writable. Root is refused what other users would be.
+ */
 export function checkWritable(path: string): void {
   const target = existsSync(path) ? realpathSync(path) : path
   if (existsSync(target) && (statSync(target).mode & 0o200) === 0) {
@@ -71,8 +73,8 @@ export function checkWritable(path: string): void {
 }
 
 /**
- * Fails with `FileRefusedError` if a link leads out of the project. A project may be someone else's, and its links could
- * lead to any file of the user.
+ * Fails with `FileRefusedError` if a link leads out of the project. A project may belong to someone else, and its links
+ * could lead to any of the user's files.
  */
 export function checkInside(path: string, project: string): void {
   if (!path.startsWith(join(project, sep)) || !existsSync(project)) return
@@ -95,21 +97,21 @@ export function removeFolders(folders: readonly string[]): void {
     try {
       rmdirSync(folder)
     } catch {
-      // Something else is in it now, or it is gone.
+      // The file was changed or removed meanwhile.
     }
   }
 }
 
 /**
- * Replace the text of a file at once, or make it. `mode` are its new permissions; without them an old file keeps its own,
- * and a new one may be read by all.
+ * Replaces a file's text atomically, or creates the file. `mode` sets its permissions; without it an existing file
+ * keeps its own, and a new one is readable by all.
  */
 export function writeText(path: string, text: string, mode?: number): void {
   mkdirSync(dirname(path), { recursive: true })
   const target = existsSync(path) ? realpathSync(path) : path
   const old = statSync(target, { throwIfNoEntry: false })
   const permissions = mode ?? (old === undefined ? commonMode : old.mode & 0o7777)
-  // Another name of the file would keep the old text if the file was replaced.
+  // Replacing the file would leave the old text under its other names (hard links).
   if (old !== undefined && old.nlink > 1) {
     writeFileSync(target, text)
     return chmodSync(target, permissions)

@@ -1,4 +1,4 @@
-/** Keys in a TOML file of others: put in and taken out by whole lines. Everything else stays. */
+/** Adds and removes keys in other programs' TOML files, by whole lines. Everything else stays. */
 import { parse } from 'smol-toml'
 import {
   type Entry,
@@ -10,17 +10,17 @@ import {
   type WrittenEntry,
 } from './written-file.ts'
 
-/** The head of a table, or a key with its value. */
+/** A table header, or a key with its value. */
 interface Statement {
-  /** The names that lead to what it defines, from the top of the file. */
+  /** The path to what it defines, from the top of the file. */
   path: string[]
   isHead: boolean
-  /** Its lines: from the first one up to, but without, `end`. */
+  /** Its lines: from the first one up to, but excluding, `end`. */
   start: number
   end: number
 }
 
-/** What a file says. Numbers that JSON has not, and dates, become text. Fails with `FileRefusedError`. */
+/** A file's value. Dates, and numbers that JSON cannot represent, become text. Fails with `FileRefusedError`. */
 export function readToml(path: string, text: string): Json {
   try {
     return toJson(parse(withoutMark(text), { integersAsBigInt: true }))
@@ -31,7 +31,7 @@ export function readToml(path: string, text: string): Json {
   }
 }
 
-/** Put a key below the nearest head in its table, or below a new one at the end of the file. */
+/** Adds a key below the nearest header of its table, or below a new one at the end of the file. */
 export function putKey(_path: string, text: string, { container, name, value }: Entry, table: string[]): Put {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const statements = statementsOf(text)
@@ -52,13 +52,13 @@ export function putKey(_path: string, text: string, { container, name, value }: 
   return { insertions: [{ at: before.length, text: insertion }], made: [] }
 }
 
-/** Take out a key, or a table with the tables in it. Undefined if it does not stand on lines of its own. */
+/** Removes a key, or a table including its subtables. Undefined if it is not on lines of its own. */
 export function takeKey(path: string, text: string, { container, name }: WrittenEntry): string | undefined {
   const own = [...container, name!]
   const lines = linesOf(text)
   const taken = statementsOf(text).filter((statement) => isBelow(statement.path, own))
   for (const { isHead, start, end } of taken.toReversed()) {
-    // A table has an empty line before it.
+    // A table is preceded by an empty line.
     const from = isHead && lines[start - 1]?.trim() === '' ? start - 1 : start
     lines.splice(from, end - from)
   }
@@ -72,12 +72,12 @@ export function takeKey(path: string, text: string, { container, name }: Written
   }
 }
 
-/** Take out the head of a table without keys. */
+/** Removes the header of a table without keys. */
 export function takeEmptyTable(path: string, text: string, table: readonly string[]): string {
   return takeKey(path, text, { container: table.slice(0, -1), name: table.at(-1), hash: '' }) ?? text
 }
 
-/** Each statement parses alone; one of several lines does so only with its last line. */
+/** Each statement can be parsed alone; a multi-line one only with its last line. */
 function statementsOf(text: string): Statement[] {
   const statements: Statement[] = []
   const lines = linesOf(withoutMark(text))
@@ -98,7 +98,7 @@ function statementsOf(text: string): Statement[] {
   return statements
 }
 
-/** The names that lead to the only value of a statement. */
+/** The path to a statement's only value. */
 function namesIn(value: Json): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
   const names = Object.keys(value)
@@ -138,7 +138,9 @@ function toJson(value: unknown): Json {
   )
 }
 
-/** The hash of all but one value. Tables that are empty then are left out too, because they may be made for it. */
+/**
+ * The hash of all values but one. Tables that become empty are omitted too, because they may have been created for it.
+ */
 function restOf(value: Json, path: readonly string[]): string {
   const without = (inner: Json, [key, ...names]: readonly string[]): Json => {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, key)) return inner

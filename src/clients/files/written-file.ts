@@ -5,37 +5,37 @@ import { ClientError } from '../grid-call.ts'
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 
 export interface Entry {
-  /** The names that lead to the object or array that it is put into. Objects that are missing are made. */
+  /** The path of the object or array that the value is added to. Missing objects are created. */
   container: string[]
-  /** Its name in an object; without it, it becomes the last element of an array. */
+  /** The value's name in an object; without a name, it becomes the last element of an array. */
   name?: string
   value: Json
-  /** Whatever is at its place already stays, and is not ours. */
+  /** An existing value at this place stays, and does not become ours. */
   isOptional?: true
 }
 
 interface WantedPath {
   path: string
-  /** It has a key, so only the user may read the file. */
+  /** The file contains a key, so only the user may read it. */
   hasKey?: true
 }
 
-/** A file of others that gets entries of ours. */
+/** Another program's file that gets our entries. */
 export interface WantedEntries extends WantedPath {
   format: 'json' | 'toml'
   entries: Entry[]
-  /** What a new file begins with, such as its version. */
+  /** The initial content of a new file, such as its version. */
   base?: { [name: string]: Json }
-  /** Leads to an object that means nothing without our entries in it. What others add to it stays as long as ours. */
+  /** The path of an object that is meaningless without our entries. What others add to it stays as long as ours. */
   table?: string[]
 }
 
-/** Others are files that only we write. */
+/** Other kinds are files that only this program writes. */
 export type WantedFile = WantedEntries | WantedPath & { format: 'own'; text: string }
 
-/** A piece of text that was put in. Nothing was replaced. */
+/** An inserted piece of text that replaced nothing. */
 export interface Insertion {
-  /** In UTF-16 units, in the text before it. */
+  /** Offset in UTF-16 units, in the text before the insertion. */
   at: number
   text: string
 }
@@ -46,7 +46,7 @@ export interface WrittenEntry extends Pick<Entry, 'container' | 'name' | 'isOpti
   hash: string
 }
 
-/** Text that puts in an entry, and the containers that it makes; `[]` is the whole file. */
+/** Text that adds an entry, and the containers that it creates; `[]` is the whole file. */
 export interface Put {
   insertions: Insertion[]
   made: string[][]
@@ -55,36 +55,36 @@ export interface Put {
 export type EntryState = 'there' | 'changed' | 'gone'
 
 export interface WrittenFile {
-  /** As the client names it. If it is a symbolic link, it stays one. */
+  /** As named by the client. If it is a symbolic link, it stays one. */
   path: string
   format: WantedFile['format']
   /** SHA-256 of its bytes before; null if there was no file. */
   before: string | null
   /** SHA-256 of its bytes after. */
   after: string
-  /** Folders that were missing, the outermost first. They are removed with the file, if they are empty then. */
+  /** Folders that were missing, outermost first. They are removed with the file if they are empty then. */
   folders: string[]
-  /** Its permissions before, if they were narrowed because it has a key now. */
+  /** The previous permissions, if they were narrowed because the file now contains a key. */
   mode?: number
   insertions: Insertion[]
-  /** The hash of what a new file began with, so that it is removed if nothing else is left. */
+  /** The hash of a new file's initial content, so that the file is removed if nothing else remains. */
   base?: string
-  /** Empty for an own file. */
+  /** Empty for a separate file. */
   entries: WrittenEntry[]
-  /** The containers that were made, which go when they are empty. */
+  /** The containers that were created, which are removed when they are empty. */
   made?: string[][]
-  /** As it was wanted. If it was made, it goes with whatever others put into it. */
+  /** As wanted. If it was created, it is removed with whatever others put into it. */
   table?: string[]
 }
 
-/** A file cannot be edited. The message says why, and what the person can do. */
+/** A file cannot be edited. The message explains why, and what the person can do. */
 export class FileRefusedError extends ClientError {
   constructor(path: string, reason: string) {
     super('file_refused', `${path} ${reason}`)
   }
 }
 
-/** The hash of a value, whatever the order of its members. */
+/** The hash of a value, independent of the order of its members. */
 export function hashOfValue(value: unknown): string {
   return hashOfText(canonicalJson(value))
 }
@@ -97,7 +97,7 @@ export function insertAll(text: string, insertions: readonly Insertion[]): strin
   return insertions.reduce((before, { at, text }) => before.slice(0, at) + text + before.slice(at), text)
 }
 
-/** Take them out again; undefined if they are not where they were put. */
+/** Removes the pieces again; undefined if they are not where they were inserted. */
 export function takeOut(text: string, insertions: readonly Insertion[]): string | undefined {
   let rest = text
   for (const { at, text: piece } of insertions.toReversed()) {
@@ -107,7 +107,7 @@ export function takeOut(text: string, insertions: readonly Insertion[]): string 
   return rest
 }
 
-/** The values that make up a value, one by one: we own these, and not the objects around them. */
+/** The leaf values of a value: this program owns these, and not the objects around them. */
 export function leavesOf(path: string[], value: Json): Entry[] {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return Object.entries(value).flatMap(([name, member]) => leavesOf([...path, name], member))
@@ -122,7 +122,7 @@ export function valueAt(value: Json | undefined, path: readonly string[]): Json 
   }, value)
 }
 
-/** Whether an entry is in what a file says. */
+/** Whether a file's value contains an entry. */
 export function stateOf(file: Json | undefined, { container, name, hash }: WrittenEntry): EntryState {
   const value = valueAt(file, name === undefined ? container : [...container, name])
   if (name === undefined) {
@@ -132,7 +132,7 @@ export function stateOf(file: Json | undefined, { container, name, hash }: Writt
   return hashOfValue(value) === hash ? 'there' : 'changed'
 }
 
-/** What a file says, with one entry more. */
+/** A file's value with one more entry. */
 export function withEntry(value: Json | undefined, { container, name, value: added }: Entry): Json {
   const [first, ...rest] = container
   if (first === undefined && name === undefined) return [...(value as Json[] ?? []), added]
@@ -141,7 +141,7 @@ export function withEntry(value: Json | undefined, { container, name, value: add
   return { ...members, [first]: withEntry(valueAt(members, [first]), { container: rest, name, value: added }) }
 }
 
-/** How a place in a file is called in a message: `mcpServers.agent-grid`. */
+/** The name of a place in a file, for messages: `mcpServers.agent-grid`. */
 export function placeName({ container, name }: Pick<Entry, 'container' | 'name'>): string {
   return [...container, ...(name === undefined ? [] : [name])].join('.')
 }

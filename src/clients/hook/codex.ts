@@ -1,6 +1,6 @@
 /**
- * Codex in a terminal. Its hooks run as children of a daemon that several terminals share and that outlives them, so the
- * process of a terminal has to be found. See docs/client-reference.md, "What wakes a session".
+ * Codex in a terminal. Its hooks run as children of a daemon that several terminals share and that outlives them, so a
+ * terminal's process has to be searched for. See docs/client-reference.md, "What wakes a session".
  */
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'
@@ -14,11 +14,11 @@ import { findSession, liveSessions } from '../state/sessions.ts'
 import type { HookInput, HookWords } from './call.ts'
 
 const programName = /^codex(?:-[\w-]+)?(?:\.exe)?$/
-/** The commands of Codex that show no session, or not to a person. */
+/** Codex commands that show a session to nobody, or to no person. */
 const otherCommands =
   /^(?:exec|e|review|login|logout|mcp|mcp-server|app-server|queue|apply|a|cloud|completion|debug|sandbox|features|plugin|update|doctor)$/
 
-/** What a detached waiter finds in this variable of its environment. */
+/** The environment variable that a detached waiter reads. */
 const waiterVariable = 'AGENT_GRID_CODEX_SESSION'
 
 interface WaiterSession {
@@ -28,32 +28,32 @@ interface WaiterSession {
 }
 
 /**
- * The terminal that shows the session of a hook; undefined if none does, as for `codex exec`, whose queued messages would
- * be lost.
+ * The terminal that shows a hook's session; undefined if none does, as for `codex exec`, whose queued messages would be
+ * lost.
  */
 export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: HookInput): ProcessMark | undefined {
   if (originatorOf(transcript) !== 'codex-tui') return undefined
-  // Other systems do not give the folder of a process quickly.
+  // Other systems cannot report a process's folder quickly.
   const isHere = (pid: number) => process.platform !== 'linux' || folderOf(pid) === cwd
   const terminals = terminalProcesses().filter(({ pid, words }) => showsSession(words) && isHere(pid))
-  // A terminal with a configuration of its own runs its hooks itself.
+  // A terminal with its own configuration runs its hooks itself.
   const parent = clientProcess(process.env)
   if (terminals.some(({ pid }) => pid === parent?.pid)) return parent
   const claimed = liveSessions(agent).filter(({ client }) => client === 'codex')
   const own = claimed.find(({ id }) => id === session)
   if (own) return markOf(own.pid)
   const free = terminals.filter(({ pid }) => !claimed.some((other) => other.pid === pid))
-  // A terminal shows another session after /new.
+  // A terminal shows a different session after /new.
   const shown = free.at(-1) ?? (terminals.length === 1 ? terminals[0] : undefined)
   return shown && { pid: shown.pid, start: shown.start }
 }
 
-/** Whether `codex exec` made the session, which ends by itself and has no terminal. */
+/** Whether `codex exec` created the session, which ends by itself and has no terminal. */
 export function isOneShot({ transcript }: HookInput): boolean {
   return originatorOf(transcript) === 'codex_exec'
 }
 
-/** Which program of Codex made a session, as its first line says: such as `codex-tui`. */
+/** The Codex program that created a session, according to its first line, such as `codex-tui`. */
 function originatorOf(transcript: string | undefined): string | undefined {
   if (transcript === undefined) return undefined
   try {
@@ -82,7 +82,7 @@ function folderOf(pid: number): string | undefined {
   }
 }
 
-/** Start a process that waits for messages until the terminal ends. */
+/** Starts a process that waits for messages until the terminal ends. */
 export function startCodexWaiter(
   { as, url, isProject }: HookWords,
   { session, cwd }: HookInput,
@@ -107,17 +107,17 @@ export function codexWaiterSession(): WaiterSession | undefined {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** While its model works, a queued message would wait for a turn of its own: the hooks announce it before. */
+/** While its model works, a queued message would wait for a separate turn, so the hooks announce it earlier. */
 const busyMs = 10 * 60_000
 
-/** Whether the session of a terminal takes a notice. */
+/** Whether the terminal's session accepts a notice. */
 export function isCodexIdle(agent: GridAgent, terminal: ProcessMark): boolean {
   const session = findSession(agent, { ...terminal, client: 'codex' })
-  // A turn that was interrupted has no end.
+  // An interrupted turn has no end.
   return !session?.busy || Date.now() - session.at > busyMs
 }
 
-/** Queue a text for the session that a terminal shows. Tries twice. */
+/** Queues a text for the session that a terminal shows. Tries twice. */
 export async function queueForCodex(
   agent: GridAgent,
   terminal: ProcessMark,
@@ -135,7 +135,7 @@ export async function queueForCodex(
   }
 }
 
-/** The same Codex that the terminal runs. */
+/** The same Codex binary that the terminal runs. */
 function programOf({ pid }: ProcessMark): string {
   try {
     return readlinkSync(`/proc/${pid}/exe`)

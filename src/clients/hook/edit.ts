@@ -1,4 +1,7 @@
-/** The hook before an edit: it warns of a file that another agent has reserved. The edit goes on. See docs/clients.md. */
+/**
+ * The hook before an edit: it warns of a file that another agent has reserved, and never blocks the edit. See
+ * docs/clients.md.
+ */
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { second } from '../../lib/time.ts'
@@ -13,11 +16,11 @@ import { claimUnnotified, readJson, writeJson } from '../state/sessions.ts'
 import { contextAnswer, type HookAnswer, silence } from './call.ts'
 import type { HookCall } from './fast-hook.ts'
 
-/** The edits of an agent ask the grid once in this time. */
+/** Minimum interval between requests to the grid for an agent's edits. */
 const keptMs = 10 * second
 const waitMs = 500
 
-/** Warn once in a session for each file and agent. Says nothing of the names and notes, which others wrote. */
+/** Warns once per session for each file and agent. Omits names and notes, which others wrote. */
 export async function editAnswer(call: HookCall): Promise<HookAnswer> {
   const { hook: { client, event, isPlugin }, connection: agent, input, grid } = call
   if (input.file === undefined) return silence
@@ -44,7 +47,7 @@ export async function editAnswer(call: HookCall): Promise<HookAnswer> {
 
 type Kept = Record<string, { at: number; all: Reservation[] }>
 
-/** The reservations of a space, as they were a few seconds ago. None if the grid failed since. */
+/** A space's reservations as of a few seconds ago. Empty if the grid has failed since. */
 async function recentReservations(
   agent: GridAgent,
   grid: GridClient,
@@ -59,7 +62,7 @@ async function recentReservations(
       return act(kept, (all) => writeJson(path, { ...kept, [key]: { at: now, all } }))
     })
   const recent = await change((kept, keep) => {
-    // Others do not ask meanwhile, nor soon again if this fails.
+    // Other hooks skip the request meanwhile, and for a while if it fails.
     if (!kept[key]) keep([])
     return kept[key]?.all
   })

@@ -1,4 +1,4 @@
-/** The hooks that a client waits for: at the start of a session, at a prompt, after a tool, at the end of a turn. */
+/** The hooks that a client waits for: at session start, at a prompt, after a tool, and at the end of a turn. */
 import process from 'node:process'
 import { isCredentialGone } from '../grid-call.ts'
 import type { GridClient } from '../grid-client.ts'
@@ -30,11 +30,11 @@ export interface HookCall {
   grid: GridClient
 }
 
-/** Answer a hook. Fails if the grid cannot be asked, which the client must not hear. */
+/** Answers a hook. Fails if the grid cannot be reached, which must not affect the client. */
 export async function fastHook(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, connection: agent, input, grid } = call
   if (event === 'end') {
-    // After /clear the process goes on with a new session.
+    // After /clear, the process continues with a new session.
     if (call.client && input.reason !== 'clear') endSession(agent, { client, pid: call.client.pid })
     return silence
   }
@@ -49,7 +49,7 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
   return event === 'stop' ? stopAnswer(text) : contextAnswer(client, event, input, text)
 }
 
-/** Who the session is, and what is unread. It says so at every start, also to a session that others know. */
+/** The session's agent, and unread messages. Reported at every start, even to a session that others know. */
 async function startAnswer(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, input, connection: agent, grid } = call
   try {
@@ -57,13 +57,13 @@ async function startAnswer(call: HookCall): Promise<HookAnswer> {
     const text = [...lines, ...otherSessions(call)].join('\n')
     return contextAnswer(client, event, input, text, isRefusal ? text : undefined)
   } finally {
-    // The waiter of the session begins when it is kept.
+    // The session's waiter starts when the session is recorded.
     await keepSession(call, false)
     if (client === 'codex' && call.client && agent.wake === 'auto') startCodexWaiter(call.hook, input, call.client)
   }
 }
 
-/** What a session learns when it begins: who it is and what is unread, or that the key does not work. */
+/** The context at a session's start: its agent and unread messages, or that the key does not work. */
 export async function startLines(
   hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,
@@ -85,10 +85,10 @@ export async function startLines(
   }
 }
 
-/** It is announced once in each session, like a message. */
+/** Announced once per session, like a message. */
 const refusal = { message_id: 'refused key', user: '' }
 
-/** What a session that goes on learns: what is new, or that the key does not work any more. */
+/** The context for a running session: new messages, or that the key no longer works. */
 export async function newsFor(
   hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,

@@ -1,4 +1,4 @@
-/** Says once that the grid has a newer program than this machine. See docs/stability.md, "Client programs". */
+/** Announces once that the grid has a newer program than this machine. See docs/stability.md, "Client programs". */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../lib/version.ts'
@@ -6,7 +6,7 @@ import { connectAgain } from '../connections.ts'
 import { type GridAgent, stateRoot } from '../state/paths.ts'
 import type { HookWords } from './call.ts'
 
-/** A line with the command that updates this program; none if it was said of this version before on this machine. */
+/** A line with the command that updates this program; none if this version was already announced on this machine. */
 export function newerProgram(
   { client, isPlugin }: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,
@@ -17,7 +17,7 @@ export function newerProgram(
   if (typeof served !== 'string' || !/^\d{1,4}(\.\d{1,4}){2}$/.test(served) || !isNewer(served, own)) return []
   try {
     mkdirSync(stateRoot(), { recursive: true, mode: 0o700 })
-    // Of several sessions that begin together, one makes the file.
+    // If several sessions start together, only one creates the file.
     writeFileSync(join(stateRoot(), `newer-program-${served}`), '', { flag: 'wx', mode: 0o600 })
   } catch {
     return []

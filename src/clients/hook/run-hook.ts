@@ -1,6 +1,6 @@
 /**
- * `agent-grid hook CLIENT EVENT`: what coding clients run at the events of a session. A hook never disturbs its client:
- * whatever goes wrong, it ends with 0, without a word, in time. See docs/client-reference.md, "Hooks".
+ * `agent-grid hook CLIENT EVENT`: what coding clients run at session events. A hook never disturbs its client: whatever
+ * goes wrong, it exits with 0, silently and in time. See docs/client-reference.md, "Hooks".
  */
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,12 +26,13 @@ import type { HookCall } from './fast-hook.ts'
 
 /** Clients wait for most hooks. Counted from the start of the process. */
 const limitMs = 1_500
-/** An answer that comes later does not help. */
+/** A later response would be useless. */
 const callMs = 1_000
 const stdinMs = 300
 
 /**
- * Run the hook of these words, which follow `hook` on the command line. Writes its answer, and resolves to its exit code.
+ * Runs the hook given by the arguments that follow `hook` on the command line. Writes its output, and resolves to its
+ * exit code.
  */
 export async function runHook(words: readonly string[]): Promise<number> {
   const hook = parseHookWords(words)
@@ -43,8 +44,7 @@ export async function runHook(words: readonly string[]): Promise<number> {
 }
 
 /**
- * Nothing reads what is said to a child of `agent-grid run`, to `claude -p`, and to the editors that run the hooks of
- * Claude Code too.
+ * Nobody reads notices to a child of `agent-grid run`, to `claude -p`, or to editors that also run Claude Code's hooks.
  */
 function isSilenced({ client }: HookWords): boolean {
   const { AGENT_GRID_RUN, CLAUDE_CODE_ENTRYPOINT } = process.env
@@ -76,14 +76,14 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
 }
 
 /**
- * Undefined if there is none, or if another connection is nearer: with one for the user and one for the project, the hooks
- * of both run. The agent of the environment comes before the one of the nearest connection. Fails if several match.
+ * Undefined if there is none, or if another connection is nearer: with one for the user and one for the project, the
+ * hooks of both run. The environment's agent takes precedence over the nearest connection's. Fails if several match.
  */
 function hookConnection(
   { client, as, url, isProject = false, isPlugin }: HookWords,
   input: HookInput,
 ): HookConnection | undefined {
-  // The session may have gone into another folder since.
+  // The session may have moved to another folder since.
   const cwd = (client === 'claude' && process.env.CLAUDE_PROJECT_DIR) || input.cwd
   const { AGENT_GRID_URL, AGENT_GRID_KEY, AGENT_GRID_ALIAS } = process.env
   const isGiven = Boolean(AGENT_GRID_URL && AGENT_GRID_KEY && AGENT_GRID_ALIAS)
@@ -109,22 +109,22 @@ function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   })
 }
 
-/** Resolves when the text was taken, because the process exits after it. */
+/** Resolves when the text was written, because the process exits afterwards. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => stream.write(text, () => resolve()))
 }
 
-/** A hook that runs at the same time says at the start of a session what is unread. It takes no longer. */
+/** A hook that runs at the same time announces unread messages at session start. It takes no longer. */
 const startMs = 2 * second
 
-/** Wait for messages that a session has to learn of. Silent if its client ends, or has another waiter. */
+/** Waits for messages to announce to a session. Silent if its client ends, or has another waiter. */
 async function waitHook(call: HookCall & { client: ProcessMark }): Promise<HookAnswer> {
   const { connection: agent, hook, client: terminal, grid, input } = call
   const ending = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(name, () => ending.abort())
   const about = { agent, grid, client: hook.client, process: terminal, signal: ending.signal }
   const isClaude = hook.client === 'claude'
-  // Loaded only here: clients wait for the other hooks.
+  // Loaded only here, because clients wait for the other hooks.
   const { newMessages } = await import('./waiter.ts')
   const messages = isClaude
     ? newMessages({ ...about, begin: () => input.eventName === 'SessionStart' ? startIsNotified() : Promise.resolve() })

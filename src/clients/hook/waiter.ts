@@ -1,6 +1,6 @@
 /**
- * Waits for messages while a person attends a session. A client process has one waiter, and of the waiters of an agent
- * one listens to the grid: the one of the newest session. The others stand by.
+ * Waits for messages while a person attends a session. A client process has one waiter. Of an agent's waiters, only the
+ * one of the newest session listens to the grid. The others stand by.
  *
  * See docs/client-reference.md, "What wakes a session".
  */
@@ -13,27 +13,30 @@ import { claimUnnotified, countWake, findSession, liveSessions, saveSession, wak
 import { isAlive, type Lock, type ProcessMark, takeLock } from '../state/lock.ts'
 import { WakeSignals } from '../wake-signals.ts'
 
-/** A client that was killed is noticed so soon, and so is a newer session. */
+/** How soon a killed client or a newer session is noticed. */
 const checkEveryMs = second
-/** Messages that come in this time are announced together, but the first of them at once. */
+/** Messages that arrive within this time are announced together, except the first, which is announced at once. */
 const batchMs = 300
-/** How soon to look again at a session that takes no notice now. */
+/** How soon to check again a session that accepts no notice at the moment. */
 const readyMs = 50
-/** A message that was announced and stays unread is announced once more. */
+/** An announced message that stays unread is announced once more after this time. */
 const againAfterMs = 15 * minute
 
 export interface WaiterOptions {
   agent: GridAgent
   grid: GridClient
-  /** The name of the client, which the grid shows as attending. */
+  /** The client's name, which the grid shows as attending. */
   client: string
-  /** The process of the client. The waiter ends with it. */
+  /** The client's process. The waiter ends with it. */
   process: ProcessMark
-  /** The id of the session that the client shows now; by default that of its hooks. */
+  /** The id of the session that the client currently shows; by default that of its hooks. */
   session?(): string
-  /** Whether the session takes a notice now. While it does not, messages are left for later; by default it always does. */
+  /**
+   * Whether the session accepts a notice now. While it does not, messages are left for later; by default it always
+   * does.
+   */
   isReady?(): boolean
-  /** What has to happen before the first look. */
+  /** What must happen before the first check. */
   begin?(): Promise<void>
   signal: AbortSignal
 }
@@ -44,8 +47,8 @@ interface Waiter extends WaiterOptions {
 }
 
 /**
- * Messages that the session has to learn of now, again and again, until `signal` aborts or the client has ended. Ends
- * at once, without a call to the grid, if the client process has a waiter already.
+ * Yields messages to announce to the session, again and again, until `signal` aborts or the client has ended. Ends at
+ * once, without calling the grid, if the client process already has a waiter.
  */
 export async function* newMessages(options: WaiterOptions): AsyncGenerator<MessageSummary[]> {
   const { agent, client, process } = options
@@ -60,7 +63,7 @@ export async function* newMessages(options: WaiterOptions): AsyncGenerator<Messa
   }
 }
 
-/** Listen whenever this is the newest session. */
+/** Listens whenever this is the newest session. */
 async function* takeTurns(waiter: Waiter): AsyncGenerator<MessageSummary[]> {
   const { agent, client, since, process, signal } = waiter
   const about = { client, since, clientPid: process.pid }
@@ -75,7 +78,9 @@ async function* takeTurns(waiter: Waiter): AsyncGenerator<MessageSummary[]> {
   }
 }
 
-/** Listen while the lock is ours. Returns whether the grid refuses the key, which waiting does not change. */
+/**
+ * Listens while this process holds the lock. Returns whether the grid refuses the key, which waiting does not change.
+ */
 async function* listenWhile(lock: Lock, waiter: Waiter): AsyncGenerator<MessageSummary[], boolean> {
   const { agent, grid, client, process } = waiter
   const turn = new AbortController()
@@ -119,7 +124,7 @@ async function* listen(waiter: Waiter, signals: WakeSignals): AsyncGenerator<Mes
   }
 }
 
-/** The unread messages that the session has to learn of. They count as announced. */
+/** The unread messages to announce to the session. They count as announced. */
 async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummary[]> {
   const { agent, grid, client, process } = waiter
   try {
@@ -128,13 +133,13 @@ async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummar
     return await claimUnnotified(agent, messages, { session, againAfterMs })
   } catch (error) {
     logLine(agent, `${client}: ${(error as Error).message}`)
-    // A refused key ends the stream too.
+    // A refused key also ends the stream.
     signals.raiseIn(retryAfterMs(error) ?? 5 * second)
     return []
   }
 }
 
-/** Whether no session that can be woken opened after this one. */
+/** Whether no wakeable session opened after this one. */
 function isNewest({ agent, process: { pid }, since }: Waiter): boolean {
   return !liveSessions(agent).some((other) =>
     other.wakes && other.pid !== pid && (other.since > since || (other.since === since && other.pid > pid))

@@ -1,4 +1,4 @@
-/** What a child gets on its standard input, and who gets its output. */
+/** A child's standard input, and the recipients of its output. */
 import { Buffer } from 'node:buffer'
 import { maxTextBytes } from '../../lib/text.ts'
 import type { InboxMessage } from '../grid-client.ts'
@@ -9,12 +9,12 @@ export type InputFormat = 'json' | 'text'
 interface PromptOptions {
   /** With `@`. */
   agent: string
-  /** The session of the child before could not be resumed. */
+  /** The previous child's session could not be resumed. */
   isForgotten?: boolean
 }
 
 /**
- * The prompt for a model. The messages are one JSON object a line, so that no text of theirs can look like words of the
+ * The prompt for a model. Each message is one JSON object per line, so that no message text can look like part of the
  * prompt.
  */
 export function promptOf(messages: readonly InboxMessage[], { agent, isForgotten }: PromptOptions): string {
@@ -74,12 +74,12 @@ export class UnclearOutput extends Error {
   override readonly name = 'UnclearOutput'
 }
 
-/** A child that is a model says so if no answer is expected. An empty output means the same. */
+/** A model outputs this if no answer is needed. Empty output means the same. */
 const noReply = 'NO_REPLY'
 
 /**
- * The answers in an output. If all messages are of one thread, the whole output answers the last one. Of several threads,
- * each line is a JSON object `{"reply_to_message_id", "message"}`. Fails with `UnclearOutput`.
+ * The answers in an output. If all messages belong to one thread, the whole output answers the last one. For several
+ * threads, each line is a JSON object `{"reply_to_message_id", "message"}`. Fails with `UnclearOutput`.
  */
 export function answersIn(output: string, messages: readonly InboxMessage[]): Answer[] {
   const text = output.trim()

@@ -1,4 +1,4 @@
-/** Runs a program in a process group of its own, which never outlives this process. */
+/** Runs a program in its own process group, which never outlives this process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
 
@@ -8,17 +8,17 @@ interface GroupOptions {
   folder: string
   env: Record<string, string | undefined>
   timeoutMs: number
-  /** Between asking the group to end and killing it. */
+  /** Delay between asking the group to end and killing it. */
   graceMs?: number
   signal: AbortSignal
 }
 
 interface GroupResult {
-  /** Null if a signal ended it. */
+  /** Null if a signal terminated it. */
   code: number | null
   stdout: string
   stderr: string
-  /** Why it was ended before it ended by itself. */
+  /** Why it was terminated, if it did not exit by itself. */
   ended?: 'timeout' | 'stopped' | 'output'
 }
 
@@ -26,19 +26,19 @@ const defaultGraceMs = 10_000
 /** More than a model writes in one turn. */
 const maxStdout = 32 * 1024 * 1024
 const keptStderr = 4_000
-/** For what a program leaves in its pipes when it ends. */
+/** Time for reading what a program leaves in its pipes when it exits. */
 const drainMs = 500
 
 /**
- * The shell starts a second process that waits on a pipe from us, and becomes the program itself. When the pipe closes,
- * because we closed it or were killed, that process kills the group. Until then it keeps the number of the group from
- * being used again.
+ * The shell starts a second process that waits on a pipe from us, and then becomes the program itself. When the pipe
+ * closes, because we closed it or were killed, the second process kills the group. Until then it prevents the group's
+ * number from being reused.
  */
 const lifeline = '(read -r _ || kill -s KILL -- -$$) <&3 >/dev/null 2>&1 & exec "$@" 3<&-'
 
 /**
- * Run a program to its end. What it started in its group ends with it. Never rejects: a program that cannot be started
- * has code 127, as in a shell.
+ * Runs a program to its end. Everything it started in its group ends with it. Never rejects: a program that cannot be
+ * started has code 127, as in a shell.
  */
 export async function runGroup(options: GroupOptions): Promise<GroupResult> {
   const child = start(options)
@@ -58,7 +58,7 @@ export async function runGroup(options: GroupOptions): Promise<GroupResult> {
     else stdout += text
   })
   child.stderr!.setEncoding('utf8').on('data', (text) => stderr = (stderr + text).slice(-keptStderr))
-  // A program may end without reading its input.
+  // A program may exit without reading its input.
   child.stdin!.on('error', () => {})
   child.stdin!.end(options.input)
 
@@ -80,7 +80,7 @@ export async function runGroup(options: GroupOptions): Promise<GroupResult> {
   return { code, stdout, stderr, ...(ended && { ended }) }
 }
 
-/** End what is left of the group, once its last output has been read. */
+/** Terminates the rest of the group, once its last output has been read. */
 async function drained(child: ChildProcess): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     child.stdout!.once('close', resolve)

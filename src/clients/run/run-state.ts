@@ -1,4 +1,4 @@
-/** What a runner keeps on disk, so that the next one goes on where it was killed. */
+/** A runner's state on disk, so that the next one can continue where it was killed. */
 import { join } from 'node:path'
 import { day, hasPassed, hour } from '../../lib/time.ts'
 import { budgetPause, readJson, writeJson } from '../state/sessions.ts'
@@ -23,7 +23,7 @@ export function runnerLock(agent: GridAgent): string {
   return join(folderOf(agent), 'runner.lock')
 }
 
-/** The files of one agent's runner. One process at a time has them: it holds the lock of the runner. */
+/** The files of one agent's runner, used only by the process that holds the runner's lock. */
 export class RunState {
   readonly #folder: string
   readonly #now: () => number
@@ -41,7 +41,7 @@ export class RunState {
     writeJson(this.#path('leases'), ids)
   }
 
-  /** The session of a program about a thread; undefined if there is none of the last 30 days. */
+  /** The program's session for a thread; undefined if there is none from the last 30 days. */
   session(thread: string, program: string): string | undefined {
     return this.#sessions().find((kept) => kept.thread === thread && kept.program === program)?.id
   }
@@ -57,7 +57,7 @@ export class RunState {
     return listIn<KeptTurn>(this.#path('turns')).filter(({ at }) => !hasPassed(at, day, this.#now()))
   }
 
-  /** Count a turn, before it begins: one that is killed counts too. */
+  /** Counts a turn before it begins, so that killed turns count too. */
   beginTurn(): void {
     writeJson(this.#path('turns'), [...this.turns(), { at: this.#now(), usd: 0 }])
   }
@@ -79,7 +79,7 @@ export class RunState {
 
 export interface TurnBudget {
   perHour: number
-  /** In USD; for clients that report what a turn cost. */
+  /** In USD, for clients that report a turn's cost. */
   perDayUsd?: number
 }
 
@@ -93,7 +93,7 @@ export function waitForTurn(turns: readonly KeptTurn[], { perHour, perDayUsd }: 
   if (perDayUsd === undefined) return { ms: 0 }
   let usd = turns.reduce((sum, turn) => sum + turn.usd, 0)
   if (usd < perDayUsd) return { ms: 0 }
-  // The first turns are forgotten until there is money again.
+  // The oldest turns leave the window until the budget allows another one.
   const until = turns.find((turn) => (usd -= turn.usd) < perDayUsd)!
   return { ms: until.at + day - now, why: `$${perDayUsd} within a day` }
 }

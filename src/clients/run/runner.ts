@@ -1,4 +1,4 @@
-/** Runs a program for an unattended agent: one child for each message. */
+/** Runs a program for an unattended agent: one child per message or conversation. */
 import { minute, second } from '../../lib/time.ts'
 import { GridCallError, isCredentialGone, mayRepeat, pause, retryAfterMs } from '../grid-call.ts'
 import type { GridClient, Lease, MessageSummary } from '../grid-client.ts'
@@ -11,32 +11,32 @@ import { type HeldLease, HeldLeases, isStale, runTurn, type TurnOptions, type Tu
 import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 
 export interface RunnerOptions extends TurnOptions, TurnBudget {
-  /** How long a lease lives without this runner, in seconds. */
+  /** How long a lease outlives this runner, in seconds. */
   leaseSeconds: number
-  /** The pause after a turn that failed, and after a call without an answer. It doubles each time. */
+  /** The pause after a failed turn, and after a call without a response. It doubles each time. */
   backoff: { firstMs: number; longestMs: number }
-  /** How often a runner that stands by looks whether the person has left. */
+  /** How often a runner on standby checks whether the person has left. */
   standByMs: number
   now(): number
   log(message: string): void
 }
 
-/** Messages whose turn failed. They stay leased until they are tried again. */
+/** Messages whose turn failed. They stay leased until they are retried. */
 interface Retry extends Work {
-  /** When it is tried again, by the clock of the runner. */
+  /** The time of the next attempt, by the runner's clock. */
   at: number
 }
 
 const maxFailures = 5
 export const usualBackoff = { firstMs: 5 * second, longestMs: 10 * minute }
-/** A signal is only a hint, so the inbox is looked at this often anyway. */
+/** A signal is only a hint, so the inbox is checked this often anyway. */
 const peekMs = minute
 export const usualStandByMs = 15 * second
 const peekLimit = 50
 
 /**
- * Run until `stopping` aborts, which ends the child and releases its messages. Rejects with `GridCallError` when the key
- * no longer works. The caller holds the lock of the runner.
+ * Runs until `stopping` aborts, which terminates the child and releases its messages. Rejects with `GridCallError` when
+ * the key no longer works. The caller holds the runner's lock.
  */
 export async function runAgent(
   grid: GridClient,
@@ -69,7 +69,7 @@ class Runner {
   readonly #signals: WakeSignals
   readonly #signal: AbortSignal
   readonly #retries = new Map<string, Retry>()
-  /** What was unread at the last look, without what this runner took. */
+  /** What was unread at the last check, without what this runner leased. */
   #unread: readonly MessageSummary[] = []
   /** What was leased together with the last answer. */
   #next: Retry | undefined
@@ -112,13 +112,13 @@ class Runner {
     }
   }
 
-  /** Do one turn if there is one to do. Resolves to how long to wait for a signal, in ms. */
+  /** Does one turn if there is something to do. Resolves to how long to wait for a signal, in ms. */
   async #step(): Promise<number> {
     const { now } = this.#options
     const budget = waitForTurn(this.#state.turns(), this.#options, now())
     if (budget.ms > 0) {
       this.#say(`The budget is used up: ${budget.why}. Messages wait.`)
-      // Not the signal ends this wait, because the messages stay unread and signal again.
+      // Signals do not end this wait, because the messages stay unread and would signal again.
       await pause(Math.min(budget.ms, peekMs), this.#signal)
       return 0
     }
@@ -151,7 +151,7 @@ class Runner {
     return nextThread(this.#unread, this.#options.per, (key) => this.#retries.has(key))
   }
 
-  /** Keep the lease on a thread for the next turn. */
+  /** Keeps the lease on a thread for the next turn. */
   #hold({ key, messageIds }: Thread, leased: Lease): void {
     this.#unread = this.#unread.filter(({ message_id }) => !messageIds.includes(message_id))
     const lease = this.leases.hold(leased)
@@ -203,7 +203,7 @@ class Runner {
     lease.drop()
   }
 
-  /** Send answers, each in one unit with the end of what it answers, and acknowledge the rest. */
+  /** Sends answers, each in one unit with the end of the lease on what it answers, and acknowledges the rest. */
   async #send({ id, messages, lost }: HeldLease, answers: Answer[]): Promise<void> {
     const rest = new Set(messages.map(({ message_id }) => message_id))
     for (const answer of answers) {
@@ -222,8 +222,8 @@ class Runner {
   }
 
   /**
-   * Send an answer, and lease the next thread with it. Resolves to whether something was stored: the answer, or a note if
-   * the grid refuses the answer.
+   * Sends an answer, and leases the next thread with it. Resolves to whether something was stored: the answer, or a
+   * note if the grid refuses the answer.
    */
   async #sendOne(leaseId: string, lost: AbortSignal, answer: Answer, thread?: Thread): Promise<boolean> {
     const { to, replyTo, text, messageIds } = answer
@@ -245,7 +245,7 @@ class Runner {
     return await send(refusedNote(refusal), `${leaseId}:${replyTo}:refused`) === undefined
   }
 
-  /** Repeat a call that the grid did not answer, until it does or the lease is lost. */
+  /** Repeats a call until the grid responds or the lease is lost. */
   async #persist<T>(lost: AbortSignal, call: () => Promise<T>): Promise<T> {
     const ended = AbortSignal.any([lost, this.#signal])
     for (let failures = 0;; failures++) {
@@ -264,19 +264,19 @@ class Runner {
     return Math.min(firstMs * 2 ** failures, longestMs)
   }
 
-  /** Log something once while it goes on. */
+  /** Logs something once while it lasts. */
   #say(message: string): void {
     if (message !== '' && message !== this.#lastSaid) this.#options.log(message)
     this.#lastSaid = message
   }
 }
 
-/** The grid did not answer, or something before it did: what was asked may have been done or not. */
+/** There was no response, or an intermediary failed, so the request may or may not have been executed. */
 function isUnanswered(error: unknown): error is GridCallError {
   return mayRepeat(error) || error instanceof GridCallError && (error.status < 400 || error.code === 'not_a_grid')
 }
 
-/** The grid understood a message and does not take it, such as for a guardrail, or because its recipient is gone. */
+/** The grid understood a message and refuses it, for example because of a guardrail or a missing recipient. */
 function isRefusal(error: unknown): error is GridCallError {
   return error instanceof GridCallError && !isStale(error) && !isCredentialGone(error) && !isUnanswered(error)
 }
@@ -285,7 +285,7 @@ function refusedNote({ code }: GridCallError): string {
   return `My answer was not delivered: the grid refused it (${code}).`
 }
 
-/** What senders learn when all turns for their messages failed. */
+/** The note to senders when all turns for their messages have failed. */
 function notes({ messages }: HeldLease, agent: string): Answer[] {
   const last = new Map(messages.filter(({ type }) => type !== 'system').map((message) => [message.user, message]))
   return [...last.values()].map(({ user, message_id }) => ({

@@ -1,22 +1,23 @@
-/** A unit of systemd that keeps a runner running for one user. See docs/runners.md, "Run an agent". */
+/** A systemd unit that keeps a runner running for one user. See docs/runners.md, "Run an agent". */
 
 interface ServiceOptions {
   /** With `@`. */
   agent: string
   words: readonly string[]
   folder: string
-  /** Where the runner finds the program of the agent. */
+  /** Where the runner finds the agent's program. */
   path: string
 }
 
 /**
- * The unit and, in its first lines, how it is installed. The key is not in it: the runner reads the connections.
+ * The unit and, in its first lines, how to install it. It does not contain the key, because the runner reads the
+ * connections.
  *
  * @see systemd.service(5), systemd.unit(5): "%" and "$" are doubled in a command line, "%" in other values
  */
 export function systemdUserUnit({ agent, words, folder, path }: ServiceOptions): string {
   const broken = [agent, folder, path, ...words].find((value) => /[\p{Cc}\u2028\u2029]/u.test(value))
-  // A line of its own would be a setting of the unit.
+  // A line break would start a new setting of the unit.
   if (broken !== undefined) {
     throw new Error(`A unit cannot have a line break or another control character: ${JSON.stringify(broken)}`)
   }

@@ -1,6 +1,6 @@
 import type { InboxMessage, MessageSummary } from '../grid-client.ts'
 
-/** `thread`: those of one conversation; `batch`: all that wait. */
+/** `thread`: the messages of one conversation; `batch`: all waiting messages. */
 export type Per = 'thread' | 'batch'
 
 /** Messages that are handled together, oldest first. */
@@ -9,16 +9,16 @@ export interface Thread {
   messageIds: string[]
 }
 
-/** Most messages of a lease. */
+/** Maximum number of messages in a lease. */
 const maxMessages = 50
 
-/** A message belongs to its conversation, or else to its channel, or else to its sender. */
+/** A message belongs to its conversation, otherwise to its channel, otherwise to its sender. */
 function threadKey({ conversation_id, channel, user }: MessageSummary): string {
   if (conversation_id !== undefined) return `conversation ${conversation_id}`
   return channel !== undefined && channel !== 'direct' ? `channel ${channel}` : `agent ${user}`
 }
 
-/** The thread whose oldest message has waited longest, of those that are not `busy`. */
+/** The thread whose oldest message has waited longest, except those in `busy`. */
 export function nextThread(
   messages: readonly MessageSummary[],
   per: Per,

@@ -14,12 +14,12 @@ export interface TurnOptions {
   agent: string
   program: Program
   extra: readonly string[]
-  /** What a command gets; clients get a prompt. */
+  /** The input of a command; clients get a prompt. */
   format: InputFormat
   per: Per
   folder: string
   timeoutMs: number
-  /** Between asking a child to end and killing it; 10 s by default. */
+  /** Delay between asking a child to end and killing it; 10 s by default. */
   graceMs?: number
   maxUsdPerTurn?: number
 }
@@ -33,8 +33,8 @@ export interface Work {
 export type TurnResult = { answers: Answer[] } | { failure: string }
 
 /**
- * Run the program once. A client whose session is gone gets a new one, and learns that once. `stopping` ends the child, and
- * so does the end of the lease.
+ * Runs the program once. A client whose session is gone gets a new one, and is told so once. `stopping` terminates the
+ * child, and so does the end of the lease.
  */
 export async function runTurn(
   options: TurnOptions,
@@ -59,7 +59,7 @@ async function runOnce(
   stopping: AbortSignal,
   { sessionId, isForgotten }: { sessionId?: string; isForgotten?: boolean },
 ): Promise<TurnResult | { isSessionGone: true }> {
-  // A child that failed may have done its work.
+  // A failed child may still have done its work.
   const messages = failures === 0
     ? lease.messages
     : lease.messages.map((message) => ({ ...message, redelivered: true }))
@@ -99,19 +99,19 @@ function answersOf(text: string, messages: InboxMessage[]): TurnResult {
   }
 }
 
-/** The last words of a child, for the log of the runner: the sender does not get them. */
+/** The end of a child's output, for the runner's log. The sender does not get it. */
 function hint({ failure }: TurnOutput, stderr: string): string {
   const last = failure || stderr.trim().split('\n').at(-1)
   return last ? ` It said: ${last.slice(0, 300)}` : ''
 }
 
-/** A lease that is kept from expiring. */
+/** A lease that is extended until it is no longer needed. */
 export interface HeldLease {
   id: string
   messages: InboxMessage[]
-  /** Aborts when the lease has ended against our will: what is done about its messages cannot be acknowledged. */
+  /** Aborts when the lease has ended unexpectedly: work on its messages can no longer be acknowledged. */
   lost: AbortSignal
-  /** Stop extending it, because it was acknowledged, released or lost. */
+  /** Stops extending it, because it was acknowledged, released or lost. */
   drop(): void
 }
 
@@ -129,7 +129,7 @@ export class HeldLeases {
     this.#log = log
   }
 
-  /** Release what a runner that was killed held, so that its messages do not wait until it expires. */
+  /** Releases what a killed runner held, so that its messages do not wait until the lease expires. */
   async releaseLeft(): Promise<void> {
     for (const id of this.#state.leases()) {
       await this.#grid.release(id).catch(ignoreStale)
@@ -142,7 +142,7 @@ export class HeldLeases {
     return { message_ids: messageIds, limit: messageIds.length, seconds: this.#seconds }
   }
 
-  /** Keep a lease that the grid has made; undefined if another reader has the messages by now. */
+  /** Keeps a lease that the grid has created; undefined if another reader has the messages by now. */
   hold({ lease_id: id, messages }: Lease): HeldLease | undefined {
     if (id === null) return undefined
     const lost = new AbortController()
@@ -172,7 +172,7 @@ export class HeldLeases {
       try {
         await this.release(lease)
       } catch (error) {
-        // It stays written down, for the next runner.
+        // It stays recorded for the next runner.
         this.#log(`A lease could not be released: ${(error as Error).message}`)
       }
     }
@@ -182,7 +182,7 @@ export class HeldLeases {
     try {
       await this.#grid.extend(id, this.#seconds)
     } catch (error) {
-      // Without an answer the lease may still live; the next call shows it.
+      // Without a response the lease may still be live; the next call shows it.
       if (isStale(error)) lost.abort()
     }
   }

@@ -1,4 +1,4 @@
-/** Locks among the client programs of one machine: files that name the process that holds them. */
+/** Locks between the client programs of one machine: files that name the process holding them. */
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -10,18 +10,18 @@ interface LockHolder extends ProcessMark {
 }
 
 export interface Lock {
-  /** Whether it still does: the file may have been removed. */
+  /** Whether the process still holds it: the file may have been removed. */
   isOurs(): boolean
-  /** Give it up. Does nothing if this process no longer holds it. */
+  /** Releases the lock. Does nothing if this process no longer holds it. */
   release(): void
 }
 
-/** No process needs longer to write a lock after making its file, or to take over the lock of a dead one. */
+/** Maximum time to write a lock after creating its file, or to take over a dead process's lock. */
 const writingMs = 5_000
 
 /**
- * Take the lock in the file at `path`; undefined if a living process holds it. The lock of a dead process is taken over
- * by one process only. `about` is written into it for others.
+ * Takes the lock in the file at `path`; undefined if a living process holds it. Only one process takes over a dead
+ * process's lock. `about` is written into it for others.
  */
 export function takeLock(path: string, about: Record<string, unknown> = {}): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -38,7 +38,10 @@ export function lockHolder(path: string): LockHolder | undefined {
   return holder && isAlive(holder) ? holder : undefined
 }
 
-/** Resolves to what `act` returns while this process holds the lock; to undefined if others held it for `waitMs`. */
+/**
+ * Resolves to the result of `act`, which runs while this process holds the lock; to undefined if others held it for
+ * `waitMs`.
+ */
 export async function withLock<T>(path: string, waitMs: number, act: () => T): Promise<T | undefined> {
   const until = performance.now() + waitMs
   for (;;) {
@@ -73,8 +76,8 @@ function create(path: string, text: string): boolean {
 }
 
 /**
- * Remove the lock of a dead process. One process at a time does so: otherwise the second would remove the lock that the
- * first has taken after it.
+ * Removes a dead process's lock. Only one process does so at a time: otherwise the second could remove the lock that
+ * the first has just taken.
  */
 function removeStale(path: string): boolean {
   if (!isStale(path)) return false
@@ -92,7 +95,7 @@ function removeStale(path: string): boolean {
   }
 }
 
-/** A lock without words is being written, unless it is old. */
+/** An empty lock file is being written, unless it is old. */
 function isStale(path: string): boolean {
   const text = read(path)
   if (text === undefined) return false
@@ -135,7 +138,7 @@ function remove(path: string): void {
 
 export interface ProcessMark {
   pid: number
-  /** When it started, in the words of the system; empty where the system does not say (Windows). */
+  /** When the process started, as formatted by the system; empty where the system does not report it (Windows). */
   start: string
 }
 
@@ -145,10 +148,10 @@ interface ProcessInfo extends ProcessMark {
   words: string[]
 }
 
-/** Clients start hooks through these. */
+/** Clients start hooks through these programs. */
 const shells = /^(?:-?(?:ba|da|z|fi|k)?sh|env|cmd(?:\.exe)?|pwsh|powershell(?:\.exe)?)$/
 
-/** The mark of a process that runs now; undefined if there is none of that number. */
+/** The identity of a running process; undefined if no process has that number. */
 export function markOf(pid: number): ProcessMark | undefined {
   if (!isRunning(pid)) return undefined
   const start = startOf(pid)
@@ -164,7 +167,7 @@ export function isAlive({ pid, start }: ProcessMark): boolean {
 }
 
 /**
- * The process of the client that runs a hook: the one that Claude Code names, or else the nearest ancestor that is not a
+ * The client process that runs a hook: the one that Claude Code names, otherwise the nearest ancestor that is not a
  * shell. Undefined if it has ended.
  */
 export function clientProcess(env: Record<string, string | undefined>): ProcessMark | undefined {
@@ -179,7 +182,7 @@ export function clientProcess(env: Record<string, string | undefined>): ProcessM
   return pid > 1 ? markOf(pid) : undefined
 }
 
-/** The processes with a terminal, the newest last. Windows does not list them. */
+/** The processes with a terminal, newest last. Windows does not list them. */
 export function terminalProcesses(): ProcessInfo[] {
   const all = process.platform === 'linux'
     ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => linuxInfo(Number(name)) ?? [])
@@ -199,7 +202,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Waiters look every second, and another process does not get a number so soon. */
+/** Waiters check every second, and a number is not reused that quickly. */
 const askAgainMs = 20 * second
 const asked = new Map<number, { start: string | undefined; at: number }>()
 
@@ -218,13 +221,13 @@ function infoOf(pid: number): ProcessInfo | undefined {
 }
 
 /**
- * Its start is in ticks since the machine started. A process whose exit code has not been read yet has ended.
+ * Its start is in ticks since the machine booted. A process whose exit code has not been read yet has ended.
  *
  * @see https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
 function linuxInfo(pid: number): ProcessInfo | undefined {
   try {
-    // The name of the program is in parentheses, and may contain some.
+    // The program's name is in parentheses, and may itself contain parentheses.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (/[ZX]/.test(fields[0])) return undefined

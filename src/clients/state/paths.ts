@@ -1,13 +1,13 @@
-/** Where the client programs keep their files. `AGENT_GRID_HOME` moves all of them into one folder. */
+/** Where the client programs store their files. `AGENT_GRID_HOME` moves all of them into one folder. */
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { printable } from '../../lib/redact.ts'
 
-/** An agent of a grid. What is kept about it on this machine is kept by these two. */
+/** An agent on a grid. Its data on this machine is stored under these two. */
 export interface GridAgent {
-  /** The address of the grid, such as `https://grid.example.com`. */
+  /** The grid's URL, such as `https://grid.example.com`. */
   url: string
   /** With or without `@`. */
   alias: string
@@ -26,9 +26,9 @@ export function configFolder(): string {
 }
 
 /**
- * The folder with what is true of one agent on this machine only: sessions, locks, what was announced, the log. It is
- * `$XDG_STATE_HOME/agent-grid/GRID+ALIAS`, by default below `~/.local/state`; on Windows below `%LOCALAPPDATA%`. It is
- * made if there is none.
+ * The folder for data about one agent that is specific to this machine: sessions, locks, announced messages, the log.
+ * It is `$XDG_STATE_HOME/agent-grid/GRID+ALIAS`, by default below `~/.local/state`; on Windows below `%LOCALAPPDATA%`.
+ * Created if missing.
  */
 export function stateFolder(agent: GridAgent): string {
   const folder = join(stateRoot(), agentName(agent))
@@ -58,24 +58,24 @@ function ownFolder(kind: 'config' | 'state' | 'data', variable: string, byDefaul
   return join(env[variable] || join(homedir(), byDefault), 'agent-grid')
 }
 
-/** The name of an agent's folder. An address has no `_` before its path, so two of them have the same name only by intent. */
+/** The name of an agent's folder. A URL contains no `_` before its path, so two agents share a name only by intent. */
 function agentName({ url, alias }: GridAgent): string {
   const { protocol, host, pathname } = new URL(url)
   const grid = `${protocol === 'https:' ? '' : 'http_'}${host}${pathname.replace(/\/$/, '')}`
   return `${grid.toLowerCase().replace(/[^a-z0-9.-]/g, '_')}+${alias.replace(/^@/, '').replace(/[^\w-]/g, '_')}`
 }
 
-/** Then the log becomes `client.log.1`, and a new one begins. */
+/** At this size the log is renamed to `client.log.1`, and a new one begins. */
 const maxBytes = 1_000_000
 
-/** Append a line to `client.log` in the state folder of an agent. Never fails. */
+/** Appends a line to `client.log` in an agent's state folder. Never fails. */
 export function logLine(agent: GridAgent, message: string): void {
   try {
     const path = join(stateFolder(agent), 'client.log')
     if (sizeOf(path) > maxBytes) renameSync(path, `${path}.1`)
     appendFileSync(path, `${new Date().toISOString()} ${process.pid} ${printable(message)}\n`, { mode: 0o600 })
   } catch {
-    // A client program goes on without its log.
+    // A client program continues without its log.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Keys of sessions of `agent-grid as`, kept while they run, so that a killed one does not leave its key behind. */
+/** Keys of `agent-grid as` sessions, stored while they run, so that a killed session does not leave its key valid. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, ownMark, type ProcessMark } from './lock.ts'
@@ -7,7 +7,7 @@ import { readJson, writeJson } from './sessions.ts'
 
 const folderOf = (agent: GridAgent) => join(stateFolder(agent), 'session-keys')
 
-/** Keep the key of this process. Call what it returns when the key is revoked. */
+/** Stores this process's key. Call the returned function when the key is revoked. */
 export function keepSessionKey(agent: GridAgent, key: string): () => void {
   const path = join(folderOf(agent), `${ownMark().pid}.json`)
   writeJson(path, { ...ownMark(), key })

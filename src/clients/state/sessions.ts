@@ -1,4 +1,4 @@
-/** The open sessions of coding clients that a person attends, as their hooks report them. */
+/** The open, attended sessions of coding clients, as reported by their hooks. */
 import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
@@ -6,27 +6,27 @@ import { hour, minute, second } from '../../lib/time.ts'
 import { isAlive, type ProcessMark, withLock } from './lock.ts'
 import { type GridAgent, stateFolder } from './paths.ts'
 
-/** The hooks of one event run at the same time, and wait so long for each other. */
+/** Hooks of the same event run concurrently, and wait this long for each other. */
 const waitMs = 500
 
-/** A process of a client. It keeps its file when its session id changes, as after `/clear`. */
+/** A client process. It keeps its file when its session id changes, as after `/clear`. */
 export interface Session extends ProcessMark {
   client: string
-  /** The id of the session or thread that the client shows now. */
+  /** The id of the session or thread that the client currently shows. */
   id: string
   /** When it opened, in ms since 1970. */
   since: number
-  /** It has a waiter, so that new messages can wake it. */
+  /** It has a waiter, so new messages can wake it. */
   wakes: boolean
-  /** Its model is at work, as far as the hooks show. */
+  /** Its model is working, as far as the hooks show. */
   busy: boolean
-  /** When a hook kept it last, in ms since 1970. */
+  /** When a hook last recorded it, in ms since 1970. */
   at: number
 }
 
 /**
- * Keep what is known of a process now. What `news` does not say stays as it was; a process that was not known has opened
- * now. Resolves to what is kept.
+ * Records the current state of a process. Fields missing in `news` are unchanged; an unknown process has just opened.
+ * Resolves to the stored state.
  */
 export async function saveSession(
   agent: GridAgent,
@@ -52,7 +52,7 @@ export function endSession(agent: GridAgent, session: Pick<Session, 'client' | '
   forget(fileOf(agent, session))
 }
 
-/** The sessions whose process runs, the newest last. The files of others are removed. */
+/** The sessions whose process is running, newest last. The files of others are removed. */
 export function liveSessions(agent: GridAgent): Session[] {
   const folder = folderOf(agent)
   const live: Session[] = []
@@ -104,18 +104,18 @@ interface Notified {
 /** The session that is notified. */
 interface NotifyOptions {
   session: string
-  /** It begins, so it hears of messages that only earlier sessions were notified of. */
+  /** It is starting, so it is also notified of messages announced only to earlier sessions. */
   isStart?: boolean
-  /** It also hears of messages that were notified once, at least so many ms ago. */
+  /** It is also notified again of messages announced once, at least this many ms ago. */
   againAfterMs?: number
 }
 
-/** A larger inbox announces old messages again. */
+/** With a larger inbox, old messages may be announced again. */
 const keptIds = 200
 
 /**
- * Of these unread messages, those that a session has to be notified of. They count as notified from now on: of several processes
- * that ask at the same time, one gets a message.
+ * Those of these unread messages that a session must be notified of. They count as announced from now on: of several
+ * processes that ask at the same time, only one gets a message.
  */
 export async function claimUnnotified<M extends { message_id: string }>(
   agent: GridAgent,
@@ -130,7 +130,7 @@ export async function claimUnnotified<M extends { message_id: string }>(
     const unnotified = messages.filter(({ message_id }) => isUnnotified(known.get(message_id), options, now))
     for (const { message_id: id } of unnotified) {
       const times = (known.get(id)?.times ?? 0) + 1
-      // The last in the list are kept longest.
+      // The last ones in the list are kept longest.
       known.delete(id)
       known.set(id, { id, at: now, times, session: options.session })
     }
@@ -154,10 +154,10 @@ function readNotified(path: string): Notified[] {
   return Array.isArray(notified) ? notified.filter((entry) => typeof entry?.id === 'string') : []
 }
 
-/** Hooks of one agent look once in this time, whatever happens in its sessions. */
+/** Minimum interval between inbox checks by one agent's hooks, across its sessions. */
 const peekEveryMs = 15 * second
 
-/** Whether a hook may look into the inbox now; if so, it counts. The start of a session always may. */
+/** Whether a hook may check the inbox now; if so, it counts. A session start always may. */
 export async function mayPeek(agent: GridAgent, isStart: boolean): Promise<boolean> {
   const path = join(stateFolder(agent), 'peeks.json')
   const allowed = await withLock(`${path}.lock`, waitMs, () => {
@@ -170,7 +170,9 @@ export async function mayPeek(agent: GridAgent, isStart: boolean): Promise<boole
   return allowed ?? isStart
 }
 
-/** For how long, in ms, no session may be woken: 3 times a minute and 20 times an hour; 0 if one may be now. */
+/**
+ * How long, in ms, no session may be woken: at most 3 times a minute and 20 times an hour; 0 if one may be woken now.
+ */
 export function wakePause(agent: GridAgent): number {
   const { AGENT_GRID_WAKES_PER_MINUTE: perMinute, AGENT_GRID_WAKES_PER_HOUR: perHour } = process.env
   const now = Date.now()
@@ -181,13 +183,13 @@ export function wakePause(agent: GridAgent): number {
   )
 }
 
-/** A session is woken now. Only the process with the lock of the waiter calls it. */
+/** Records that a session is woken now. Only the process with the waiter's lock calls it. */
 export function countWake(agent: GridAgent): void {
   const now = Date.now()
   writeJson(wakesPath(agent), [...wakesOf(agent, now), now])
 }
 
-/** For how long, in ms, something may not happen again that may `count` times within `withinMs`; 0 if it may now. */
+/** How long to wait, in ms, for something allowed `count` times within `withinMs`; 0 if it is allowed now. */
 export function budgetPause(times: readonly number[], count: number, withinMs: number, now: number): number {
   const recent = times.filter((at) => at > now - withinMs)
   return recent.length < count ? 0 : recent[recent.length - count] + withinMs - now
@@ -206,7 +208,7 @@ function countOf(text: string | undefined, fallback: number): number {
   return Number(text) > 0 ? Number(text) : fallback
 }
 
-/** What is in a file; undefined if there is none, or no JSON in it. The caller checks its shape. */
+/** A file's JSON; undefined if the file is missing or invalid. The caller checks its shape. */
 export function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
@@ -215,7 +217,7 @@ export function readJson(path: string): unknown {
   }
 }
 
-/** Replace a file at once: a reader gets the old or the new text. Only the user of the machine reads it. */
+/** Replaces a file atomically: a reader gets the old or the new text. Only the machine's user may read it. */
 export function writeJson(path: string, value: unknown): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`
