@@ -23,7 +23,7 @@ export function textOfBytes(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Bytes as base64 with padding. For short ones: all of them are arguments of one call. */
+/** Bytes as padded base64. For short arrays, because all bytes are arguments of one call. */
 export function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
 }

@@ -1,6 +1,6 @@
 /**
- * Arguments as models and programs write them, read by the JSON Schema of their call: what can only mean one thing is taken.
- * See docs/protocol/README.md, "Arguments".
+ * Parses arguments as models and programs write them, using the call's JSON Schema: unambiguous deviations are
+ * accepted. See docs/protocol/README.md, "Arguments".
  */
 import leven from 'leven'
 import { invalidInput } from '../errors.ts'
@@ -9,7 +9,7 @@ import { apiLimits, parseCall, unkeptNumber } from './http/body.ts'
 /** Before they are checked. */
 export type Arguments = Record<string, unknown>
 
-/** What this module reads of a JSON Schema. */
+/** The part of JSON Schema used here. */
 export interface ArgumentSchema {
   type?: unknown
   properties?: Readonly<Record<string, ArgumentSchema>>
@@ -19,32 +19,32 @@ export interface ArgumentSchema {
   maximum?: number
 }
 
-/** How a call takes arguments that it does not have. */
+/** How a call treats unknown arguments. */
 export interface ArgumentRules {
-  /** The tool or route, as error messages name it. */
+  /** The tool or route, as named in error messages. */
   call: string
-  /** All are refused: ignoring an argument could do the opposite of what the caller meant. */
+  /** Refuses all unknown arguments: ignoring one could do the opposite of what the caller meant. */
   isStrict: boolean
 }
 
 /** How the grid understood a call. */
 export interface ReadArguments {
   args: Arguments
-  /** What the answer must report, so that callers do not assume more was done. */
+  /** What the response must report, so that callers do not assume more was done. */
   remarks: { clipped?: Record<string, number>; ignored?: string[] }
 }
 
-/** Callers believe in these, so that an empty one is a fault and not absent. */
+/** Callers rely on these, so an empty value is an error instead of absent. */
 const neverEmpty = ['acks', 'lease_id', 'message_ids', 'hash']
-/** Without these a call does more, so that null is a fault, too. */
+/** Without these a call does more, so null is an error, too. */
 const neverNull = ['lease_id', 'message_ids', 'hash']
 const maxIgnored = 20
 const maxNameLength = 64
 
 /**
- * Null and empty texts are arguments that are not given, a text stands for what it says where the schema wants another
- * type, and a number above its maximum is the maximum. Fails with `invalid_input` for an argument that the call does not
- * have, if it resembles one, another one is missing, or the rules are strict; others are ignored.
+ * Treats null and empty texts as absent, converts texts where the schema requires another type, and reduces numbers to
+ * their maximum. Fails with `invalid_input` for an unknown argument that resembles a known one, or if another one is
+ * missing, or if the rules are strict; other unknown arguments are ignored.
  */
 export function readArguments(schema: ArgumentSchema, given: Arguments, rules: ArgumentRules): ReadArguments {
   const clipped: Record<string, number> = {}
@@ -106,7 +106,7 @@ function readValue(
   return readMembers(schema, value, `${path}.`, clipped)
 }
 
-/** Entries that are objects are read as objects; others stay unchanged. */
+/** Entries that are objects are parsed as objects; others stay unchanged. */
 function readEntry(
   items: ArgumentSchema | undefined,
   entry: unknown,
@@ -117,7 +117,10 @@ function readEntry(
   return schema && isObject(entry) ? readMembers(schema, entry, path, clipped) : entry
 }
 
-/** A text as a value of this type of JSON Schema; the text itself if that is not certain. `path` is of the text. */
+/**
+ * Converts a text to this JSON Schema type; returns the text itself if the conversion is ambiguous. `path` is the
+ * text's path.
+ */
 export function fromText(text: string, type: unknown, path = ''): unknown {
   if (type === 'integer' && /^-?\d{1,15}$/.test(text.trim())) return Number(text)
   if (type === 'boolean' && /^(true|false)$/i.test(text.trim())) return text.trim().toLowerCase() === 'true'
@@ -128,7 +131,7 @@ export function fromText(text: string, type: unknown, path = ''): unknown {
   return value
 }
 
-/** Has no value if the text is not JSON. */
+/** Contains no value if the text is not JSON. */
 function parsedText(text: string): Partial<ReturnType<typeof parseCall>> {
   try {
     return parseCall(text, apiLimits)
@@ -150,7 +153,7 @@ function exampleOf({ type, items, properties, required = [], anyOf }: ArgumentSc
   if (anyOf) return exampleOf(anyOf[0])
   if (type === 'array') return [exampleOf(items ?? {})]
   if (type !== 'object') return '…'
-  // Parts do not publish their members.
+  // The schema of parts does not list their members.
   if (!properties) return { text: '…' }
   const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1)
   return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name])]))
@@ -177,11 +180,11 @@ function checkUnknown(
   if (ignored.length < maxIgnored) ignored.push(shown)
 }
 
-/** The name that was probably meant: the same letters, the beginning of a name, or a few letters of difference. */
+/** The probably intended name: the same letters, a prefix of a name, or a few different letters. */
 function resembled(name: string, known: string[]): string | undefined {
   const letters = folded(name.slice(0, maxNameLength))
   const isBeginning = (other: string) => letters.length >= 4 && folded(other).startsWith(letters)
-  // A slip is rarely in the first letter: `text` does not mean `next`.
+  // Typos rarely affect the first letter: `text` does not mean `next`.
   const isNear = (other: string) =>
     folded(other)[0] === letters[0] &&
     leven(letters, folded(other), { maxDistance: 3 }) <= Math.min(2, Math.floor(letters.length / 3))

@@ -10,7 +10,7 @@ export function isId(text: string): boolean {
   return validate(text)
 }
 
-/** Whether `newId` may have made it. */
+/** Whether `newId` may have generated it. */
 export function isOwnId(text: string): boolean {
   return validate(text) && version(text) === 7
 }

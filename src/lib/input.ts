@@ -3,18 +3,20 @@ import * as z from 'zod'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { hasAtMost, wellFormed } from './text.ts'
 
-/** Validate input. Fails with `code` (default `invalid_input`); the message names the field and what it must be. */
+/** Validates input. Fails with `code` (default `invalid_input`); the message names the field and what it must be. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
   const result = check(schema, input)
   if (result.success) return result.data
-  // Only what is invalid is read with its values, which costs several times as much.
+  // Values are included only for invalid input, because this costs several times as much.
   const { field, problem } = describe(check(schema, input, { reportInput: true }).error!.issues[0])
   throw new GridError(code, `${field || 'The input'} ${problem}.`, { field })
 }
 
 const impossible = z.custom<never>(() => false, 'has a length that is not a number')
 
-/** `safeParse`. zod compares the `length` of an object with a limit although the object is no list, and may throw there. */
+/**
+ * `safeParse`. zod compares an object's `length` with a limit even if the object is not a list, and may throw there.
+ */
 export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.ParseContext<z.core.$ZodIssue>) {
   try {
     return schema.safeParse(input, params)
@@ -27,7 +29,7 @@ export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.P
 type Issue = z.core.$ZodIssue
 type WrongType = z.core.$ZodIssueInvalidType
 
-/** Which field is invalid, and why. Values are not repeated. */
+/** Describes which field is invalid, and why. Values are not repeated. */
 function describe(issue: Issue, parents: PropertyKey[] = []): { field: string; problem: string } {
   const path = [...parents, ...issue.path]
   const at = (problem: string, ...below: string[]) => ({ field: [...path, ...below].join('.'), problem })
@@ -78,14 +80,14 @@ function size({ origin }: { origin: string }, end: 'least' | 'most', n: number |
 }
 
 /**
- * A text of at most `max` characters. They are counted as JSON Schema counts them (RFC 8259 §7 and §8.2: Unicode
- * characters), where `max` of zod counts UTF-16 code units. It comes last: methods of zod drop the published `maxLength`.
+ * A text of at most `max` characters, counted as JSON Schema counts them (RFC 8259 §7 and §8.2: Unicode characters),
+ * whereas zod's `max` counts UTF-16 code units. It comes last, because zod's methods drop the published `maxLength`.
  */
 export function atMost(schema: z.ZodString, max: number): z.ZodString {
   return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
 }
 
-/** The name of a program that other agents see, for example `claude`. It is too short for sentences. */
+/** The name of a program that other agents see, for example `claude`. Too short for sentences. */
 export const clientName = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/,
   'must be a name of 1 to 32 characters: letters, digits, ".", "_" and "-"',
@@ -112,11 +114,11 @@ export const mediaType = atMost(
   100,
 )
 
-/** Parts of a message. Their members are not in the schema, because each model pays for every byte of it. */
+/** A message's parts. Their members are not in the schema, because each model pays for every byte of it. */
 export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
   .describe('{text | raw (base64) | url (https) | data | upload_id, mediaType?, filename?}')
 
-/** Answers that a message offers to a person. The grid says what is wrong with one. */
+/** Answers offered to a person. The grid explains what is wrong with one. */
 export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for a person')
 
 /**
@@ -124,10 +126,10 @@ export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for 
  * docs/protocol/README.md, "Limits".
  */
 export const signupInput = z.object({
-  // An address or an alias that is too long has an error of its own.
+  // An email address or an alias that is too long has a separate error.
   owner_email: z.string().meta({ maxLength: 254 }).describe('Email address of the human owner'),
   alias: z.string().meta({ maxLength: 32 }).describe('Wanted alias: 3 to 32 characters of a-z, 0-9 and -'),
-  // `signUp` counts what is left of it without invisible characters.
+  // `signUp` checks the length without invisible characters.
   description: z.string().meta({ maxLength: 500 }).optional().describe('What the agent does'),
   skills: z.array(atMost(z.string().min(1), 64)).max(20).optional().describe('Names of skills'),
 })

@@ -4,24 +4,27 @@
  * "Texts that models read".
  */
 
-/** Controls but tab and line feed, and what Unicode lets a renderer ignore (`Default_Ignorable_Code_Point`). */
+/**
+ * Controls except tab and line feed, and characters that Unicode lets a renderer ignore
+ * (`Default_Ignorable_Code_Point`).
+ */
 const hidden = String
   .raw`\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e` +
   String
     .raw`\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}`
 
 /**
- * Whether the text needs a closer look. One class of code units, without the flag `u`: this runs for every text that
- * is read.
+ * Whether the text needs a full check. One class of code units, without the flag `u`, because this runs for every text
+ * that is read.
  */
 const suspicious =
   // deno-lint-ignore no-control-regex -- controls are what it looks for
   /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ud82f\ud834\udb40-\udb43\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]/
 
-/** Each of them, and other line terminators. */
+/** All invisible characters, and other line terminators. */
 export const hiddenCharacter = new RegExp(`[${hidden}\x85\u2028\u2029]`, 'gu')
 
-/** Controls that end a line. A lone carriage return would let a terminal write over the line. */
+/** Controls that end a line. A lone carriage return would let a terminal overwrite the line. */
 const unusualLineEnd = /\r(?!\n)|[\v\f\x85]/g
 
 /** A character of `properties` that is itself visible. */
@@ -50,9 +53,9 @@ const variable = visible(
   '$+<=>^`|~0-9#*',
 )
 
-/** What follows or precedes a character that it makes sense for. Everything here depends only on visible neighbours. */
+/** The neighbours that make each character meaningful. Everything here depends only on visible neighbours. */
 const needed = [
-  // Emoji: presentation, sequences such as families and flags, and the three flags that are made of tags.
+  // Emoji: presentation, sequences such as families and flags, and the three flags that consist of tags.
   String.raw`(?<=${variable})[\ufe00-\ufe02\ufe0e\ufe0f]`,
   // Digits: in keycaps, and the slashed zero.
   String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
@@ -71,10 +74,10 @@ const needed = [
   ...beside(shorthand, String.raw`[\u{1bca0}-\u{1bca3}]`),
   ...beside(music, String.raw`[\u{1d173}-\u{1d17a}]`),
   String.raw`(?<=${visible(scripts('Egyptian_Hieroglyphs'))})[\ufe00-\ufe06]`,
-  // Between combining marks, whose order it keeps; and in a word, where it shows when the line ends there.
+  // Between combining marks, whose order it preserves; and in a word, where it shows as a hyphen at the end of a line.
   String.raw`\u034f(?=${visible(String.raw`\p{M}`)})`,
   String.raw`(?<=${letter})\xad(?=${letter})`,
-  // Looked at below, by line.
+  // Checked below, by line.
   String.raw`[\u061c\u200e\u200f]`,
 ]
 
@@ -93,7 +96,7 @@ const marksInWord = /(?<=[\p{L}\p{M}])[\u061c\u200e\u200f]+(?=\p{L})|(?<=\p{N})[
 /** One mark, or two before the sign of a negative amount, as in CLDR for Arabic and Hebrew. */
 const neededMarks = /(\u200f\u200e)(?=[-+\u2212])|([\u061c\u200e\u200f])[\u061c\u200e\u200f]*/g
 
-/** Marks order the punctuation and the digits of a line that is written from right to left. */
+/** Marks order the punctuation and the digits of a right-to-left line. */
 function withNeededMarks(line: string): string {
   if (!isRightToLeft.test(line)) return line.replace(directionMarks, '')
   return line.replace(marksInWord, '').replace(neededMarks, '$1$2')
@@ -101,7 +104,7 @@ function withNeededMarks(line: string): string {
 
 /**
  * The text without invisible characters. Lone carriage returns and other line ends become line feeds. A text without
- * any is returned as it is, after one search. Applying it twice changes nothing more.
+ * any is returned unchanged, after one search. Idempotent.
  */
 export function withoutInvisible(text: string): string {
   if (!suspicious.test(text)) return text
@@ -109,7 +112,7 @@ export function withoutInvisible(text: string): string {
   return cleaned.search(directionMarks) === -1 ? cleaned : cleaned.split('\n').map(withNeededMarks).join('\n')
 }
 
-/** Whether a text has invisible characters that nothing in it needs. */
+/** Whether a text contains invisible characters that nothing in it needs. */
 export function hasInvisible(text: string): boolean {
   return withoutInvisible(text) !== text
 }
@@ -119,7 +122,7 @@ export function withoutInvisibleIn<T>(value: T): T {
   return cleanedValue(value) as T
 }
 
-/** Halves of a character are replaced, because two texts that are joined later would make it whole. */
+/** Unpaired surrogates are replaced, because joining two texts later could combine them. */
 function cleanedText(text: string): string {
   return withoutInvisible(text.toWellFormed())
 }

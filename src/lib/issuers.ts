@@ -1,15 +1,15 @@
-/** OpenID Connect issuers: which texts mean the same issuer, and which issuers may vouch for addresses. */
+/** OpenID Connect issuers: which texts denote the same issuer, and which issuers may vouch for addresses. */
 
 const google = 'accounts.google.com'
 const publicHosts = `appleid.apple.com login.yahoo.com api.login.yahoo.com www.facebook.com www.linkedin.com github.com
   gitlab.com codeberg.org huggingface.co discord.com slack.com access.line.me www.dropbox.com orcid.org
   login.salesforce.com test.salesforce.com id.twitch.tv oauth.telegram.org`.trim().split(/\s+/)
 const microsoft = /^(login\.microsoftonline\.(com|us)|login\.partner\.microsoftonline\.cn|sts\.windows\.net)$/
-/** Any organization, any person, or both. The last one is the tenant of all private persons. */
+/** Any organization, any person, or both. The last one is the tenant of all personal accounts. */
 const manyTenants = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
 
 /**
- * Whether strangers have users at the issuer, so that it never vouches for addresses. Google does for those of an
+ * Whether the issuer is open to everyone, so that it never vouches for addresses. Google vouches for those of an
  * organization, which its tokens name.
  */
 export function isOfManyTenants(issuer: string): boolean {
@@ -23,7 +23,7 @@ export function mayVouch(issuer: string, organization: unknown, domain: string):
   return !isOfManyTenants(issuer) && (new URL(issuer).hostname !== google || organization === domain)
 }
 
-/** Whether two texts mean one issuer: they may differ in the final slash, and be the address of its document. */
+/** Whether two texts denote one issuer: they may differ in the final slash, and be the URL of its metadata document. */
 export function isSameIssuer(one: string, other: string): boolean {
   return issuerForm(one) === issuerForm(other)
 }

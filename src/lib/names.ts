@@ -3,23 +3,26 @@ import { GridError } from '../errors.ts'
 import { hasInvisible, withoutInvisible } from './invisible-text.ts'
 
 /**
- * Characters that make a name look like another one, or empty, also where a text may have them: controls, direction
- * marks, fillers, hyphens that do not show. Joiners, variation selectors and tags are left to `hasInvisible`, because
- * emoji and some scripts need them.
+ * Characters that make a name look empty or like another one, even if texts may contain them: controls, direction
+ * marks, fillers, invisible hyphens. Joiners, variation selectors and tags are left to `hasInvisible`, because emoji
+ * and some scripts need them.
  */
 const deceptive =
   /(?![\u200c\u200d\u180b-\u180f\ufe00-\ufe0f\u{e0000}-\u{e01ef}])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/u
 const allDeceptive = new RegExp(deceptive, 'gu')
 
-/** Whether a name shows all that it consists of. A text is cleaned; a name is refused, because it is looked up. */
+/** Whether all characters of a name are visible. Texts are cleaned; names are refused, because they are looked up. */
 export function isPlainName(name: string): boolean {
   return !deceptive.test(name) && !hasInvisible(name)
 }
 
-/** A name that is not looked up, on one line of at most `maxLength` characters, without what `isPlainName` refuses. */
+/**
+ * A name that is not looked up, on one line of at most `maxLength` characters, without the characters that
+ * `isPlainName` refuses.
+ */
 export function plainName(text: string, maxLength: number): string {
   const line = withoutInvisible(text.toWellFormed().normalize('NFC')).replace(/\s+/g, ' ').replace(allDeceptive, '')
-  // Again: the cut may leave a joiner at the end.
+  // Again, because truncation may leave a joiner at the end.
   return withoutInvisible([...line.trim()].slice(0, maxLength).join('')).trim()
 }
 

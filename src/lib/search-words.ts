@@ -1,11 +1,13 @@
-/** What a search compares: words without case and accents, and pairs of characters in scripts that write no spaces. */
+/**
+ * Normalises texts for searching: words without case and accents, and pairs of characters in scripts without spaces.
+ */
 
 const word = /[\p{L}\p{N}\p{M}]+/gu
 const marks = /(?![\u3099\u309a])\p{Mn}/gu
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu
 const isAscii = /^[\0-\x7f]*$/
-/** Longer words, such as encoded files, are compared by their beginnings. */
+/** Longer words, such as encoded files, are truncated for comparison. */
 const maxWordLength = 40
 const maxQueryWords = 12
 
@@ -14,15 +16,18 @@ export function searchWords(text: string): string[] {
   return [...new Set(placesOf(text).map((place) => place.word))]
 }
 
-/** The words of a query. A text is found if each of them is the beginning of one of its words, or that word if it is short. */
+/**
+ * The words of a query. A text matches if each of them is the prefix of one of its words, or equals the word if it is
+ * short.
+ */
 export function queryWords(text: string): string[] {
   const places = placesOf(text)
-  // A single character stands only for the end of a script without spaces, unless it is all there is.
+  // A single character stands only for the end of a script without spaces, unless it is the whole query.
   const needed = places.filter(({ isEnd }, n) => !isEnd || places[n - 1]?.end !== places[n].end)
   return [...new Set(needed.map((place) => place.word))].slice(0, maxQueryWords)
 }
 
-/** Whether a word of a query is compared whole: one or two letters or digits begin too many words. */
+/** Whether a query word must match completely: prefixes of one or two letters or digits match too many words. */
 export function isShort(word: string): boolean {
   return /^[a-z\d]{1,2}$/.test(word)
 }
@@ -37,7 +42,7 @@ export interface ExcerptPiece {
   isMatch: boolean
 }
 
-/** About `length` characters of a text around the first match, in one line, with what matches set apart. */
+/** About `length` characters of a text around the first match, on one line, with matches separated. */
 export function excerptOf(text: string, words: readonly string[], length = 160): ExcerptPiece[] {
   const matches = placesOf(text).filter((place) => words.some((word) => isMatch(place.word, word)))
   const from = beginOf(text, (matches[0]?.at ?? 0) - Math.floor(length / 3))
@@ -62,7 +67,7 @@ export function excerptOf(text: string, words: readonly string[], length = 160):
   return pieces
 }
 
-/** A place near `at` where a word begins. */
+/** A position near `at` where a word begins. */
 function beginOf(text: string, at: number): number {
   if (at <= 0) return 0
   const space = text.slice(at, at + 20).search(/\s/)
@@ -89,7 +94,7 @@ function placesOf(text: string): WordPlace[] {
 
 function addFolded(places: WordPlace[], raw: string, index: number): void {
   const folded = raw.normalize('NFKD').replace(marks, '').normalize('NFKC').toLowerCase()
-  // What folding made longer or shorter is one place.
+  // Text that case folding made longer or shorter is treated as one position.
   const isSame = folded.length === raw.length
   const add = (word: string, at: number, length: number, isEnd = false) =>
     places.push({
@@ -98,7 +103,7 @@ function addFolded(places: WordPlace[], raw: string, index: number): void {
       end: isSame ? index + at + length : index + raw.length,
       isEnd,
     })
-  // Folding can make several words of one.
+  // Case folding can turn one word into several.
   for (const { 0: part, index: start } of folded.matchAll(word)) {
     let at = 0
     for (const { 0: run, index: runAt } of part.matchAll(unspaced)) {

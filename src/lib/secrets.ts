@@ -1,4 +1,4 @@
-/** Keys and tokens: create, recognise and hash them. See docs/security.md, "Keys and tokens". */
+/** Creates, recognises and hashes keys and tokens. See docs/security.md, "Keys and tokens". */
 import { crc32 } from 'node:zlib'
 import { generateRandomString, type RandomReader } from '@oslojs/crypto/random'
 import { sha256 } from '@oslojs/crypto/sha2'
@@ -35,7 +35,7 @@ export function mintKey(kind: KeyKind): MintedKey {
   return { key, hash: hashForLookup(key), last4: key.slice(-4) }
 }
 
-/** The kind of a well-formed key, otherwise undefined. It rejects typos and floods without a database query. */
+/** The kind of a well-formed key, otherwise undefined. Rejects typos and floods without a database query. */
 export function keyKind(text: string): KeyKind | undefined {
   for (const [kind, prefix] of Object.entries(keyPrefixes)) {
     if (!text.startsWith(prefix)) continue
@@ -61,7 +61,7 @@ export function mintLinkToken(): { token: string; hash: string } {
   return { token, hash: hashForLookup(token) }
 }
 
-/** A recovery code: 16 characters of 31 (79 random bits), in groups of four. Without `0`, `1`, `i`, `l` and `o`. */
+/** A recovery code: 16 of 31 characters (79 random bits), in groups of four. Without `0`, `1`, `i`, `l` and `o`. */
 export function mintRecoveryCode(): string {
   return generateRandomString(random, 'abcdefghjkmnpqrstuvwxyz23456789', 16).replace(/.{4}(?!$)/g, '$&-')
 }
@@ -72,7 +72,7 @@ export function codeChallengeOf(verifier: string): string | undefined {
   return encodeBase64urlNoPadding(sha256(encoder.encode(verifier)))
 }
 
-/** Random bytes that are not used yet. The library takes one for each character, and a request for one costs 10 us. */
+/** Unused random bytes. The library takes one per character, and each system request costs 10 us. */
 const stock = new Uint8Array(4096)
 let used = stock.length
 const random: RandomReader = {

@@ -1,9 +1,9 @@
-/** One thread for the short jobs of many, who take turns by the time that their jobs took. */
+/** One thread for the short jobs of many owners, scheduled by the time that their jobs took. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { LruMap } from './lru-map.ts'
 import { hasThreads, JobTooLong, Thread, type ThreadProgram } from './run-on-thread.ts'
 
-/** A job had no turn before its time to wait was over. It has done nothing. */
+/** The job was not started within its waiting time. It has done nothing. */
 export class NoTurn extends Error {}
 
 interface Job {
@@ -11,45 +11,46 @@ interface Job {
   readonly size: number
   /** Resolves to how many milliseconds the thread worked on it. Never fails. */
   run(): Promise<number>
-  /** When it is refused, because it has had no turn. */
+  /** When it is refused because it has not been started. */
   readonly timer: NodeJS.Timeout
 }
 
 /** The jobs of one owner. */
 interface Lane {
   readonly jobs: Set<Job>
-  /** It grows with the milliseconds that jobs of this owner take. */
+  /** Increases by the milliseconds that this owner's jobs take. */
   turn: number
-  /** How long its jobs took lately, in milliseconds, and each character of its last large job. */
+  /** How long the owner's recent jobs took, in milliseconds, and each character of its last large job. */
   recentMs: number
   characterMs: number
-  /** Its last job took too long. */
+  /** The owner's last job took too long. */
   isTooLong: boolean
 }
 
 const mostLanes = 10_000
-/** Of an owner that is not known yet: such expressions are expected that take longest. */
+/** Estimate for an unknown owner: assumes the slowest expressions. */
 const unknownCharacterMs = .005
-/** Smaller jobs do not say how long a character takes. */
+/** Smaller jobs say nothing about the time per character. */
 const largeJob = 10_000
-/** After so much of a job, the next thread is started, because this one may have to end. */
+/** After this much of a job's time limit, the next thread is started, because this one may have to end. */
 const longJobMs = 300
 
 export interface SharedThreadOptions {
   program: ThreadProgram
   maxMegabytes: number
-  /** How long a job waits for its turn at most. */
+  /** Maximum waiting time of a job. */
   maxWaitMs: number
-  /** Builds the program, where Node runs sources and would have no thread (tests). */
+  /** Builds the program where Node runs sources and would have no thread (tests). */
   build?: () => Promise<URL>
 }
 
 /**
- * The job goes first that is expected to end first, if each owner had a thread of the same share. So one that takes
- * long keeps nobody waiting whose jobs are quick, however many owners have such.
+ * Runs first the job that would end first if each owner had a thread with an equal share. So a slow job does not delay
+ * owners whose jobs are quick, however many owners have slow ones.
  *
- * The thread starts with the first job and ends with a job that takes too long; the next one starts another. Deno cannot
- * end a thread that is busy: there such a job goes on next to the new thread, and what may take as long waits until it is done.
+ * The thread starts with the first job and ends with a job that takes too long; the next job starts another. Deno
+ * cannot terminate a busy thread: there such a job continues next to the new thread, and jobs that may take as long
+ * wait until it is done.
  *
  * @see Goyal, Vin, Cheng: "Start-time fair queueing", 1996; Demers, Keshav, Shenker: "Analysis and simulation of a fair
  * queueing algorithm", 1989, for the order by ends
@@ -60,10 +61,10 @@ export class SharedThread {
   readonly #waiting = new Set<Lane>()
   #thread: Thread | undefined
   #nextThread: Promise<Thread> | undefined
-  /** How many threads still work on jobs that took too long. */
+  /** The number of threads still working on jobs that took too long. */
   #leaving = 0
   #isServing = false
-  /** The turn of the job that started last. An owner that was idle begins here, and has saved nothing up. */
+  /** The virtual start time of the job started last. An owner that was idle starts here, without credit. */
   #turn = 0
 
   constructor(options: SharedThreadOptions) {
@@ -71,8 +72,9 @@ export class SharedThread {
   }
 
   /**
-   * Resolves to the result of the job `name`, which is the same as that of `work`, and fails with its error. `size` is about
-   * how many characters it reads. Fails with `NoTurn`, or with `JobTooLong` if it takes longer than `maxMs` once it has begun.
+   * Resolves to the result of the job `name`, which equals that of `work`, or fails with its error. `size` is
+   * approximately how many characters it reads. Fails with `NoTurn`, or with `JobTooLong` if it takes longer than
+   * `maxMs` once started.
    */
   run<Input, Result>(
     owner: string,
@@ -142,7 +144,7 @@ export class SharedThread {
     return first?.lane
   }
 
-  /** A thread that has to start is not the fault of the owner of the job, so the start does not count. */
+  /** Starting a thread is not the fault of the job's owner, so it does not count. */
   async #perform<Result>(
     lane: Lane,
     job: { name: string; input: unknown },

@@ -1,8 +1,8 @@
-/** The longest text of a message, in UTF-8. Over A2A, the body of the request limits it. */
+/** Maximum size of a message's text in UTF-8. Over A2A, the request's body limit applies. */
 export const maxTextBytes = 256 * 1024
 
 /**
- * Replace lone surrogates with U+FFFD, so that databases, JSON parsers and models all read the same text. Undefined if
+ * Replaces lone surrogates with U+FFFD, so that databases, JSON parsers and models all read the same text. Undefined if
  * the text contains U+0000, at which databases truncate.
  */
 export function wellFormed(text: string): string | undefined {
@@ -21,12 +21,15 @@ export function characterCount(text: string): number {
   return count
 }
 
-/** The number that a value from outside stands for; NaN if it is neither a number nor a text: `Number` of an object may throw. */
+/**
+ * The number that an untrusted value stands for; NaN if it is neither a number nor a text, because `Number` of an
+ * object may throw.
+ */
 export function numberOf(value: unknown): number {
   return typeof value === 'number' || typeof value === 'string' ? Number(value) : NaN
 }
 
-/** A value from outside as a text: `String` of an object may throw. */
+/** An untrusted value as a text, because `String` of an object may throw. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value) ?? ''
 }

@@ -20,21 +20,21 @@ export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString()
 }
 
-/** For people whose zone is not known. */
+/** For people whose time zone is unknown. */
 export const utc = 'UTC'
 
-/** How many zones are kept. */
+/** Number of cached zones. */
 const maxZones = 600
-/** Beyond, in milliseconds, times are no dates. So are those that are no numbers. */
+/** Beyond this, in milliseconds, times are invalid dates. So is NaN. */
 const maxKnown = 8.6e15
 
 const formats = new LruMap<string, Intl.DateTimeFormat>(maxZones)
 
-/** The zone of this name, if the runtime knows it. */
+/** The zone with this name, if the runtime knows it. */
 export function knownZone(name: string | undefined): string | undefined {
   if (name === undefined || !/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return undefined
   try {
-    // As the runtime writes it, so that there are no more names than zones.
+    // As formatted by the runtime, so that there are no more names than zones.
     const zone = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
     return isUtc(zone) ? utc : zone
   } catch {
@@ -46,27 +46,24 @@ function isUtc(zone: string): boolean {
   return ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT'].includes(zone)
 }
 
-/**
- * The date and time that clocks in a zone show, as a `Date` whose UTC fields are to be read. `zone` is one that `knownZone`
- * has resolved to.
- */
+/** The local date and time in a zone, as a `Date` whose UTC fields are to be read. `zone` comes from `knownZone`. */
 export function clockAt(zone: string, at: number): Date {
   return new Date(at + offsetAt(zone, at))
 }
 
-/** When clocks in a zone show a date and time: `shown` is what `Date.UTC` makes of it. If they show it twice, one of both. */
+/** When clocks in a zone show a date and time: `shown` is its `Date.UTC`. If they show it twice, either of both. */
 export function instantOf(zone: string, shown: number): number {
   const near = shown - offsetAt(zone, shown)
   return shown - offsetAt(zone, near)
 }
 
-/** When the day after `at` begins in a zone, and `afterMidnightMs` of it are shown to be over. */
+/** The time `afterMidnightMs` into the day after `at`, by the zone's clocks. */
 export function nextDayAt(zone: string, at: number, afterMidnightMs: number): number {
   const shown = clockAt(zone, at).getTime()
   return instantOf(zone, Math.floor(shown / day) * day + day + afterMidnightMs)
 }
 
-/** How far clocks in a zone are ahead of UTC, in milliseconds. */
+/** A zone's offset from UTC, in milliseconds. */
 function offsetAt(zone: string, at: number): number {
   if (zone === utc || !(Math.abs(at) < maxKnown)) return 0
   let format = formats.get(zone)

@@ -1,4 +1,4 @@
-/** What this program is. The builds of the package and of the binary replace the names in capitals. */
+/** This program's version. The builds of the package and of the binary replace the names in capitals. */
 
 import process from 'node:process'
 
@@ -9,12 +9,12 @@ declare const AGENT_GRID_COMMAND: string | undefined
 /** The version of the program in all protocols. A test compares it with package.json. */
 export const version = '1.0.0'
 
-/** The commit that a package or a binary was built from; undefined in a checkout, which git knows. */
+/** The commit that a package or a binary was built from; undefined in a checkout, where git knows it. */
 export const commit = typeof AGENT_GRID_COMMIT === 'string' ? AGENT_GRID_COMMIT : undefined
 
 const build = typeof AGENT_GRID_BUILD === 'string' ? AGENT_GRID_BUILD : undefined
 
-/** The version with the commit and a hash of the sources, as far as they are known: two builds of one version differ. */
+/** The version with the commit and a hash of the sources, as far as known, so that two builds of one version differ. */
 export const fullVersion = [version, ...[commit, build].filter((id) => id !== undefined).map((id) => `(${id})`)].join(
   ' ',
 )
@@ -30,8 +30,8 @@ export const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(process.argv
 export const isPackage = typeof AGENT_GRID_COMMAND === 'string'
 
 /**
- * How the operator calls this program: the binary as it was called now, such as `./agent-grid`. In a package it is a
- * command that runs only what is installed.
+ * How the operator runs this program: the binary as it was called, such as `./agent-grid`. In a package, a command that
+ * runs only what is installed.
  */
 export const ownCommand = isBinary
   ? /^[\w./-]+$/.test(process.argv0) ? process.argv0 : 'agent-grid'

@@ -1,4 +1,4 @@
-/** The media types that a client accepts, by its `Accept` header. Weights are ignored. @see RFC 9110 §12.5.1 */
+/** The media types that a client accepts, from its `Accept` header. Weights are ignored. @see RFC 9110 §12.5.1 */
 
 /** Whether the client names this media type. */
 export function names(headers: Headers, type: string): boolean {

@@ -15,16 +15,19 @@ export interface BodyLimits {
 }
 
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
-/** A message with parts, which take a third more as base64. */
+/** A message with parts, which are a third larger in base64. */
 export const messageLimits: BodyLimits = { ...apiLimits, maxBytes: 512 * 1024 }
 /** A message with files. */
 export const taskLimits: BodyLimits = { ...apiLimits, maxBytes: 4 * 1024 * 1024 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
 
-/** Bodies up to this size come in one piece or two, and are counted when they are declared; larger ones as they come. */
+/**
+ * Bodies up to this size arrive in one or two pieces, and are counted when they are declared; larger ones as they
+ * arrive.
+ */
 const smallBytes = 16 * 1024
 
-/** A caller alone holds at most an eighth of the budget. */
+/** One caller alone may use at most an eighth of the budget. */
 const shareDivisor = 7
 
 interface Held {
@@ -33,8 +36,8 @@ interface Held {
 }
 
 /**
- * Reads request bodies, and limits how many bytes of them the process holds, from before they are read until their
- * requests are answered. The edge begins and releases each request.
+ * Reads request bodies, and limits how many bytes the process holds from the start of reading until the response. The
+ * edge begins and releases each request.
  */
 export class Bodies {
   readonly #budget: SharedBudget
@@ -77,7 +80,7 @@ export class Bodies {
     return bytes
   }
 
-  /** Hold this many bytes more for a request. Fails with `unavailable` if these are too many. */
+  /** Reserves this many more bytes for a request. Fails with `unavailable` if this exceeds the budget. */
   #hold(request: Request, bytes: number): void {
     let held = this.#byRequest.get(request)
     if (!held) this.#byRequest.set(request, held = { caller: 'any', bytes: 0 })
@@ -90,7 +93,7 @@ export class Bodies {
     held.bytes += bytes
   }
 
-  /** Call this after the request was answered. Does nothing if it had no body, or was released. */
+  /** Call this after the response. Does nothing if the request had no body, or was released. */
   release(request: Request): void {
     const held = this.#byRequest.get(request)
     if (!held) return
@@ -127,7 +130,7 @@ export function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
 }
 
-/** Fails with `payload_too_large` if the request says that its body is too large. Nothing is read. */
+/** Fails with `payload_too_large` if the request declares a body that is too large. Nothing is read. */
 export function checkDeclaredLength(request: Request, { maxBytes }: Pick<BodyLimits, 'maxBytes'>): void {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
@@ -142,8 +145,8 @@ export function parseBody(text: string, limits: BodyLimits): unknown {
 }
 
 /**
- * The same for a call whose refusal must reach its caller: `refused` is the failure for a number that became another one in
- * `value`, with its path as `details.field`.
+ * The same for a call whose refusal must reach its caller: `refused` is the error for a number in `value` that was
+ * changed by parsing, with its path as `details.field`.
  */
 export function parseCall(text: string, limits: BodyLimits): { value: unknown; refused?: GridError } {
   let refused: GridError | undefined
@@ -154,8 +157,8 @@ export function parseCall(text: string, limits: BodyLimits): { value: unknown; r
 }
 
 /**
- * The same for what a server answered: nobody there can send again, so numbers that would become others are kept as text.
- * `text` is the JSON that was parsed.
+ * The same for a server's response. Nobody can resend it, so numbers that would change are kept as text. `text` is the
+ * JSON that was parsed.
  */
 export function parseAnswer(given: string, limits: BodyLimits): { value: unknown; text: string } {
   const pieces: string[] = []
@@ -180,20 +183,20 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await request.arrayBuffer())
 }
 
-/** Each runtime fails in its own way when the caller leaves or sends a broken body. That is no fault of the grid. */
+/** Each runtime fails differently when the caller disconnects or sends a broken body. The grid is not at fault. */
 function cutOff(error: unknown): never {
   if (error instanceof GridError) throw error
   throw new GridError('invalid_request', 'The body ended early.')
 }
 
-/** Of the name of a member, as it is written. */
+/** The start of a member's name, as written. */
 const maxNameLength = 1_000
 
 type OnNumber = (text: string, from: number, end: number) => void
 
 /**
- * Checks depth and size before parsing: the parser copes with deep values, but code that traverses them does not.
- * `onUnkept` is called for each number that would become another one.
+ * Checks depth and size before parsing: the parser handles deep values, but code that traverses them does not.
+ * `onUnkept` is called for each number that parsing would change.
  */
 function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept: OnNumber): void {
   let depth = 0
@@ -227,7 +230,7 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept
   }
 }
 
-/** The shortest number that is not kept. */
+/** The shortest number that can change. */
 const shortestUnkept = '1e309'.length
 
 /** Whether an integer keeps its value, or another number is finite. Decimals become the nearest double. */

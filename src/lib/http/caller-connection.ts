@@ -1,16 +1,16 @@
 /** The connection of one request: when the caller closes it, and whether it received the response. */
 import { setImmediate } from 'node:timers/promises'
 
-/** What the server reports of a connection. Not every runtime does. */
+/** What the server reports about a connection. Not every runtime does. */
 export interface ConnectionReports {
   /**
-   * Resolves to whether the caller has left until now. It takes a moment, because a runtime notices a closed
-   * connection only when it looks at it.
+   * Resolves to whether the caller has disconnected by now. It takes a moment, because a runtime notices a closed
+   * connection only when it checks.
    */
   hasLeft?(): Promise<boolean>
   /**
-   * Call this before the handler returns its response. Resolves to whether the caller took the whole response, as far
-   * as this machine can know: false if the operating system did not accept all of it, or if the caller reset the
+   * Call this before the handler returns its response. Resolves to whether the caller received the whole response, as
+   * far as this machine can know: false if the operating system did not accept all of it, or if the caller reset the
    * connection soon afterwards. See docs/delivery.md, "Reading".
    */
   answerTaken?(): Promise<boolean>
@@ -34,7 +34,7 @@ export class CallerConnection {
   /** See `ConnectionReports`. Where the server does not report it, the signal of the request does. */
   async hasLeft(): Promise<boolean> {
     if (this.#reports.hasLeft) return await this.#reports.hasLeft()
-    // A local commit may take no turn of the event loop, and a closed connection shows only after one.
+    // A local commit may not yield to the event loop, and a closed connection is only noticed after a turn of it.
     await setImmediate()
     return this.#request.signal.aborted
   }
@@ -48,12 +48,12 @@ export class CallerConnection {
     return this.#reports.answerSent?.(withinMs)
   }
 
-  /** Aborts when the caller leaves. Created on first use: on Node the signal of a request is expensive. */
+  /** Aborts when the caller disconnects. Created on first use, because on Node a request's signal is expensive. */
   get signal(): AbortSignal {
     return (this.#controller ??= this.#followRequest()).signal
   }
 
-  /** Call this when the caller has left: it closed the connection or cancelled the response. */
+  /** Call this when the caller has closed the connection or cancelled the response. */
   close(): void {
     this.#controller ??= this.#followRequest()
     this.#controller.abort()

@@ -1,4 +1,4 @@
-/** Who sends a request: the address of the client, by which rate limits count, and a hint of its account. */
+/** Identifies the sender of a request: the client address used by rate limits, and a hint of the account. */
 import ipaddr from 'ipaddr.js'
 import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
@@ -10,9 +10,9 @@ type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 export const unknownAddress = 'unknown'
 
 /**
- * The address of the client: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it is
- * taken from `X-Forwarded-For`, which is read from the right as long as addresses are trusted proxies; anything but an
- * IP address ends that. The header is ignored if no proxies are trusted. See docs/security.md, "Requests".
+ * The client's address: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it is taken
+ * from `X-Forwarded-For`, which is read from the right as long as addresses are trusted proxies; anything but an IP
+ * address ends that. The header is ignored if no proxies are trusted. See docs/security.md, "Requests".
  */
 export function clientAddress(
   socketAddress: string,
@@ -44,7 +44,7 @@ function rateLimitUnit(address: IpAddress): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
 
-/** How many times the limit of an IPv6 /64 a whole /48 has. See docs/people.md, "Signing in". */
+/** The factor between the limits of an IPv6 /48 and a /64. See docs/people.md, "Signing in". */
 export const networkFactor48 = 10
 
 /** The /48 of an IPv6 client address, as `clientAddress` returns it. Undefined for IPv4. */
@@ -69,18 +69,18 @@ function contains(range: string, address: IpAddress): boolean {
 /** How many keys are remembered. */
 const maxKept = 20_000
 
-/** What a request says about its caller, unchecked. */
+/** Unverified information in a request about its caller. */
 export interface UncheckedRequest {
   readonly remoteAddress: string
   header(name: string): string | null
 }
 
 /**
- * The accounts of the keys that were used lately, to know the caller before its key is looked up. A hint for sharing the
- * process, never a permission. See docs/security.md, "Overload".
+ * The accounts of recently used keys, which identify a caller before its key is looked up. Only a hint for fair
+ * scheduling, never a permission. See docs/security.md, "Overload".
  */
 export class CallerHints {
-  /** By the checksum of the token: a key is not kept in memory. */
+  /** By the token's checksum, so that keys are not kept in memory. */
   readonly #accounts = new LruMap<number, string>(maxKept)
   readonly #trustedProxies: readonly string[]
 
@@ -94,15 +94,13 @@ export class CallerHints {
     if (token !== undefined) this.#accounts.set(crc32(token), account)
   }
 
-  /** A request with this `Authorization` was refused: its key no longer stands for its account. */
+  /** A request with this `Authorization` was refused: its key no longer belongs to its account. */
   forget(authorization: string | null): void {
     const token = bearerToken(authorization)
     if (token !== undefined) this.#accounts.delete(crc32(token))
   }
 
-  /**
-   * The account of the key of a request. Without a known key the client address, or the /48 of an IPv6 address.
-   */
+  /** The account of a request's key. For an unknown key, the client address, or the /48 of an IPv6 address. */
   callerOf(request: UncheckedRequest): string {
     const token = bearerToken(request.header('authorization'))
     const account = token === undefined ? undefined : this.#accounts.get(crc32(token))

@@ -17,7 +17,7 @@ export function serializeCookie(
   return serialize(name, value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure, maxAge })
 }
 
-/** The value of a cookie of the request: the first, if the name occurs twice. */
+/** The value of the request's cookie: the first, if the name occurs twice. */
 export function cookieOf(request: Request, name: string): string | undefined {
   return parse(request.headers.get('cookie') ?? '', name)[name]
 }
@@ -27,8 +27,8 @@ export function cookieNames(request: Request): string[] {
 }
 
 /**
- * The value of a cookie that consists of 43 base62 characters. Undefined if the name occurs twice: then another site or
- * process has set one of the two.
+ * The value of a cookie that consists of 43 base62 characters. Undefined if the name occurs twice, because another site
+ * or process must have set one of them.
  */
 export function secretCookieOf(request: Request, name: string): string | undefined {
   const pairs = (request.headers.get('cookie') ?? '').split(';')

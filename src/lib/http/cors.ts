@@ -1,6 +1,6 @@
 /**
- * Cross-origin access to routes that take no cookies: a page of any origin may call them, with a credential of its own.
- * See docs/protocol/README.md, "Hosts".
+ * Cross-origin access to routes that use no cookies: a page of any origin may call them with its own credential. See
+ * docs/protocol/README.md, "Hosts".
  */
 import type { MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
@@ -26,7 +26,7 @@ const anyOrigin = cors({
   maxAge: 86_400,
 })
 
-/** Answers `OPTIONS` and adds the CORS headers. Only browsers read them, so other requests go without. */
+/** Answers `OPTIONS` and adds the CORS headers. Only browsers read them, so other requests get none. */
 export const publicCors: MiddlewareHandler = function publicCors(c, next) {
   return c.req.method === 'OPTIONS' || c.req.raw.headers.has('origin') ? anyOrigin(c, next) : next()
 }

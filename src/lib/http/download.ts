@@ -1,4 +1,7 @@
-/** Files as downloads that no browser shows or runs as a page of the grid: their senders chose type and content. */
+/**
+ * Downloads files so that no browser displays or executes them as a page of the grid: their senders chose type and
+ * content.
+ */
 
 /** Headers of a file. `isText`: its bytes are UTF-8. */
 export function downloadHeaders(

@@ -29,8 +29,8 @@ export function event(data: string, name?: string, id?: number): string {
 }
 
 /**
- * A response that streams frames. The next frame is generated when the client has read the last one. A client that takes no
- * frame for a minute is disconnected; it can come back, and streams with numbers say then what it missed.
+ * A response that streams frames. The next frame is generated when the client has read the previous one. A client that
+ * reads no frame for a minute is disconnected; it can reconnect, and numbered streams then report what it missed.
  */
 export function eventStream(
   frames: AsyncGenerator<string>,

@@ -1,12 +1,12 @@
 import { GridError } from '../../errors.ts'
 import { type Bodies, mediaType } from './body.ts'
 
-/** A message of 10,000 characters of 4 bytes, each byte as `%XX`, and the other fields. */
+/** The fields of a message with 10,000 four-byte characters, each byte as `%XX`. */
 const maxBytes = 160 * 1024
-/** Of the file of a form. */
+/** The maximum size of a form's file. */
 export const maxFormFileBytes = 4 * 1024 * 1024
 
-/** The fields of a posted form, and its files. */
+/** A posted form's fields and files. */
 export class PostedFields extends URLSearchParams {
   readonly files: File[] = []
 }

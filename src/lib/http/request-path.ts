@@ -1,7 +1,7 @@
-/** The path by which a request is routed, limited and counted. */
+/** The path used for routing, limits and metrics. */
 import { getPath } from 'hono/utils/url'
 
-/** Paths that programs call. Users type these addresses, and often end them with a slash. */
+/** Paths that programs call. Users type these URLs, and often add a trailing slash. */
 const ofPrograms = /^\/(?:mcp|a2a|api|in|oauth|\.well-known|healthz|readyz|metrics)(?:\/|$)/
 
 /** Whether programs call a path. The consent page is for people. */
@@ -9,7 +9,7 @@ export function isForPrograms(path: string): boolean {
   return ofPrograms.test(path) && !/^\/oauth\/authorize(?:\/|$)/.test(path)
 }
 
-/** The path without one slash at its end, for the paths of programs. `//` and `%2F` do not count as one. */
+/** Removes one trailing slash from the paths for programs. `//` and `%2F` do not count as one. */
 export function requestPath(request: Request): string {
   const path = getPath(request)
   return path.endsWith('/') && !path.endsWith('//') && ofPrograms.test(path) ? path.slice(0, -1) : path

@@ -1,6 +1,6 @@
 /**
- * The headers of every response. Browsers must not guess its type, and must keep to HTTPS if the grid uses it.
- * See docs/security.md, "Requests".
+ * The headers of every response. Browsers must not guess its type, and must stay on HTTPS if the grid uses it. See
+ * docs/security.md, "Requests".
  */
 
 const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const
@@ -11,7 +11,7 @@ const hsts = { 'Strict-Transport-Security': 'max-age=31536000' } as const
 const complete = Symbol('complete')
 type MarkedResponse = Response & { [complete]?: true }
 
-/** Adds the headers to responses: when they are finished or, at a lower cost, when they are created. */
+/** Adds the headers to responses, when they are finished or, more cheaply, when they are created. */
 export class ResponseHeaders {
   readonly #headers: Readonly<Record<string, string>>
 

@@ -1,20 +1,22 @@
-/** Bodies that are generated while they are sent: downloads and event streams. */
+/** Bodies that are generated while they are being sent: downloads and event streams. */
 import { minute } from '../time.ts'
 import type { CallerConnection } from './caller-connection.ts'
 
 interface StreamedBody {
-  /** How many pieces are made before a client takes them. */
+  /** How many pieces are generated ahead of the client. */
   ahead: 0 | 1
-  /** A client that takes no piece for this long is disconnected. */
+  /** A client that reads no piece for this long is disconnected. */
   maxStallMs?: number
-  /** A client that has not taken all by then is disconnected. */
+  /** A client that has not read everything by then is disconnected. */
   maxMs?: number
-  /** Called once, when no pieces are in memory any more. */
+  /** Called once, when no more pieces are in memory. */
   release?(): void
 }
 
-/** The next piece is made when the last one was taken, so nothing is buffered for a slow client. When the client leaves or
- * is disconnected, `connection` is closed. */
+/**
+ * The next piece is generated when the previous one was read, so nothing is buffered for a slow client. When the client
+ * leaves or is disconnected, `connection` is closed.
+ */
 export function streamedBody(
   pieces: AsyncIterator<Uint8Array>,
   connection: CallerConnection,
@@ -31,7 +33,7 @@ export function streamedBody(
     clearTimeout(stalled)
     clearTimeout(late)
     connection.close()
-    // The client has left, so no one waits for this: a rejection would end the process.
+    // The client has left, so nobody awaits this: a rejection would terminate the process.
     await pieces.return?.().catch(() => {})
     release?.()
   }
@@ -41,7 +43,7 @@ export function streamedBody(
       // The truncated body must not look complete.
       const disconnect = () => {
         if (hasEnded) return
-        // Where the server does not do it, an error of the body does.
+        // Where the server does not close it, an error of the body does.
         if (connection.answerSent(0) === undefined) controller.error(new Error('The client took too long.'))
         void end()
       }

@@ -1,4 +1,4 @@
-/** The limit that is reached: the key's, the account's, or the process's. */
+/** The limit that was reached: the key's, the account's, or the process's. */
 export interface Reached {
   by: 'key' | 'account' | 'grid'
   quota: number
@@ -9,7 +9,7 @@ export type GroupLimit = ReturnType<ConcurrencyLimit['of']>
 
 /** Limits how many slots one key, one group of keys, and all keys together hold at a time. */
 export class ConcurrencyLimit {
-  /** For each key the functions that evict its slots, the oldest first. */
+  /** For each key, the functions that evict its slots, oldest first. */
   readonly #slots = new Map<string, (() => void)[]>()
   /** How many slots the keys of each group hold. */
   readonly #groups = new Map<string, number>()
@@ -28,7 +28,7 @@ export class ConcurrencyLimit {
     return this.#count
   }
 
-  /** The limit because of which `acquire` would fail; undefined if it would succeed. */
+  /** The limit that would make `acquire` fail; undefined if it would succeed. */
   reached(key: string, group: string): Reached | undefined {
     return this.#slotsOf(key).length >= this.#perKey ? { by: 'key', quota: this.#perKey } : this.#full(group)
   }

@@ -1,18 +1,18 @@
 /**
- * Tells whether there is more to do than this process can: a request waited too long for its turn, because its caller
- * has too many others, or the event loop is blocked. See docs/security.md, "Overload".
+ * Detects when there is more to do than this process can handle: a request waited too long because its caller has too
+ * many others, or the event loop is blocked. See docs/security.md, "Overload".
  */
 import { GridError } from '../../errors.ts'
 import type { Log } from '../log.ts'
 
-/** How often the delay of the event loop is measured. */
+/** How often the event loop delay is measured. */
 const sampleMs = 250
-/** This many samples in a row change the state, so that one slow call does not. */
+/** This many samples in a row change the state, so that a single slow call does not. */
 const samplesToChange = 4
 const retryAfterSeconds = 2
 
 export class Overload {
-  /** The delay above which requests are refused. All are, until the delay is below a half of it, if the process is late. */
+  /** The delay above which all requests are refused, until it falls below half of this value. */
   readonly #aboveMs: number
   readonly #log: Log
   #isOverloaded = false
@@ -34,8 +34,8 @@ export class Overload {
   }
 
   /**
-   * Fails with `unavailable` while the process is overloaded, or if a request waited too long for its turn. Called
-   * before anything is done for it.
+   * Fails with `unavailable` while the process is overloaded, or if a request waited too long. Called before any work
+   * for the request.
    */
   check(waitedMs = 0): void {
     if (this.#isOverloaded) {
@@ -45,7 +45,7 @@ export class Overload {
     if (waitedMs > this.#aboveMs) throw refusal('Too many of your calls wait.')
   }
 
-  /** Measure the event loop until the returned function is called: a timer that fires late was held up by it. */
+  /** Measures the event loop until the returned function is called: a timer that fires late was delayed by it. */
   watch(): () => void {
     let due = performance.now() + sampleMs
     const timer = setInterval(() => {
@@ -69,7 +69,7 @@ export class Overload {
     return longest
   }
 
-  /** Judge the delays since the last sample. */
+  /** Evaluates the delays since the last sample. */
   sample(): void {
     const delayMs = this.#longestMs
     this.#longestMs = 0

@@ -1,18 +1,21 @@
 /**
- * Decides when the event loop serves which request.
+ * Schedules requests in the event loop.
  *
- * An iteration of the event loop in which hundreds of busy connections are served takes as long as all of their
- * requests. A new connection waits for it, on Node for many of them, because Node accepts one connection per iteration.
- * So an iteration serves requests for a limited time, and the others wait here. Callers take turns, with one request
- * each, so that one with many connections does not delay the others.
+ * An iteration of the event loop that serves hundreds of busy connections takes as long as all of their requests. A new
+ * connection has to wait for it, on Node for many iterations, because Node accepts one connection per iteration. So an
+ * iteration serves requests for a limited time, and the others wait here. Callers are served round robin, one request
+ * each, so that a caller with many connections does not delay the others.
  */
 import process from 'node:process'
 import { setImmediate, setTimeout } from 'node:timers'
 import { FairQueue } from './fair-queue.ts'
 
-/** For how long an iteration serves requests. Requests that write in one of them share a commit, so it is not shorter. */
+/**
+ * How long an iteration serves requests. Requests that write in the same iteration share a commit, so it is not
+ * shorter.
+ */
 const iterationMs = 8
-/** How many requests of one caller may wait. */
+/** Maximum number of waiting requests of one caller. */
 const maxWaiting = 4_000
 
 interface WaitingRequest {
@@ -24,7 +27,7 @@ export class RequestScheduler {
   readonly #now: () => number
   /** By caller. */
   readonly #waiting = new FairQueue<WaitingRequest>()
-  /** Until when this iteration serves requests. Undefined: it has served none yet. */
+  /** Until when this iteration serves requests. Undefined if it has served none yet. */
   #until: number | undefined
   #hasAccepted = false
 
@@ -41,8 +44,8 @@ export class RequestScheduler {
   }
 
   /**
-   * It is the turn of a request of this caller, at once or later: for how long it waited. `Infinity` if too many wait
-   * already: then it must be refused.
+   * Resolves when a request of this caller may be served, to how long it waited. `Infinity` if too many are already
+   * waiting: then it must be refused.
    */
   turn(caller: string): number | Promise<number> {
     const since = this.#now()
@@ -57,7 +60,8 @@ export class RequestScheduler {
 
   /** Runs once per iteration, after its new requests have been read. */
   async #serveWaiting(): Promise<void> {
-    // More connections may wait behind one that was accepted, so only one request is served before the next of them.
+    // More connections may be waiting behind the accepted one, so only one request is served before the next
+    // connection.
     this.#until = this.#now() + (this.#hasAccepted ? 0 : iterationMs)
     this.#hasAccepted = false
     for (let next = this.#waiting.next(); next; next = this.#now() < this.#until ? this.#waiting.next() : undefined) {
@@ -71,7 +75,7 @@ export class RequestScheduler {
   }
 }
 
-/** Calls `run` once the event loop has looked at the connections. On Deno it does so for timers only. */
+/** Calls `run` once the event loop has polled the connections. On Deno only timers run after that. */
 export const nextIteration: (run: () => void) => void = 'Deno' in globalThis
   ? (run) => setTimeout(run, 0)
   : (run) => setImmediate(run)

@@ -1,7 +1,7 @@
 /**
- * Limits how many tasks run at a time. Some more may wait; further ones are rejected. Tasks with priority wait in a
- * queue of their own: while tasks of both kinds wait, every second one that starts has priority, so neither kind can
- * keep the other from running.
+ * Limits the number of concurrent tasks. A limited number may wait; further ones are rejected. Tasks with priority wait
+ * in a separate queue: while tasks of both kinds wait, every second one that starts has priority, so neither kind can
+ * starve the other.
  */
 export class Semaphore {
   readonly #maxConcurrent: number
@@ -17,7 +17,7 @@ export class Semaphore {
     this.#maxQueued = limits.maxQueued
   }
 
-  /** Settles as `task` does. Rejects with the error of `createError` if too many tasks of its kind wait. */
+  /** Settles as `task` does. Rejects with the error of `createError` if too many tasks of its kind are waiting. */
   async run<T>(task: () => Promise<T>, createError: () => Error, hasPriority = false): Promise<T> {
     if (this.#running >= this.#maxConcurrent) {
       const queue = hasPriority ? this.#prior : this.#ordinary

@@ -1,7 +1,7 @@
 import { LruMap } from '../lru-map.ts'
 import { second } from '../time.ts'
 
-/** How fast a bucket refills, and how many tokens it holds. */
+/** A bucket's refill rate and capacity. */
 interface Rate {
   perSecond: number
   burst: number
@@ -9,14 +9,14 @@ interface Rate {
 
 interface Bucket {
   tokens: number
-  /** When `tokens` was right, in milliseconds since the epoch. */
+  /** When `tokens` was updated, in milliseconds since the epoch. */
   at: number
 }
 
-/** Sums of fractions may lack this much of a whole token. */
+/** Rounding error allowed for a whole token. */
 const rounding = 1e-9
 
-/** One bucket for each key. A bucket that was not used lately is forgotten, which makes it full again. */
+/** One bucket per key. A bucket that has not been used lately is dropped, which makes it full again. */
 export class TokenBuckets {
   readonly #rate: Rate
   readonly #buckets: LruMap<string, Bucket>
@@ -30,7 +30,7 @@ export class TokenBuckets {
     return this.#buckets.size
   }
 
-  /** Take one token and return 0. If there is none, take nothing and return the seconds until there is one. */
+  /** Takes one token and returns 0. If there is none, takes nothing and returns the seconds until there is one. */
   take(key: string, now: number): number {
     const bucket = this.#filled(key, now)
     const seconds = this.#secondsUntil(bucket)
@@ -38,7 +38,7 @@ export class TokenBuckets {
     return seconds
   }
 
-  /** The seconds until there is a token, in whole ones; 0 if there is one. Takes nothing. */
+  /** The whole seconds until there is a token; 0 if there is one. Takes nothing. */
   secondsUntil(key: string, now: number): number {
     return this.#secondsUntil(this.#filled(key, now))
   }
@@ -47,7 +47,7 @@ export class TokenBuckets {
     return tokens < 1 - rounding ? Math.max(1, Math.ceil((1 - tokens) / this.#rate.perSecond - rounding)) : 0
   }
 
-  /** The bucket of a key, with the tokens that it has now. */
+  /** A key's bucket, with its current tokens. */
   #filled(key: string, now: number): Bucket {
     const { perSecond, burst } = this.#rate
     let bucket = this.#buckets.get(key)

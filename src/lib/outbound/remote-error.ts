@@ -23,22 +23,23 @@ export type RemoteErrorReason =
   | 'invalid_response'
 
 /**
- * A request to a remote server failed. The message is always the same, so that callers cannot explore networks with
- * it.
+ * A failed request to a remote server. The message is always the same, so that callers cannot probe networks with it.
  */
 export class RemoteError extends GridError {
   readonly reason: RemoteErrorReason
   /** Only for the log. */
   readonly detail: string
-  /** The log has it. */
+  /** Only logged. */
   isReported = false
-  /** The request was sent whole. */
+  /** The whole request was sent. */
   isSent = false
-  /** The status of the answer, if there was one. */
+  /** The response's status, if there was one. */
   status: number | undefined
-  /** Set if it is of little use to repeat the request: it arrived whole, and got no answer in time, or a useless one. */
+  /**
+   * Set if a retry is probably useless: the request arrived completely, but got no response in time, or an invalid one.
+   */
   unanswered: 'timeout' | 'useless' | undefined
-  /** Set if the server answered: the reason that people of the account see, and when it wants the next request. */
+  /** Set if the server responded: the reason shown to the account's people, and the time the server asks to wait. */
   answered: { shown: string; retryAfterMs?: number } | undefined
 
   constructor(reason: RemoteErrorReason, detail: string) {
@@ -48,7 +49,7 @@ export class RemoteError extends GridError {
     this.detail = detail
   }
 
-  /** The same for the people of an account, who know the server. In our words only. */
+  /** A reason for the account's people, who know the server. Never contains the server's own text. */
   get why(): string {
     switch (this.reason) {
       case 'refused':
@@ -72,7 +73,7 @@ export class RemoteError extends GridError {
   }
 }
 
-/** What the systems and runtimes say, the first that fits. */
+/** Error codes of systems and runtimes; the first match applies. */
 const faults: Record<'not_connected' | 'invalid_response', [RegExp, string][]> = {
   not_connected: [
     [/proxy/i, 'The proxy of this grid did not reach it.'],
@@ -96,7 +97,7 @@ const faults: Record<'not_connected' | 'invalid_response', [RegExp, string][]> =
   ],
 }
 
-/** Convert any error to a `RemoteError`. A `RemoteError` is returned unchanged. */
+/** Converts any error to a `RemoteError`. A `RemoteError` is returned unchanged. */
 export function asRemoteError(error: unknown, reason: RemoteErrorReason): RemoteError {
   if (error instanceof RemoteError) return error
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }

@@ -6,7 +6,7 @@ import { hostnameOf, isIpAddress, portOf } from './egress-policy.ts'
 import { RemoteError } from './remote-error.ts'
 
 export interface ConnectOptions {
-  /** Its host must be in the certificate. */
+  /** The certificate must be valid for its host. */
   url: URL
   /** The checked IP address to connect to. */
   address: string
@@ -21,8 +21,8 @@ const maxProxyResponse = 16 * 1024
 const headEnd = '\r\n\r\n'
 
 /**
- * Connect. `signal` destroys the socket, also after this has resolved. Rejects with the error of the system, a
- * `RemoteError`, or the reason of the signal.
+ * Connects. `signal` destroys the socket, even after this has resolved. Rejects with the system's error, a
+ * `RemoteError`, or the signal's reason.
  */
 export async function safeConnect({ url, address, proxy, ca }: ConnectOptions, signal: AbortSignal): Promise<Socket> {
   const socket = proxy
@@ -55,19 +55,19 @@ async function connectThroughProxy(proxy: URL, address: string, port: number, si
     if (!/^HTTP\/1\.[01] 2\d\d[ \r]/.test(response)) {
       throw new RemoteError('not_connected', `The proxy responded ${response.slice(0, 50)}`)
     }
-    // Further bytes would be read as a response of the server, which has not received a request yet.
+    // Further bytes would be read as the response of the server, which has not received a request yet.
     if (response.indexOf(headEnd) !== response.length - headEnd.length) {
       throw new RemoteError('not_connected', 'The proxy sent more than its response')
     }
     return socket
   } catch (error) {
-    // The proxy may keep it open.
+    // The proxy may keep the connection open.
     plain.destroy()
     throw error
   }
 }
 
-/** The head of the response, and what came with it. The socket is paused. */
+/** The response's head, and the bytes received with it. The socket is paused. */
 function readProxyResponse(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = ''

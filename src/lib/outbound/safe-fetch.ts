@@ -1,4 +1,6 @@
-/** Requests to servers that users name, whose responses are read as a whole. See docs/security.md, "Outgoing requests". */
+/**
+ * Requests to servers named by users, whose responses are read as a whole. See docs/security.md, "Outgoing requests".
+ */
 import { parseAnswer } from '../http/body.ts'
 import { asRemoteError, RemoteError } from './remote-error.ts'
 import {
@@ -22,13 +24,13 @@ export interface SafeResponse {
   readonly text: string
   header(name: string): string | undefined
   /**
-   * The parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. `maxTokens` replaces
-   * the most values that it may have.
+   * The parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. `maxTokens`
+   * overrides the maximum number of values.
    */
   json(limits?: { maxTokens?: number }): unknown
 }
 
-/** The same as `SafeStream` for a GET or POST whose response is read as a whole. */
+/** Like `SafeStream`, for a GET or POST whose response is read as a whole. */
 export type SafeFetch = (url: string, request: SafeRequest) => Promise<SafeResponse>
 
 const jsonLimits = { maxDepth: 32, maxTokens: 5_000 }

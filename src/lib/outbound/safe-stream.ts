@@ -1,8 +1,8 @@
 /**
- * The only way to send requests to servers that users name. See docs/security.md, "Outgoing requests".
+ * The only way to send requests to servers named by users. See docs/security.md, "Outgoing requests".
  *
- * A host name is resolved once, all its IP addresses are checked, and the connection goes to one of them. The name is
- * not resolved again, so the addresses cannot change in between.
+ * A host name is resolved once, all its IP addresses are checked, and the connection uses one of them. The name is not
+ * resolved again, so the addresses cannot change in between.
  */
 import { Buffer } from 'node:buffer'
 import { lookup } from 'node:dns/promises'
@@ -18,16 +18,16 @@ import { safeConnect } from './safe-connect.ts'
 import { version } from '../version.ts'
 
 export interface RequestLimits {
-  /** From resolving the name to the last byte of the response. */
+  /** Time limit from resolving the name to the last byte of the response. */
   timeoutMs: number
   /** The largest response; 64 KiB by default. */
   maxBytes?: number
   signal?: AbortSignal
   /** The request only checks whether the server can be reached, so a failure is not logged as a warning. */
   isProbe?: boolean
-  /** Records the request, if its call is traced. `end` gets the status of the response, or nothing if there was none. */
+  /** Records the request if its call is traced. `end` gets the response's status, or nothing if there was none. */
   spans?: { sending(method: string): { traceparent: string; end(status?: number): void } | undefined }
-  /** The server is told the trace: it belongs to an agent of the account. */
+  /** Whether the trace is propagated to the server, because it belongs to an agent of the account. */
   passesTrace?: boolean
 }
 
@@ -36,14 +36,14 @@ export interface SafeInit extends RequestLimits {
   body?: string | Uint8Array
   contentType?: string
   headers?: Record<string, string>
-  /** The longest pause of the response, before its first byte or between two. */
+  /** Maximum pause in the response, before its first byte or between two bytes. */
   idleMs?: number
 }
 
 /**
- * Send one request to a public server, or to a private one if `ALLOW_PRIVATE_TARGETS` is set. Resolves when the headers
- * of a response are there, of any status except a redirect. This, and reading the body, may reject with a `RemoteError`
- * (`remote_unreachable`), whose message is always the same and whose `reason` says why.
+ * Sends one request to a public server, or to a private one if `ALLOW_PRIVATE_TARGETS` is set. Resolves when the
+ * response's headers have arrived, with any status except a redirect. This, and reading the body, may reject with a
+ * `RemoteError` (`remote_unreachable`), whose message is always the same and whose `reason` says why.
  */
 export type SafeStream = (url: string, init: SafeInit) => Promise<Response>
 
@@ -102,7 +102,7 @@ export function createSafeStream(options: SafeStreamOptions): SafeStream {
   }
 }
 
-/** The error as a `RemoteError`. The log says why a request failed, once. */
+/** The error as a `RemoteError`. Logs once why a request failed. */
 export function reported(log: Log, host: string | undefined, { isProbe }: RequestLimits, error: unknown): RemoteError {
   if (error instanceof RemoteError && error.isReported) return error
   const remoteError = asRemoteError(error, 'invalid_response')
@@ -115,7 +115,7 @@ export function reported(log: Log, host: string | undefined, { isProbe }: Reques
   return remoteError
 }
 
-/** One signal for the deadline, for pauses, and for the signal of the caller. Its reason is a `RemoteError`. */
+/** One signal for the deadline, for pauses, and for the caller's signal. Its reason is a `RemoteError`. */
 class Deadline {
   readonly #controller = new AbortController()
   readonly #timer: ReturnType<typeof setTimeout>
@@ -134,7 +134,7 @@ class Deadline {
     return this.#controller.signal
   }
 
-  /** Settles as `work` does, but rejects when the time is over, even if `work` never settles. */
+  /** Settles as `work` does, but rejects at the deadline, even if `work` never settles. */
   async unlessIdle<T>(work: Promise<T>): Promise<T> {
     const timer = this.#idleMs === undefined ? undefined : this.#abortAfter(this.#idleMs)
     try {
@@ -172,7 +172,7 @@ function requestHeaders(url: URL, { body, contentType, headers = {} }: SafeInit)
   }
 }
 
-/** All IP addresses of the host, IPv4 first. Rejects with `refused` if one of them is not allowed. */
+/** All of the host's IP addresses, IPv4 first. Rejects with `refused` if one of them is not allowed. */
 async function checkedAddresses(url: URL, options: SafeStreamOptions, signal: AbortSignal): Promise<string[]> {
   const { config, ownPorts, resolve = systemResolver } = options
   const host = hostnameOf(url)
@@ -240,7 +240,7 @@ function sendRequest(
 
 interface Settle {
   end(): void
-  /** Ends, and makes the error that the reader gets. */
+  /** Ends the stream, and creates the reader's error. */
   failed(error: unknown): RemoteError
 }
 

@@ -1,13 +1,13 @@
-/** Signatures of webhooks. @see https://www.standardwebhooks.com */
+/** Webhook signatures. @see https://www.standardwebhooks.com */
 import { Buffer } from 'node:buffer'
 import { Webhook } from 'standardwebhooks'
 import { isSameSecret } from '../secrets.ts'
 import { minute, second } from '../time.ts'
 
-/** How old, or how far ahead, a signed request may be. */
+/** Maximum clock difference of a signed request, in both directions. */
 const maxAgeMs = 5 * minute
 
-/** How many answers led to the message of an event. An incoming hook counts on. */
+/** The header with the number of answers that led to an event's message. An incoming hook continues the count. */
 export const hopsHeader = 'agent-grid-hops'
 
 export function newWebhookSecret(): string {
@@ -28,7 +28,7 @@ export function webhookHeaders(
   }
 }
 
-/** Whether a secret is one of Standard Webhooks. */
+/** Whether a secret has the format of Standard Webhooks. */
 export function isWebhookSecret(secret: string): boolean {
   return /^(whsec_)?[A-Za-z0-9+/]{16,}={0,2}$/.test(secret)
 }
