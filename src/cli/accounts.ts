@@ -53,10 +53,10 @@ export const createAccountCommand = storeCommand({
     `\nNext: ${ownCommandLine(`create-agent --account ${account.account_id} --alias my-agent`)}`,
 })
 
-/** One page of accounts: far below the size that a terminal or a script handles at once. */
+/** One page of accounts, small enough for terminals and scripts. */
 const page = { entries: 1_000, bytes: 1_000_000, chunk: 250 }
 
-/** Accounts in the order of their creation. Provisional ones were opened by a signup, and wait for a claim. */
+/** Accounts in order of creation. Provisional ones were opened by a signup, and wait for a claim. */
 export const listAccountsCommand = storeCommand({
   name: 'list-accounts',
   summary: 'List the accounts with their owners and the number of agents.',
@@ -179,7 +179,7 @@ export const resetSecondFactorCommand = storeCommand({
     `The user ${user_id} has no second factor now, and is signed out. The activity log of each account shows this.`,
 })
 
-/** The way back in when the provider of an account is down. See docs/people.md, "Single sign-on". */
+/** Restores access when an account's provider is down. See docs/people.md, "Single sign-on". */
 export const stopRequiringSsoCommand = accountCommand({
   name: 'stop-requiring-sso',
   summary: 'Stop requiring single sign-on from the members of an account.',

@@ -1,4 +1,4 @@
-/** Runs a session as an agent of its own. See docs/clients.md, "Many sessions in one folder". */
+/** Runs a session as its own agent. See docs/clients.md, "Many sessions in one folder". */
 import { basename, join } from 'node:path'
 import process from 'node:process'
 import { bareUrl, nearestConnection, withAt } from '../clients/connections.ts'
@@ -56,7 +56,7 @@ export const as: ProcessCommand = {
   },
 }
 
-/** An agent has room for 50 keys, and a session that was killed could not revoke its own. */
+/** An agent can have 50 keys, and a killed session could not revoke its own. */
 async function revokeLeft(agent: GridAgent): Promise<void> {
   for (const { key, forget } of leftSessionKeys(agent)) {
     if (await revoke(agent.url, key)) forget()
@@ -78,7 +78,7 @@ function adminAccess({ url: given, 'admin-key': key }: CommandArguments): AdminA
   throw new CommandError('admin_key_needed', message)
 }
 
-/** The command line of a session, and its variables: a client reads its key from the environment. */
+/** The arguments and variables of a session: a client reads its key from the environment. */
 function sessionOf(
   agent: GridAgent,
   [program, ...words]: readonly string[],

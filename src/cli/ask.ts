@@ -20,12 +20,12 @@ export async function ask(question: string): Promise<string> {
   }
 }
 
-/** Resolves to whether the person says yes. */
+/** Resolves to whether the person answers yes. */
 export async function agrees(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(await ask(`${question} [y/N] `))
 }
 
-/** Fails with `not_confirmed`, exit code 3, unless the person says yes, or `isSure`. */
+/** Fails with `not_confirmed`, exit code 3, unless the person answers yes, or `isSure`. */
 export async function confirm(question: string, isSure: boolean): Promise<void> {
   if (isSure) return
   if (!isAttended()) {
@@ -40,10 +40,10 @@ export async function confirm(question: string, isSure: boolean): Promise<void> 
   }
 }
 
-/** Open an address in the browser of the person, if there is one. */
+/** Opens a URL in the person's browser, if there is one. */
 export function openBrowser(address: string): void {
   const [command, ...args] = process.platform === 'darwin' ? ['open', address] : process.platform === 'win32'
-    // `start` of the shell would take & for its own.
+    // `start` would interpret & itself.
     ? ['rundll32', 'url.dll,FileProtocolHandler', address]
     : ['xdg-open', address]
   const child = spawn(command, args, { stdio: 'ignore', detached: true })

@@ -1,4 +1,4 @@
-/** Files of backups and archives: their places, their keys, and the copy that a running server makes for them. */
+/** Backup and archive files: their paths, their keys, and the copy that a running server makes for them. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -11,13 +11,13 @@ import { copyDatabaseCommand, folderOf } from './copy-database.ts'
 const claimMs = minute
 type AskServer = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
 
-/** Work on a copy that the server makes, which is removed afterwards. */
+/** Works on a copy made by the server, which is removed afterwards. */
 export async function withCopyOnServer<Result>(
   ask: AskServer,
   work: (copy: string) => Promise<Result>,
 ): Promise<Result> {
   const { copy, job } = await copyOnServer(ask)
-  // The server removes a copy if no command has asked for it lately.
+  // The server removes a copy if no command has requested it lately.
   const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
   try {
     return await work(copy)
@@ -51,7 +51,7 @@ export function newFileKey({ key, plain }: { key?: string; plain?: string }): Fi
 }
 
 /**
- * Check the place of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
+ * Checks the path of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
  * `no_folder` and `not_writable`.
  */
 export function checkNewBackup(path: string): void {
@@ -88,7 +88,7 @@ function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** The error code of the system. Deno may lack the permission to read the user, and reports it without a code. */
+/** The system's error code. Deno may lack the permission to read the user, and reports this without a code. */
 function refusalOf(access: () => void): string | undefined {
   try {
     access()

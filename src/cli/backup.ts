@@ -33,7 +33,7 @@ const plainOption = {
 
 /**
  * The server that holds the local file makes the copy. This process checks, encrypts and writes it, so the server never
- * sees the pass phrase and spends no time on it.
+ * sees the passphrase and spends no time on it.
  */
 export const backup: ProcessCommand = {
   name: 'backup',

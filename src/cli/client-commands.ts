@@ -10,7 +10,9 @@ import { read, send, watch } from './messages.ts'
 import { reservations, reserve } from './reservations.ts'
 import { run } from './run.ts'
 
-/** The commands that need no database. They are a separate program, and the package that a grid serves. */
+/**
+ * The commands that need no database. They form a separate program, which is also in the package that a grid serves.
+ */
 export const clientCommands: readonly ProcessCommand[] = [
   connect,
   disconnect,
@@ -32,7 +34,7 @@ const usage = usageOf(
   'With --json a command prints one JSON object.',
 )
 
-/** Run a command line with the commands that need no database. Resolves to the exit code. */
+/** Runs a command line with the commands that need no database. Resolves to the exit code. */
 export function runClientLine(words: string[]): Promise<number> {
   return runCommandLine(words, usage)
 }

@@ -8,14 +8,14 @@ import { conclusions, exitCodes, findingLines, statusOf } from './doctor/finding
 import { personNeeded } from './grid-access.ts'
 import { print } from './output.ts'
 
-/** The option that makes the doctor check the clients of this machine instead of a grid. */
+/** The option that makes the doctor check this machine's clients instead of a grid. */
 export const clientOption = {
   placeholder: '',
   description: 'check the coding clients that are connected on this machine, and why one is not notified of messages',
   flag: true,
 } as const
 
-/** The doctor of the client program, which has no other. */
+/** The client program's doctor, the only one it has. */
 export const clientDoctor: ProcessCommand = {
   name: 'doctor',
   summary: 'Say why a coding client on this machine is not notified of messages, and what to do.',
@@ -25,7 +25,7 @@ export const clientDoctor: ProcessCommand = {
 
 /** Check all connections, and print the findings. Resolves to the exit code. */
 export async function runClientDoctor(json: boolean): Promise<number> {
-  // Loaded only for this: it reads the files of every client.
+  // Loaded on demand, because it reads every client's files.
   const { agentsHere, examineClients } = await import('./examine-clients.ts')
   const clients = await examineClients(Date.now)
   if (clients.length === 0) {

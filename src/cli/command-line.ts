@@ -28,7 +28,7 @@ export interface Program extends Usage {
 }
 
 /**
- * Run one command line. Resolves to the exit code: 0, 1 if the command failed, 2 if the command line is wrong. With
+ * Runs one command line. Resolves to the exit code: 0, 1 if the command failed, 2 if the command line is invalid. With
  * `--json`, standard output gets one JSON object, also for a failure: `{"error": {"code", "message"}}`.
  */
 export async function runCommandLine(words: string[], program: Program): Promise<number> {
@@ -72,12 +72,12 @@ async function run(
   return printed(json ? jsonLine(result) : command.print(result))
 }
 
-/** Verbs name the fields of their input, such as `accessList`; the user wrote `--access-list`. */
+/** Verbs name their input fields, such as `accessList`; the user typed `--access-list`. */
 function withOptionNames(error: unknown, { options }: StoreCommand): unknown {
   if (!(error instanceof GridError || error instanceof CommandError)) return error
   const message = Object.keys(options).reduce((text, name) => {
     const field = name.replace(/-./g, ([, letter]) => letter.toUpperCase())
-    // A sentence may contain the word "name"; in lower case at the start it is the field.
+    // A sentence may contain the word "name"; in lower case at the start, it is the field.
     const named = field === name ? new RegExp(`^${name}(?=[ :])`) : new RegExp(`\\b${field}\\b`, 'g')
     return text.replace(named, `--${name}`)
   }, error.message)
@@ -95,11 +95,11 @@ function describeError(error: unknown): { code: string; message: string; exitCod
     return { code: error.code, message: error.message, exitCode: 1 }
   }
   if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }
-  // The user is the operator, so the message of the system or the database helps.
+  // The user is the operator, so the system's or the database's message helps.
   return { code: 'internal', message: error instanceof Error ? error.message : String(error), exitCode: 1 }
 }
 
-/** By its name: its class comes with the database driver. */
+/** Compared by name, because its class would load the database driver. */
 function isStartError(error: unknown): error is StartError {
   return error instanceof Error && error.name === 'StartError'
 }
@@ -110,11 +110,11 @@ export interface Usage {
   /** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
   help(topic?: string): string
   findCommand(name: string): Command
-  /** The name of the command in a command line, which may have two words, and the words after it. */
+  /** The command's name in a command line, which may have two words, and the words after it. */
   splitName(words: readonly string[]): [name: string | undefined, rest: string[]]
 }
 
-/** Pages that `help` prints, by name. */
+/** The pages printed by `help`, by name. */
 interface Manual {
   pages: readonly string[]
   readPage(name: string): string
@@ -122,7 +122,10 @@ interface Manual {
 
 const noManual: Manual = { pages: [], readPage: () => '' }
 
-/** The usage of these commands. The overview begins with `title`, and ends with `notes`. `moved`: what replaced a name. */
+/**
+ * The usage of these commands. The overview starts with `title` and ends with `notes`. `moved`: the replacements of
+ * former names.
+ */
 export function usageOf(
   commands: readonly Command[],
   title: string,
@@ -131,7 +134,7 @@ export function usageOf(
   settings: readonly SettingDescription[] = describeSettings(),
   moved: Readonly<Record<string, string>> = {},
 ): Usage {
-  /** `others` are the words besides the commands that may stand here. */
+  /** `others` are allowed words other than commands. */
   function find(name: string, others: string[]): Command {
     const command = commands.find((command) => command.name === name)
     if (command) return command

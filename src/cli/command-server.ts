@@ -1,6 +1,6 @@
 /**
- * While a server holds the local file, other processes cannot open it, so commands run through that server. It
- * listens on a loopback port of its own. Port and token are in `<db>.owner`, which only the file's owner can read.
+ * While a server holds the local file, other processes cannot open it, so commands run in that server. It listens on a
+ * separate loopback port. Port and token are in `<db>.owner`, which only the file's owner can read.
  */
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/http/body.ts'
@@ -28,10 +28,10 @@ const path = '/commands'
 const lineMs = 5 * second
 /** When the user first hears that the command is running, and how often after that. */
 const progressMs = 10 * second
-/** Rows of an import may have a large part. Only the owner of the file can send any. */
+/** Rows of an import may contain a large part. Only the file's owner can send requests. */
 const limits = { maxBytes: 16 * 2 ** 20, maxDepth: 8, maxTokens: 500 }
 
-/** Accept commands from other processes until the listener stops. Publishes the address in the owner file. */
+/** Accepts commands from other processes until the listener stops. Publishes the port in the owner file. */
 export async function serveCommands(store: Store, commands: readonly StoreCommand[]): Promise<Listener> {
   const { token } = mintLinkToken()
   const listener = await listen((request) => handleRequest(store, commands, token, request), { port: 0, host })
@@ -41,9 +41,9 @@ export async function serveCommands(store: Store, commands: readonly StoreComman
 }
 
 /**
- * Run a command in the server that holds the file, and wait as long as it takes. Fails as the command does, with
- * `server_busy` if the server is silent, and with `server_ended` if it ends before the command does. Resolves to undefined
- * if there is no server at that address, or not the expected one.
+ * Runs a command in the server that holds the file, and waits as long as it takes. Fails as the command does, with
+ * `server_busy` if the server is silent, and with `server_ended` if it ends before the command does. Resolves to
+ * undefined if there is no server at that port, or not the expected one.
  */
 export async function runOnServer(
   { url, token }: CommandServerAddress,
@@ -73,7 +73,7 @@ export async function runOnServer(
   if (response?.status !== 200) return undefined
 
   const last = response.text.trimEnd().split('\n').at(-1)!
-  // A server that dies can also end its response as if it were whole.
+  // A dying server can also end its response as if it were complete.
   if (last === runningLine.trim()) throw ended(command)
   const body = JSON.parse(last) as CommandResponse
   if ('error' in body) throw new CommandError(body.error.code, body.error.message)
@@ -109,7 +109,7 @@ async function handleRequest(
   const bearer = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? ''
   if (!isSameSecret(bearer, token)) return new Response(null, { status: 401 })
 
-  // The body is read before the response begins: not every runtime reads it afterwards.
+  // The body is read before the response starts, because not every runtime reads it afterwards.
   const text = store.deps.bodies.readText(request, limits)
   await text.catch(() => {})
   return new Response(linesOf(answer(store, commands, request, text)), {
@@ -134,7 +134,7 @@ async function answer(
   }
 }
 
-/** Sends a line at once and every few seconds, then the response. The command goes on if nobody reads it. */
+/** Sends a line at once and every few seconds, then the response. The command continues if nobody reads it. */
 function linesOf(response: Promise<CommandResponse>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let timer: ReturnType<typeof setInterval> | undefined

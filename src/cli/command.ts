@@ -7,18 +7,21 @@ import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 export interface CommandOption {
-  /** Stands for the value in the usage text, such as `NAME`. */
+  /** A placeholder for the value in the usage text, such as `NAME`. */
   readonly placeholder: string
   readonly description: string
   readonly required?: boolean
   readonly oneOf?: readonly string[]
-  /** Another option, which takes the path of a file with the value; `-` is standard input. */
+  /** Another option, for the path of a file with the value; `-` is standard input. */
   readonly file?: string
-  /** It takes no value; its value is `yes` if it is given. */
+  /** A flag without a value; its value is `yes` if it is given. */
   readonly flag?: true
-  /** It may be given several times, as the last operand too; its value has a line for each. */
+  /** May be given several times, also as the last operand; its value has one line for each. */
   readonly several?: true
-  /** An environment variable with the value. Better for secrets: other users of the machine can read a command line. */
+  /**
+   * An environment variable with the value. Better for secrets, because other users of the machine can read a command
+   * line.
+   */
   readonly env?: string
 }
 
@@ -36,9 +39,9 @@ interface CommandDescription<O extends CommandOptions> {
   readonly name: string
   readonly summary: string
   readonly options: O
-  /** The names of the options that are given without their names, such as a file. */
+  /** The options that are given without their names, such as a file. */
   readonly operands?: readonly string[]
-  /** What may stand behind `--`: the words are passed on as they are. */
+  /** What may follow `--`: these words are passed on unchanged. */
   readonly words?: { readonly placeholder: string; readonly description: string }
 }
 
@@ -48,7 +51,9 @@ interface CommandDescription<O extends CommandOptions> {
  */
 export interface StoreCommand<O extends CommandOptions = CommandOptions, R extends CommandResult = CommandResult>
   extends CommandDescription<O> {
-  /** Whether it creates a missing database. Other commands are refused: they run in the wrong folder. */
+  /**
+   * Whether it creates a missing database. Other commands refuse, because they are probably run in the wrong folder.
+   */
   beginsGrid?(args: CommandArguments<O>): boolean
   run(store: Store, args: CommandArguments<O>): Promise<R>
   print(result: R): string
@@ -57,13 +62,13 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
   start(json: boolean, args: CommandArguments, words: readonly string[]): Promise<number>
-  /** For a command that reads the words behind its name itself: it is called in place of `start`. */
+  /** For a command that parses the words after its name itself: called instead of `start`. */
   startWith?(words: readonly string[]): Promise<number>
 }
 
 export type Command = StoreCommand | ProcessCommand
 
-/** Define a command on the database. Infers the types of its arguments from its options. */
+/** Defines a command on the database. Infers the types of its arguments from its options. */
 export function storeCommand<const O extends CommandOptions, R extends CommandResult>(
   command: StoreCommand<O, R>,
 ): StoreCommand {
@@ -83,15 +88,15 @@ export class CommandError extends Error {
   }
 }
 
-/** The exit code of a command that did its work, and found something that needs attention. */
+/** The exit code of a command that succeeded, but found something that needs attention. */
 export const attentionExitCode = 3
 
-/** The command line is wrong: exit code 2, as is usual in shells. */
+/** The command line is invalid: exit code 2, as is usual in shells. */
 export function usageError(message: string): CommandError {
   return new CommandError('usage', message, 2)
 }
 
-/** Parse the words after the name of a command, its environment variables and its files. Fails with `usage`. */
+/** Parses the words after a command's name, its environment variables and its files. Fails with `usage`. */
 export function readArguments(
   command: Command,
   line: string[],
@@ -173,7 +178,7 @@ export function isOperand({ operands = [] }: Command, option: string): boolean {
   return operands.includes(option)
 }
 
-/** For a setting that was given as an option. */
+/** For a setting given as an option. */
 function settingHint(option: string, settings: readonly SettingDescription[]): string | undefined {
   const name = option.toUpperCase().replaceAll('-', '_')
   return settings.some((setting) => setting.name === name)
@@ -200,7 +205,7 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
   return given as CommandArguments
 }
 
-/** The value of an option such as `90s`, in ms. Fails with `usage` outside of these bounds. */
+/** The value of an option such as `90s`, in ms. Fails with `usage` outside these bounds. */
 export function duration(
   name: string,
   args: CommandArguments,

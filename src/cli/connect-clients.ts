@@ -60,7 +60,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
     ? await askForEditWarnings(clients, folderOf(args))
     : undefined
   const alias = args.as && withAt(args.as)
-  // One consent serves all of them.
+  // One consent covers all of them.
   const signIn = once(() => {
     const titles = clients.map((client) => programs[client].title).join(', ')
     const open = (address: string) => {
@@ -115,7 +115,7 @@ async function clientsOf(named: string | undefined, isSure: boolean): Promise<Cl
   return chosen as ClientName[]
 }
 
-/** Ask about the tools that a client was not asked about yet, once for clients with the same. */
+/** Asks about the tools that a client's user has not been asked about yet, once for clients with the same ones. */
 async function askForTools(
   clients: readonly ClientName[],
   folder: string | undefined,
@@ -134,7 +134,7 @@ async function askForTools(
   return answers
 }
 
-/** Ask once. Resolves to undefined if no client can be warned, or if there is an answer. */
+/** Asks once. Resolves to undefined if no client can be warned, or if there is already an answer. */
 async function askForEditWarnings(
   clients: readonly ClientName[],
   folder: string | undefined,
@@ -174,25 +174,25 @@ function isLoopback(url: string): boolean {
 
 export interface ConnectRequest {
   client: ClientName
-  /** The address of the grid, as it calls itself. */
+  /** The grid's own URL. */
   url: string
   /** With `@`. */
   alias?: string
-  /** A key that the person has. */
+  /** An existing key. */
   key?: string
   folder?: string
   wake: Wake
-  /** The answer about the tools; undefined if there is none now. */
+  /** The answer about the tools; undefined if there is no new one. */
   isAllowed: boolean | undefined
-  /** The answer is about all tools, and not only those that the client was not asked about. */
+  /** The answer covers all tools, not only those that the user was not asked about. */
   isForAllTools: boolean
-  /** The answer about edits; undefined if there is none now. */
+  /** The answer about edits; undefined if there is no new one. */
   editWarnings: boolean | undefined
   isSure: boolean
   /** The person has seen the changes. */
   isShown?: boolean
   isDryRun: boolean
-  /** Asks the person when it is first called. */
+  /** Asks the person on the first call. */
   signIn(): Promise<FetchKey>
   say(text: string): void
 }
@@ -205,7 +205,7 @@ export interface ConnectResult {
   agent: string
   url: string
   changed: string[]
-  /** What is left for a person. */
+  /** What a person still has to do. */
   steps: string[]
 }
 
@@ -247,7 +247,7 @@ export async function connectClient(request: ConnectRequest): Promise<ConnectRes
   }
 }
 
-/** What the user was asked about, and allowed: now, or when the client was connected before. */
+/** What the user was asked about, and allowed, now or when the client was connected before. */
 export function answersOf(
   { client, isAllowed, isForAllTools, ...request }: Pick<
     ConnectRequest,
@@ -284,7 +284,7 @@ async function writeConnection(
       await confirm(`Write this, so that ${title} is ${alias}?`, isSure)
     }
     installProgram()
-    // First, so that a crash leaves nothing that is not recorded.
+    // Recorded first, so that a crash leaves nothing unrecorded.
     const at = new Date().toISOString()
     await saveConnection({ ...setup, keyName, isOwnKey, files, at })
     try {
@@ -303,7 +303,7 @@ async function writeConnection(
   return { client, agent: alias, url, changed: changes.map(({ path }) => path), steps }
 }
 
-/** What the client still asks its user, and how long it waits for a grid that hangs. */
+/** What the client still asks its user, and how long it waits for an unresponsive grid. */
 function whatItAsks(client: ClientName, { url, folder, allowedTools = [] }: Connected): string[] {
   const { title, asks, allowing, server: { limit } } = programs[client]
   const isWritten = mayWritePermissions(client, folder)
@@ -317,7 +317,7 @@ function whatItAsks(client: ClientName, { url, folder, allowedTools = [] }: Conn
   ]
 }
 
-/** A key that was given, the one that the connection has, or a new one. */
+/** The given key, the connection's existing one, or a new one. */
 async function credentialFor(
   { client, url, alias, key, signIn }: ConnectRequest,
   previous: Connection | undefined,
@@ -342,7 +342,7 @@ async function credentialFor(
   return { alias: chosen, key: made.key, keyName, isOwnKey: true, isNew: true }
 }
 
-/** Whether the grid takes the key of a connection. Fails if the grid cannot be asked. */
+/** Whether the grid accepts a connection's key. Fails if the grid cannot be reached. */
 async function isAlive({ url, key }: Connection): Promise<boolean> {
   try {
     await new GridClient({ url, key }).me()

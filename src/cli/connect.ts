@@ -3,7 +3,7 @@ import type { ProcessCommand } from './command.ts'
 
 const yes = { placeholder: '', flag: true } as const
 
-/** Connects coding clients of this machine to a grid. See docs/clients.md. */
+/** Connects this machine's coding clients to a grid. See docs/clients.md. */
 export const connect: ProcessCommand = {
   name: 'connect',
   summary: 'Connect coding clients to a grid: tools, hooks and a skill. disconnect removes them.',
@@ -52,13 +52,13 @@ export const connect: ProcessCommand = {
     yes: { ...yes, description: 'write without asking' },
   },
   async start(json, args) {
-    // Loaded on demand: it reads the files of many programs.
+    // Loaded on demand, because it reads the files of many programs.
     const { connectClients } = await import('./connect-clients.ts')
     return await connectClients(json, args)
   },
 }
 
-/** Takes out of a client what `connect` wrote. */
+/** Removes from a client what `connect` wrote. */
 export const disconnect: ProcessCommand = {
   name: 'disconnect',
   summary: 'Remove the configuration of a coding client that connect wrote, and revoke its key.',

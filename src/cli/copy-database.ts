@@ -1,6 +1,6 @@
 /**
- * Commands that other commands send to a running server; they are not for people. `copy-database` makes a copy of the database
- * next to it, which takes longer than one request may.
+ * Internal commands that other commands send to a running server. `copy-database` makes a copy of the database next to
+ * it, which takes longer than one request may.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,19 +13,22 @@ import { CommandError, storeCommand } from './command.ts'
 
 /** How long one request waits for a copy. */
 const waitMs = 10 * second
-/** A copy is removed after this time without a request: the command that needed it was killed. */
+/** A copy is removed after this time without a request, because the command that needed it was killed. */
 const keptMs = 5 * minute
 
 interface Job {
   copied: Promise<string>
   isFinished: boolean
-  /** Removes the copy when no one has asked for it for a while. */
+  /** Removes the copy when it has not been requested for a while. */
   removal?: NodeJS.Timeout
 }
 
 const jobsOf = new WeakMap<Store, Map<string, Job>>()
 
-/** Without `job` it begins a copy. The result is the path of the copy, or null: then the caller repeats the call with `job`. */
+/**
+ * Without `job` it starts a copy. The result is the path of the copy, or null: then the caller repeats the call with
+ * `job`.
+ */
 export const copyDatabaseCommand = storeCommand({
   name: 'copy-database',
   summary: 'Copy the database, for a backup.',

@@ -1,4 +1,4 @@
-/** The server that holds the local file, and runs commands for others. */
+/** The server that holds the local file and runs commands for other processes. */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { localPath, readOwner } from '../store/driver/local-file.ts'

@@ -10,8 +10,8 @@ import { print } from './output.ts'
 import { readServerConfig, serverDeps, startServer, stopServer } from './server.ts'
 
 /**
- * Two agents talk over A2A and MCP on a temporary grid: exit code 0 only if every message arrived. With `--serve`, the
- * example grid.
+ * Two agents talk over A2A and MCP on a temporary grid: exit code 0 only if every message arrived. With `--serve`,
+ * serves the example grid.
  */
 export const demo: ProcessCommand = {
   name: 'demo',
@@ -33,7 +33,7 @@ export const demo: ProcessCommand = {
         DATABASE_URL: `file:${join(folder, 'grid.db')}`,
         GRID_KEYS: newKeyRing(),
         LOG_LEVEL: 'warn',
-        // No request to the internet: the demo also runs offline, without warnings.
+        // Makes no request to the internet, so the demo also runs offline, without warnings.
         OAUTH_CIMD: 'off',
       })
       const server = await startServer(await serverDeps(config))
@@ -64,8 +64,8 @@ const answer = '6 times 7 is 42.'
 const thanks = 'Thank you!'
 
 /**
- * Run the conversation on the grid at this URL. Resolves to the number of messages. Fails with `demo_failed` if a
- * response is not the expected one.
+ * Runs the conversation on the grid at this URL. Resolves to the number of messages. Fails with `demo_failed` if a
+ * response is unexpected.
  */
 export async function runConversation(gridUrl: string, print: (line: string) => void): Promise<number> {
   const client = new DemoClient(gridUrl, print)
@@ -94,7 +94,7 @@ export async function runConversation(gridUrl: string, print: (line: string) => 
   return 3
 }
 
-/** The requests of the agents. Checks each response and prints it to the transcript. */
+/** The agents' requests. Checks each response and prints it to the transcript. */
 class DemoClient {
   readonly #gridUrl: string
   readonly #print: (line: string) => void
@@ -117,7 +117,7 @@ class DemoClient {
     return { alias: body.alias, key: body.api_key }
   }
 
-  /** In the form of the official A2A 0.3 clients. */
+  /** In the format of the official A2A 0.3 clients. */
   async sendOverA2a(from: DemoAgent, to: DemoAgent, text: string): Promise<void> {
     const message = {
       kind: 'message',
@@ -144,7 +144,7 @@ class DemoClient {
     )
   }
 
-  /** Read an inbox. `expected` are its messages as `@sender: text`. */
+  /** Reads an inbox. `expected` are its messages as `@sender: text`. */
   async read(agent: DemoAgent, expected: string[]): Promise<void> {
     const { messages } = await this.#callTool(agent, 'read_messages', {})
     const found = messages?.map(({ user, message }: { user: string; message: string }) => `${user}: ${message}`)

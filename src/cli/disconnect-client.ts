@@ -44,7 +44,7 @@ export function sayer(json: boolean): (text: string) => void {
   return json ? printError : print
 }
 
-/** Print the result, and what is left for a person. Returns the exit code. */
+/** Prints the result, and what a person still has to do. Returns the exit code. */
 export function end(json: boolean, result: Record<string, unknown>, steps: readonly string[]): number {
   if (json) print(JSON.stringify(result))
   else for (const step of steps) print(`Next: ${step}`)
@@ -55,7 +55,7 @@ export function folderOf({ scope }: CommandArguments): string | undefined {
   return scope === 'project' ? process.cwd() : undefined
 }
 
-/** Returns whether the key no longer works. */
+/** Returns whether the key has stopped working. */
 export async function revoke(url: string, key: string): Promise<boolean> {
   try {
     await new GridClient({ url, key, timeoutMs: 10_000 }).revokeKey()

@@ -14,7 +14,10 @@ import { conclusions, exitCodes, type Finding, findingLines, inOrder, statusOf }
 import { print } from './output.ts'
 import { runStoreCommand } from './store-command.ts'
 
-/** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Only a repair changes anything. */
+/**
+ * Exit code 0 if the grid is healthy, 3 if there are warnings, 1 if something is broken. Only a repair changes
+ * anything.
+ */
 export const doctor: ProcessCommand = {
   name: 'doctor',
   summary: 'Check this grid, or with --client the coding clients here, and say how to fix each fault.',
@@ -62,7 +65,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
   if (!own) return invalid
   const path = localPath(own.databaseUrl)
   const isLocal = path !== undefined && existsSync(path)
-  // Before the database is opened: see `checkFiles`.
+  // Runs before the database is opened, see `checkFiles`.
   const files = isLocal ? checkFiles(path) : []
   const { findings, health, server } = await checkDatabase(own, path, isFull)
   const config = { ...own, ...server?.settings }
@@ -72,7 +75,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
     ...findings,
     ...(health ? [checkDurability(config, path, health), checkClock(health), checkConversations(health)] : []),
     await checkServer(config, server),
-    // A running server has judged its own settings, which may differ from those of this shell.
+    // A running server has checked its own settings, which may differ from those of this shell.
     ...(server ? server.findings ?? [] : await judgeSettings(own, env, health)),
   ])
 }

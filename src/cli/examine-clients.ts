@@ -1,4 +1,4 @@
-/** Says why a coding client would not learn of new messages. Changes nothing. */
+/** Finds out why a coding client would not learn of new messages. Changes nothing. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -40,14 +40,14 @@ export interface ClientReport {
   checks: ClientFinding[]
 }
 
-/** The agent of a client's tools and hooks in a folder. Null: it has none, or several match. */
+/** The agent of a client's tools and hooks in a folder. Null if it has none, or if several match. */
 export interface AgentsHere {
   client: ClientName
   tools: string | null
   hooks: string | null
 }
 
-/** The agents of a folder, by client. Hooks that find `AGENT_GRID_KEY` speak for its agent. */
+/** A folder's agents, by client. Hooks that find `AGENT_GRID_KEY` act for its agent. */
 export function agentsHere(cwd: string): AgentsHere[] {
   return [...new Set(readConnections().map(({ client }) => client))].map((client) => {
     try {
@@ -63,7 +63,7 @@ export function agentsHere(cwd: string): AgentsHere[] {
 
 const versionMs = 10_000
 
-/** Look at every connection of this machine, and at the agent of `AGENT_GRID_KEY`. `now` is the clock of this machine. */
+/** Checks every connection of this machine, and the agent of `AGENT_GRID_KEY`. `now` is this machine's clock. */
 export async function examineClients(now: () => number): Promise<ClientReport[]> {
   const { AGENT_GRID_URL: url, AGENT_GRID_KEY: key } = process.env
   const access = url && key ? findConnection() : undefined
@@ -135,7 +135,7 @@ function hasNoHooks({ wake, editWarnings = false }: Connection): boolean {
   return wake === 'off' && !editWarnings
 }
 
-/** An earlier answer does not cover the tools that a later version has. */
+/** An earlier answer does not cover tools added by a later version. */
 function checkTools(connection: Connection): ClientFinding {
   const { allowedTools = [] } = connection
   if (allowedTools.length === 0) return ok('tools', 'It asks before it calls tools, unless you allowed them in it.')
@@ -237,7 +237,7 @@ function judgeCodex(hooks: CodexHook[] | undefined): Finding<'hooks'> {
   return ok('hooks', `Codex trusts its ${own.length} hooks of agent-grid.`)
 }
 
-/** Ask Codex, because only it knows what it trusts. Undefined if it does not answer. */
+/** Asks Codex, because only Codex knows what it trusts. Undefined if it does not respond. */
 export async function codexHooks(
   folder: string,
   env: NodeJS.ProcessEnv = process.env,
@@ -269,7 +269,7 @@ export async function codexHooks(
 type GridFinding = Finding<'grid' | 'key' | 'version' | 'clock'>
 
 const timeoutMs = 5 * second
-/** Sessions and leases do not depend on the clock of a client; what people read of times does. */
+/** Sessions and leases do not depend on a client's clock, but times shown to people do. */
 const clockMs = 2 * minute
 
 /** Call the grid once. `now` is the clock of this machine, in ms since 1970. */

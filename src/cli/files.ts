@@ -1,4 +1,4 @@
-/** Files of messages: sending one, and saving those that were received. The grid that sent them may be hostile. */
+/** Files in messages: sends them, and saves received ones. The grid that sent them may be hostile. */
 import { Buffer } from 'node:buffer'
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
@@ -32,7 +32,7 @@ const mediaTypes: Record<string, string> = {
   zip: 'application/zip',
 }
 
-/** A part with the content of a file, or with the id of its upload. */
+/** A part with a file's content, or with the id of its upload. */
 export async function partOfFile(client: GridClient, path: string): Promise<Record<string, unknown>> {
   const file = await open(path).catch((error) => {
     throw new CommandError('file_not_readable', `The file cannot be read: ${(error as Error).message}`)
@@ -83,7 +83,7 @@ export function partsOf({ parts }: InboxMessage): ReceivedPart[] {
   return Array.isArray(parts) ? parts.filter((part) => typeof part === 'object' && part !== null) : []
 }
 
-/** A line for each part of a message. */
+/** One line for each part of a message. */
 export function partLines(message: InboxMessage): string {
   return partsOf(message).map(({ filename, kind, mediaType, bytes, url }) => {
     const facts = [url, mediaType, bytes === undefined ? undefined : `${bytes} bytes`]
@@ -95,7 +95,10 @@ function lineOf(text: unknown): string {
   return withoutInvisible(String(text)).replace(/\s+/g, ' ')
 }
 
-/** Save the files and data of messages in a folder. Resolves to their paths. No file is outside of it, and none replaced. */
+/**
+ * Saves the files and data of messages in a folder. Resolves to their paths. Never writes outside the folder, and never
+ * replaces a file.
+ */
 export async function saveParts(client: GridClient, folder: string, messages: InboxMessage[]): Promise<string[]> {
   await mkdir(folder, { recursive: true })
   const saved: string[] = []
@@ -108,7 +111,7 @@ export async function saveParts(client: GridClient, folder: string, messages: In
 
 type Content = AsyncIterable<Uint8Array> | Uint8Array[]
 
-/** Undefined for an address, which is not fetched. */
+/** Undefined for a URL, which is not fetched. */
 async function contentOf(client: GridClient, part: ReceivedPart): Promise<Content | undefined> {
   if (typeof part.part_id === 'string') return await client.part(part.part_id)
   if (typeof part.text === 'string') return [Buffer.from(part.text)]
@@ -129,7 +132,7 @@ async function saveAs(folder: string, name: string, content: Content): Promise<s
   return path
 }
 
-/** A new file of this name, or of one with a number. A link in its place is not followed. */
+/** A new file with this name, or with a number appended. An existing link is not followed. */
 async function newFile(folder: string, name: string): Promise<{ file: FileHandle; path: string }> {
   const end = extname(name)
   for (let n = 1; n <= maxSameNames; n++) {
@@ -145,7 +148,7 @@ async function newFile(folder: string, name: string): Promise<{ file: FileHandle
 
 const fallbacks: Record<string, string> = { text: 'part.txt', data: 'part.json', raw: 'part.bin' }
 
-/** What is left of the name that a sender chose: no folder, nothing hidden, no name that Windows keeps for itself. */
+/** A safe version of the sender's file name: without folders, not hidden, and not reserved by Windows. */
 export function safeName(part: ReceivedPart): string {
   const kind = part.kind ?? Object.keys(fallbacks).find((name) => part[name as 'text' | 'data' | 'raw'] !== undefined)
   const given = withoutInvisible(String(part.filename ?? '').toWellFormed()).split(/[/\\]/).at(-1)!
@@ -156,7 +159,7 @@ export function safeName(part: ReceivedPart): string {
   return within(name.slice(0, name.length - end.length), end) || fallbacks[kind ?? 'raw'] || 'part.json'
 }
 
-/** `start` and `end`, where so much is left of the start that a file can have the name. */
+/** `start` and `end`, with `start` truncated so that the file can have the name. */
 function within(start: string, end: string): string {
   const characters = [...start]
   const most = Math.max(maxNameBytes - Buffer.byteLength(end), 0)

@@ -1,17 +1,17 @@
-/** Calling a grid as an agent, from commands that people and scripts run. */
+/** Calls a grid as an agent, for commands that people and scripts run. */
 import { findConnection, type GridAccess, readConnections, withAt } from '../clients/connections.ts'
 import { didYouMean } from '../lib/did-you-mean.ts'
 import { attentionExitCode, type CommandArguments, CommandError, type CommandOption } from './command.ts'
 
-/** The options that choose the agent. */
+/** The options that select the agent. */
 export const accessOptions = {
   as: { placeholder: '@AGENT', description: 'the agent, if this machine is connected as several' },
   url: { placeholder: 'URL', description: 'its grid' },
 } as const satisfies Record<string, CommandOption>
 
 /**
- * The agent that the options choose: from `AGENT_GRID_URL` and `AGENT_GRID_KEY`, or a connection of this machine.
- * Fails with `not_connected` (exit code 3), `ambiguous_agent` or `invalid_connections`.
+ * The agent selected by the options: from `AGENT_GRID_URL` and `AGENT_GRID_KEY`, or a connection of this machine. Fails
+ * with `not_connected` (exit code 3), `ambiguous_agent` or `invalid_connections`.
  */
 export function gridAccess({ as, url }: CommandArguments): GridAccess {
   const access = findConnection({ alias: as, url })
@@ -24,7 +24,7 @@ export function gridAccess({ as, url }: CommandArguments): GridAccess {
   )
 }
 
-/** A command cannot go on before a person does something: exit code 3. */
+/** A command cannot continue before a person acts: exit code 3. */
 export function personNeeded(code: string, message: string): CommandError {
   return new CommandError(code, message, attentionExitCode)
 }

@@ -5,7 +5,7 @@ import { httpRequest } from './http-request.ts'
 import { CommandError, type ProcessCommand, usageError } from './command.ts'
 import { print } from './output.ts'
 
-/** Exit code 0 if the server is ready, otherwise 1. For health checks of containers, and for the machine of a client. */
+/** Exit code 0 if the server is ready, otherwise 1. For container health checks, and for a client's machine. */
 export const health: ProcessCommand = {
   name: 'health',
   summary: 'Check whether the running server, or the grid at an address, is ready.',
@@ -29,18 +29,18 @@ export const health: ProcessCommand = {
   },
 }
 
-/** A server, and how to name it. */
+/** A server, and how to name it in messages. */
 interface Server {
   name: string
   address: string
 }
 
-/** Ask `/readyz` of a server; undefined if none answers. */
+/** Requests `/readyz` from a server; undefined if there is no response. */
 export function askReady({ address }: Server): Promise<{ status: number; text: string } | undefined> {
   return httpRequest(`${address}/readyz`, { timeoutMs: 5 * second }).catch(() => undefined)
 }
 
-/** Whether a grid answered, and not another program at its address. */
+/** Whether a grid responded, and not another program at its address. */
 export function isOfGrid({ text }: { text: string }): boolean {
   try {
     return typeof JSON.parse(text).status === 'string'

@@ -1,6 +1,6 @@
 import type { ProcessCommand } from './command.ts'
 
-/** The hooks that coding clients run at the events of a session. `connect` writes the entries that call it. */
+/** The hooks that coding clients run at session events. `connect` writes the entries that call this command. */
 export const hook = {
   name: 'hook',
   summary: 'Notify a coding client of unread messages; its configuration calls this.',
@@ -8,7 +8,7 @@ export const hook = {
     as: { placeholder: '@AGENT', description: 'the agent, if the client is connected as several' },
     url: { placeholder: 'URL', description: 'its grid' },
   },
-  // A usage error has an exit code with which a hook blocks its client.
+  // The usual exit code of a usage error would block the client.
   async startWith(words: readonly string[]): Promise<number> {
     const { runHook } = await import('../clients/hook/run-hook.ts')
     return await runHook(words)

@@ -4,11 +4,11 @@ export interface HttpRequestOptions {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: unknown
-  /** The longest permitted silence. */
+  /** Maximum time without data. */
   timeoutMs?: number
   /** Ends the request. */
   signal?: AbortSignal
-  /** Called with each piece of a response with the status 200. */
+  /** Called with each piece of a response with status 200. */
   onData?(): void
 }
 
@@ -16,8 +16,8 @@ export interface HttpRequestOptions {
 export class SilenceError extends Error {}
 
 /**
- * Send an HTTP request. Fails with a `SilenceError`, and with an error of the connection. Not `fetch`: it cannot set `Host`, and on some runtimes it uses
- * the proxy variables of the environment.
+ * Sends an HTTP request. Fails with a `SilenceError`, or with a connection error. Not `fetch`, which cannot set `Host`,
+ * and on some runtimes uses the environment's proxy variables.
  */
 export async function httpRequest(
   url: string,

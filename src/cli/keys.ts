@@ -8,7 +8,7 @@ import { table } from './tables.ts'
 import { print } from './output.ts'
 import { readConfig } from './settings.ts'
 
-/** In the server that holds a local file it uses the key ring that the server read at its start. */
+/** If a server holds the local file, this uses the key ring that the server read at its start. */
 export const rotateStoredTokens = storeCommand({
   name: 'rotate-keys',
   summary: 'Encrypt all stored tokens again.',

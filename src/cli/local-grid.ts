@@ -36,13 +36,16 @@ import { describeSettings } from './settings.ts'
 import { runStoreCommand } from './store-command.ts'
 
 const host = '127.0.0.1'
-/** Its address is in the files of clients, so it stays. The system does not give such ports to other connections. */
+/**
+ * Its port is stored in clients' files, so it never changes. The system does not assign such ports to other
+ * connections.
+ */
 const firstPort = 18_787
 const ownerEmail = 'owner@grid.localhost'
 const startMs = minute
 const stopMs = 20 * second
 
-/** Run `up`. Resolves to its exit code: at once if the grid runs in another process, or else when it ends. */
+/** Runs `up`. Resolves to its exit code: at once if the grid runs in another process, otherwise when the grid ends. */
 export async function startAndConnect(json: boolean, args: CommandArguments): Promise<number> {
   const folder = realpathSync(resolve(args.folder ?? '.'))
   if (args.yes === undefined && !isAttended()) {
@@ -125,7 +128,7 @@ async function choosePort(): Promise<number> {
 const databaseFile = () => join(localGridFolder(), 'grid.db')
 const logFile = () => join(localGridFolder(), 'server.log')
 
-/** Settings of the shell are for another grid. */
+/** The shell's settings are for another grid. */
 function environment(url: string): Record<string, string | undefined> {
   const settings = new Set(describeSettings().map(({ name }) => name))
   const others = Object.entries(process.env).filter(([name]) => !settings.has(name))
@@ -136,7 +139,9 @@ function environment(url: string): Record<string, string | undefined> {
   }
 }
 
-/** In a process group of its own, which Ctrl-C does not reach: a second signal would end it before it has stopped. */
+/**
+ * In a separate process group, so that Ctrl-C does not reach it: a second signal would end it before it has stopped.
+ */
 function startServer(url: string): ChildProcess {
   mkdirSync(localGridFolder(), { recursive: true, mode: 0o700 })
   const flags = 'Deno' in globalThis ? ['run', '--allow-all'] : process.execArgv
@@ -148,7 +153,7 @@ function startServer(url: string): ChildProcess {
   })
 }
 
-/** Resolves when the server answers, and takes commands. */
+/** Resolves when the server responds and accepts commands. */
 async function isReady(url: string, child: ChildProcess): Promise<void> {
   let failure: string | undefined
   child.once('error', (error) => failure = error.message)
@@ -177,7 +182,7 @@ async function until(ms: number, isDone: () => boolean | Promise<boolean>, other
   }
 }
 
-/** Pass signals on. Resolves to the exit code. */
+/** Forwards signals. Resolves to the exit code. */
 function untilItEnds(child: ChildProcess): Promise<number> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => child.kill('SIGTERM'))
   return new Promise((resolve) => {
@@ -186,7 +191,7 @@ function untilItEnds(child: ChildProcess): Promise<number> {
   })
 }
 
-/** Connect what is installed, after one question. Returns the agents, by client. */
+/** Connects the installed clients, after one question. Returns the agents, by client. */
 async function connectAll(
   grid: LocalGrid,
   folder: string,
@@ -234,21 +239,21 @@ async function connectAll(
 }
 
 /**
- * Whether the client stores the key of a folder outside that folder, as only Claude Code does. The others get one agent for
- * all folders: a key in a folder could be committed.
+ * Whether the client stores a folder's key outside that folder, as only Claude Code does. The others get one agent for
+ * all folders, because a key inside a folder could be committed.
  */
 function keepsKeyOfFolder(client: ClientName): boolean {
   return programs[client].server.key === 'always'
 }
 
-/** Aliases such as `@myrepo-claude`, the best first. */
+/** Aliases such as `@myrepo-claude`, best first. */
 function candidates(folder: string, client: ClientName): string[] {
   const word = basename(folder).normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
   const name = word.replace(/[^a-z0-9]+/g, '-').slice(0, 27 - client.length).replace(/^-+|-+$/g, '') || 'folder'
   return Array.from({ length: 999 }, (_, n) => `@${name}-${client}${n === 0 ? '' : `-${n + 1}`}`)
 }
 
-/** A key for a connection: of this agent, or of the next one that belongs to nobody else. */
+/** A key for a connection: for this agent, or for the next one that belongs to nobody else. */
 async function newKey(
   grid: LocalGrid,
   alias: string,

@@ -1,8 +1,8 @@
-/** The pages of the documents that `agent-grid help PAGE` prints. A package and a binary carry them. */
+/** The documentation pages that `agent-grid help PAGE` prints. A package and a binary contain them. */
 import { readFileSync } from 'node:fs'
 import { isBinary, isPackage } from '../lib/version.ts'
 
-/** The name of each page, and its file. The build of the binary reads this list. */
+/** Each page's name and file. The build of the binary reads this list. */
 export const manual: Record<string, string> = {
   start: 'docs/start.md',
   install: 'docs/operating/install.md',
@@ -39,14 +39,17 @@ export const manual: Record<string, string> = {
   oauth: 'docs/protocol/oauth.md',
 }
 
-/** A page as Markdown, without links to tests, which are in the repository only, and marks for tests and `npm run docs`. */
+/**
+ * A page as Markdown, without links to tests, which exist only in the repository, and without markers for tests and
+ * `npm run docs`.
+ */
 export function readPage(name: string): string {
   const file = manual[name]
-  // The files in a binary are in one folder. A package has the program in src/, a checkout in dist/src/ or src/cli/.
+  // A binary's files are in one folder. A package has the program in src/, a checkout in dist/src/ or src/cli/.
   const path = isBinary ? `./${file.split('/').at(-1)}` : `${isPackage ? '..' : '../..'}/${file}`
   const text = readFileSync(new URL(path, import.meta.url), 'utf8')
   return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '')
     .replace(/\s*\((?:(?:, )?\[[^\]]+\]\((?:\.\.\/)+test\/[^)]+\))+\)/g, '')
-    // Other links to files that only the sources have become their words.
+    // Other links to files that exist only in the sources are replaced by their text.
     .replace(/\[([^\]]+)\]\((?:\.\.\/)+(?:test|src)[^)]*\)/g, '$1').trimEnd()
 }

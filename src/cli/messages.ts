@@ -1,4 +1,4 @@
-/** The commands of an agent: send, read and watch. */
+/** An agent's commands: send, read and watch. */
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,9 +10,9 @@ import { accessOptions, gridAccess } from './grid-access.ts'
 import { partLines, partOfFile, saveParts } from './files.ts'
 import { print, printTaken } from './output.ts'
 
-/** How often a send is tried. Its key makes sure that it is stored once. */
+/** How often a send is tried. Its key ensures that it is stored once. */
 const maxAttempts = 3
-/** How long a send waits for its answer: the most that the grid allows. */
+/** How long a send waits for its answer: the grid's maximum. */
 const waitSeconds = 50
 
 export const send: ProcessCommand = {
@@ -73,7 +73,7 @@ export const send: ProcessCommand = {
 
 function readInput(): string {
   if (process.stdin.isTTY) throw usageError('Give the message as TEXT or on standard input.')
-  // The shell adds the line feed at the end.
+  // The shell adds the final line feed.
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
 }
 
@@ -90,7 +90,7 @@ async function sendOnce(client: GridClient, request: SendRequest, key: string): 
 
 /** How long messages are leased while they are printed, in seconds. */
 const printSeconds = 60
-/** The modes, which exclude each other. */
+/** The modes, which are mutually exclusive. */
 const modes = ['peek', 'lease', 'extend', 'ack', 'release'] as const
 
 interface Output {
@@ -156,7 +156,7 @@ async function run(client: GridClient, args: CommandArguments, json: boolean): P
     const note = id === null ? '' : `\n\nLease ${id}, until ${leased.expires_at}. When you are done: read --ack ${id}`
     return await showSaved(leased, messages, remaining, note)
   }
-  // Messages that could not be printed come back, as after a crash.
+  // Messages that could not be printed are redelivered, as after a crash.
   await showSaved({ messages, remaining }, messages, remaining)
   if (id !== null) await client.ack(id)
 }
@@ -203,7 +203,9 @@ export const watch: ProcessCommand = {
   },
 }
 
-/** What waits, at each wake. A lost stream is opened again. Fails with the error of a call that may not be repeated. */
+/**
+ * Prints what waits, at each wake. A lost stream is reopened. Fails with the error of a call that may not be repeated.
+ */
 async function* wakes(client: GridClient): AsyncGenerator<Peek> {
   for (let failures = 1;; failures++) {
     try {
@@ -211,7 +213,7 @@ async function* wakes(client: GridClient): AsyncGenerator<Peek> {
         failures = 0
         if (event !== 'unread') continue
         const peek = await client.peek()
-        // Another reader may have taken them.
+        // Another reader may have received them.
         if (peek.messages.length > 0) yield peek
       }
     } catch (error) {

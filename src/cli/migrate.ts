@@ -83,7 +83,7 @@ export const migrate: ProcessCommand = {
   },
 }
 
-/** What a start of this program would do. If a server holds the local file, it knows the schema. */
+/** What a start of this program would do. If a server holds the local file, the server reports the schema. */
 async function findPlan(config: Config): Promise<MigrationPlan> {
   const path = localPath(config.databaseUrl)
   if (path && !existsSync(path)) return planAfter(0)

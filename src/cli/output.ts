@@ -1,4 +1,4 @@
-/** The terminal output of commands. All of it passes here, because any of it may contain texts of other machines. */
+/** Commands' terminal output. All of it passes through here, because any of it may contain other machines' texts. */
 import process from 'node:process'
 import { printable } from '../lib/redact.ts'
 
@@ -10,7 +10,7 @@ export function printError(text: string): void {
   console.error(printable(text))
 }
 
-/** Resolves when the reader of the output has taken the text. */
+/** Resolves when the output's reader has received the text. */
 export function printTaken(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.once('error', reject)

@@ -6,7 +6,10 @@ import { localPath } from '../store/driver/local-file.ts'
 
 const { databaseUrl: defaultUrl } = readConfig({})
 
-/** A command line for the operator, with `DATABASE_URL` if it is not the default. It has no user, password or token. */
+/**
+ * A command line for the operator, with `DATABASE_URL` if it is not the default. It never contains a user, password or
+ * token.
+ */
 export function ownCommandLine(words: string, databaseUrl = readConfig(process.env).databaseUrl): string {
   const line = `${ownCommand} ${words}`
   return databaseUrl === defaultUrl ? line : `DATABASE_URL=${shellWord(withoutCredentials(databaseUrl))} ${line}`

@@ -18,13 +18,16 @@ import { readClientPackage } from './client-package.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
-/** npm repeats a signal that a terminal or systemd has sent to the whole group. Under npm a second one this soon is ignored. */
+/**
+ * npm repeats a signal that a terminal or systemd has sent to the whole group. Under npm, a second signal within this
+ * time is ignored.
+ */
 const duplicateSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 500
 /** EX_SOFTWARE of sysexits.h. */
 const internalErrorExitCode = 70
 
 /**
- * The dependencies of this process. `ports`: those it listens on besides `config.port`. If it sends emails, call
+ * This process's dependencies. `ports`: those it listens on in addition to `config.port`. If it sends emails, call
  * `email.close()` before it ends.
  */
 export function processDeps(
@@ -73,7 +76,7 @@ export function shutdownSignal(): AbortSignal {
   return controller.signal
 }
 
-/** Log an uncaught error and exit: the state of the process is unknown. The store is safe in a crash. */
+/** Logs an uncaught error and exits, because the state of the process is unknown. The store is safe in a crash. */
 export function exitOnUncaughtError(log: Log): void {
   const exitWith = (message: string) => (error: unknown) => {
     log.error(message, { error })

@@ -20,11 +20,11 @@ import { accessOptions, gridAccess } from './grid-access.ts'
 import { print, printError } from './output.ts'
 import { runCommand } from './run-command.ts'
 
-/** The length of a reservation of a command, which renews it. It ends after this time if this machine dies. */
+/** The duration of a command's reservation, which the command renews. If this machine dies, it ends after this time. */
 const renewedMs = 10 * minute
-/** The most that the grid allows. */
+/** The grid's maximum. */
 const waitSeconds = 50
-/** A commit does not wait longer for `--check`. */
+/** Maximum delay of a commit by `--check`. */
 const checkMs = second
 
 const name = { placeholder: 'NAME…', description: 'files and patterns of this folder, tickets', several: true } as const
@@ -99,7 +99,7 @@ async function whenFree(client: GridClient, request: ReserveRequest): ReturnType
   }
 }
 
-/** Renew a reservation during some work, and release it afterwards. Never fails because of the grid. */
+/** Renews a reservation during some work, and releases it afterwards. Never fails because of the grid. */
 export async function holding<T>(
   client: GridClient,
   request: ReserveRequest & { expires_in_seconds: number },
@@ -150,7 +150,7 @@ function isNamed(names: readonly string[], { name }: Reservation): boolean {
   return names.some((given) => overlaps(normaliseName(given) ?? given, name))
 }
 
-/** For a Git hook: errors do not stop a commit, except with `--strict`. */
+/** For a Git hook: errors do not block a commit, except with `--strict`. */
 async function check(json: boolean, args: CommandArguments): Promise<number> {
   const { names: files, space } = placeOf(args)
   try {

@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import process from 'node:process'
 import { printError } from './output.ts'
 
-/** Resolves to the exit code of a command, as a shell has it. Signals are passed on. */
+/** Resolves to a command's exit code, as in a shell. Signals are forwarded. */
 export function runCommand([file, ...words]: readonly string[], env = process.env): Promise<number> {
   const child = spawn(file, words, { stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -32,7 +32,7 @@ export const serve: ProcessCommand = {
     for (const { found } of findUnknownSettings(process.env)) deps.log.warn(found)
 
     const server = await startServer(deps, { withoutBackup: isWithoutBackup(args) })
-    // On a remote database, commands open the database themselves.
+    // With a remote database, commands open the database themselves.
     if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, serverCommands))
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {
       // This is already logged. Existing data can be read; the next start prints a link.
@@ -55,7 +55,7 @@ interface Start {
   store: Store
   /** On a grid without users. */
   setUpUrl: string | undefined
-  /** The email address of the first user, if no user can sign in. */
+  /** The first user's email address, if no user can sign in. */
   lockedOutUser: string | undefined
 }
 

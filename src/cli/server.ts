@@ -19,7 +19,7 @@ const lockWaitSeconds = 20
 const requestGraceMs = 10 * second
 const emailGraceMs = 3 * second
 
-/** Read the settings of a server. Port 0 becomes a free port, because URLs contain it. Fails with `ConfigError`. */
+/** Reads a server's settings. Port 0 becomes a free port, because URLs contain it. Fails with `ConfigError`. */
 export async function readServerConfig(env: Record<string, string | undefined>): Promise<Config> {
   const config = readConfig(env)
   const { backupDir } = config
@@ -30,7 +30,7 @@ export async function readServerConfig(env: Record<string, string | undefined>):
   return readConfig({ ...env, PORT: String(await freePort(config.host)) })
 }
 
-/** The dependencies of a process that serves. */
+/** The dependencies of a serving process. */
 export async function serverDeps(config: Config, stopping?: AbortSignal): Promise<Deps> {
   const ports = features.flatMap(({ port }) => port?.number(config) ?? [])
   const deps = processDeps(config, { stopping, ports })
@@ -40,18 +40,18 @@ export async function serverDeps(config: Config, stopping?: AbortSignal): Promis
 export interface Server {
   readonly store: Store
   readonly worker: Worker
-  /** Everything that accepts requests. The caller may add one. */
+  /** Everything that accepts requests. The caller may add a listener. */
   readonly listeners: Listener[]
   /** Ends the measurement of the event loop. */
   stopWatch(): void
 }
 
-/** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
+/** Opens the database and serves the grid. Fails with `database_in_use` or `cannot_listen`. */
 export async function startServer(deps: Deps, options?: StoreOptions): Promise<Server> {
   const store = await openStore(deps, { hooks: coreHooks, lockWaitSeconds, ...options })
   let worker: Worker | undefined
   try {
-    // Before the first request: messages that a dead process had leased must be unread again.
+    // Before the first request, messages leased by a dead process must become unread again.
     worker = await startWorker(store, outboxAttempts(store))
     const app = createApp(store)
     const listeners = [await listenOrFail((request, connection) => app.fetch(request, connection), deps.config, deps)]
@@ -68,7 +68,10 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
   }
 }
 
-/** Accept nothing new, finish running requests, send queued emails, commit queued writes, release the database. */
+/**
+ * Accepts nothing new, finishes running requests, sends queued emails, commits queued writes, and releases the
+ * database.
+ */
 export async function stopServer({ store, worker, listeners, stopWatch }: Server): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.stop(requestGraceMs)))
   stopWatch()
@@ -91,7 +94,7 @@ async function listenOrFail(
     })
   } catch (error) {
     const { code, name } = error as { code?: string; name?: string }
-    // Deno puts the reason into the name of the error, the other runtimes into its code.
+    // Deno puts the reason into the error's name, the other runtimes into its code.
     const reason = reasons[code ?? ''] ?? reasons[name ?? ''] ?? 'The system refused. Set HOST and PORT.'
     throw new CommandError('cannot_listen', `Cannot listen on ${host}:${port}. ${reason.replaceAll('PORT', setting)}`)
   }

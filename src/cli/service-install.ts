@@ -1,11 +1,11 @@
-/** A unit that runs the grid on this machine, for systemd. See docs/operating/install.md, "Service". */
+/** A systemd unit that runs the grid on this machine. See docs/operating/install.md, "Service". */
 import process from 'node:process'
 import { resolve } from 'node:path'
 import { isBinary } from '../lib/version.ts'
 import { type ProcessCommand, usageError } from './command.ts'
 import { print, printError } from './output.ts'
 
-/** It is read by systemd as root, so only root needs to read it. */
+/** systemd reads it as root, so only root needs to read it. */
 const settingsFile = '/etc/agent-grid.env'
 
 /** Only prints: the operator reads it, and installs it as root. */
@@ -31,7 +31,7 @@ export const serviceInstall: ProcessCommand = {
       throw usageError(`--backup-dir must be an absolute path without spaces, not "${backupDir}".`)
     }
     const words = serveWords()
-    // The service has a `/tmp` of its own, and its user may not enter the homes of others.
+    // The service has its own `/tmp`, and its user may not enter other users' homes.
     const hidden = [...words, backupDir ?? ''].find((word) => /^\/(tmp|var\/tmp|root|home)\//.test(word))
     if (hidden !== undefined) {
       printError(`The service may not reach ${hidden}. Move the program to /opt, and backups to /srv.`)
@@ -49,9 +49,9 @@ function serveWords(): string[] {
 }
 
 /**
- * `DynamicUser` also makes the system read-only and `/tmp` private, and lets no process gain rights. It takes a user of that
- * name that exists, which can own the folder of backups.
- * @see systemd.service(5), systemd.exec(5): "%" and "$" are doubled, and a word in quotes may have spaces.
+ * `DynamicUser` also makes the system read-only and `/tmp` private, and prevents processes from gaining privileges. It
+ * uses an existing user of that name, which can own the backup folder.
+ * @see systemd.service(5), systemd.exec(5): "%" and "$" are doubled, and a quoted word may contain spaces.
  */
 function systemdUnit(words: string[], baseUrl: string, backupDir: string | undefined): string {
   const quoted = words.map((word) => `"${word.replace(/["\\]/g, '\\$&').replace(/[%$]/g, '$&$&')}"`).join(' ')

@@ -21,9 +21,9 @@ import { processDeps } from './process.ts'
 import { readConfig } from './settings.ts'
 
 /**
- * Run a command on the database: in this process, or in the server that holds the local file. Fails as the command
- * does, with `no_database` if it needs a grid and there is none, and with `database_in_use` if the process that holds the
- * file does not accept commands.
+ * Runs a command on the database: in this process, or in the server that holds the local file. Fails as the command
+ * does, with `no_database` if it needs a grid and there is none, and with `database_in_use` if the process that holds
+ * the file does not accept commands.
  */
 export async function runStoreCommand(
   command: StoreCommand,
@@ -67,9 +67,9 @@ interface AccountCommand<
   summary: string
   /** Besides `--account`. */
   options: O
-  /** The input of the change, as the activity log shows it. */
+  /** The change's input, as the activity log shows it. */
   input(args: CommandArguments<O>): Input
-  /** `args` may have a secret, which must not be logged. */
+  /** `args` may contain a secret, which must not be logged. */
   change(account: AccountStore, input: Input, args: CommandArguments<O>): Promise<Changed>
   result(changed: Changed, account: AccountStore): R
   print(result: R): string

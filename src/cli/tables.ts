@@ -1,10 +1,10 @@
-/** Format rows of a name and a value in two aligned columns. */
+/** Formats rows of a name and a value in two aligned columns. */
 export function table(rows: (readonly [name: string, value: string | number])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length))
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
 }
 
-/** Rows of a list in aligned columns below their titles, each on one line; `empty` if there are none. */
+/** Rows of a list in aligned columns below their titles, one line each; `empty` if there are none. */
 export function printList(
   titles: readonly string[],
   rows: readonly (readonly (string | number)[])[],

@@ -5,7 +5,7 @@ import { accountCommand } from './store-command.ts'
 import { usageError } from './command.ts'
 import { table } from './tables.ts'
 
-/** Sends nothing and stores nothing but the activity. See docs/protocol/guardrails.md, "Trying one". */
+/** Sends and stores nothing, except for the activity. See docs/protocol/guardrails.md, "Trying one". */
 export const tryGuardrailCommand = accountCommand({
   name: 'try-guardrail',
   summary: 'Run a guardrail on a text, and print its verdict.',
@@ -16,7 +16,7 @@ export const tryGuardrailCommand = accountCommand({
     token: { placeholder: 'TOKEN', description: 'token or signing secret for the provider', env: 'GUARDRAIL_TOKEN' },
     text: { placeholder: 'TEXT', description: 'the text to check', required: true, file: 'file' },
   },
-  /** Neither the text nor the token. */
+  /** Logs neither the text nor the token. */
   input: triedGuardrail,
   change: (account, tried, { token, text }) =>
     tryGuardrail(account, 'guardrail' in tried ? tried : { ...tried, token }, text),
@@ -58,7 +58,7 @@ function triedGuardrail(
   return guardrail === undefined ? { provider: provider!, config: readConfigOption(config) } : { guardrail }
 }
 
-/** The configuration of a provider, from the option `--config`. Fails with `invalid_input` unless it is JSON. */
+/** A provider's configuration, from the option `--config`. Fails with `invalid_input` unless it is JSON. */
 function readConfigOption(text = '{}'): unknown {
   try {
     return JSON.parse(text)

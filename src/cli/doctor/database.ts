@@ -21,7 +21,7 @@ interface InsideFacts {
   findings: Finding[]
 }
 
-/** `agent-grid doctor` asks it of a running server. */
+/** `agent-grid doctor` requests it from a running server. */
 export const lookInside = storeCommand({
   name: 'doctor',
   summary: 'Report what only the process with the database can see.',
@@ -40,7 +40,7 @@ export const lookInside = storeCommand({
   print: JSON.stringify,
 })
 
-/** Checks that only the process with these settings can do. `inUse`: the keys of a server. */
+/** Checks that only the process with these settings can make. `inUse`: the keys of a server. */
 export async function judgeSettings(
   config: Config,
   env: Record<string, string | undefined>,
@@ -72,7 +72,7 @@ export async function checkDatabase(config: Config, path: string | undefined, is
     return await inspectDatabase(config, Date.now, async ({ plan, health }): Promise<LookedAt> => {
       const { version, newest, missing } = await plan()
       if (missing.length === 0) return judge(await health(isFull))
-      // The queries are for the newest schema.
+      // The queries require the newest schema.
       return {
         findings: [warning(
           'database',
@@ -135,7 +135,7 @@ export function checkConversations({ leftOut }: Pick<DatabaseHealth, 'leftOut'>)
   )
 }
 
-/** Whether the key ring, of the settings or next to the local file, has the keys of the stored tokens. */
+/** Whether the key ring, from the settings or next to the local file, has the keys of the stored tokens. */
 export async function checkKeyRing(
   { gridKeys, databaseUrl }: Config,
   { keys, keyChecks }: Pick<DatabaseHealth, 'keys' | 'keyChecks'>,
@@ -168,7 +168,7 @@ export async function checkKeyRing(
   return ok('key_ring', 'The key ring has the keys of all stored tokens.')
 }
 
-/** A file that this user cannot read is a fault of the files. */
+/** A file that this user cannot read is reported by the file checks. */
 function readRing(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim()

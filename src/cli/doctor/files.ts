@@ -29,7 +29,7 @@ export function checkFiles(path: string): Finding[] {
   return findings.length > 0 ? findings : [ok('files', 'Only the user of the grid can read its files.')]
 }
 
-/** This process must have no connection to the file: closing it would drop the locks of that connection. */
+/** This process must not have the file open, because closing it would drop that connection's locks. */
 function canOpen(path: string): boolean {
   try {
     closeSync(openSync(path, 'r+'))
@@ -44,7 +44,7 @@ const networks = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x
 const memories = new Set([0x01021994, 0x858458f6])
 const containerLayer = 0x794c7630
 
-/** Whether the disk of a database file suits a database, and has space. */
+/** Whether a database file's disk is suitable, and has space. */
 export function checkDisk(path: string, config: Config): Finding[] {
   const folder = dirname(path)
   try {
@@ -92,7 +92,7 @@ function megabytes(bytes: number): number {
 }
 
 const fsyncs = 15
-/** No disk is this fast: a program or a lower layer answers without writing. */
+/** No disk is this fast: a program or a lower layer must be acknowledging without writing. */
 const tooFastMs = 0.01
 const slowMs = 50
 
@@ -162,7 +162,7 @@ function measureFsync(folder: string): number | undefined {
     })
     return times.sort((a, b) => a - b)[Math.floor(fsyncs / 2)]
   } catch {
-    // The disk is full, or the folder belongs to another user: other checks say so.
+    // The disk is full, or the folder belongs to another user; other checks report this.
     return undefined
   } finally {
     if (file !== undefined) closeSync(file)

@@ -3,14 +3,14 @@ import { attentionExitCode } from '../command.ts'
 /** The findings of a doctor's check, shared by the doctors of the grid and of the clients. */
 export interface Finding<Check extends string = CheckName> {
   check: Check
-  /** `skipped`: it could not be checked, or does not apply. */
+  /** `skipped`: not possible to check, or not applicable. */
   status: 'ok' | 'warning' | 'broken' | 'skipped'
   found: string
   /** The remedy; null if none is needed. */
   action: string | null
 }
 
-/** In the order of the report. A check may have several findings, with several faults. */
+/** In the order of the report. A check may produce several findings. */
 const checkNames = [
   'settings',
   'addresses',
@@ -44,7 +44,7 @@ export function broken<Check extends string>(check: Check, found: string, action
   return { check, status: 'broken', found, action }
 }
 
-/** It could not be checked. `action` says how to check it. */
+/** The check was not possible. `action` says how to make it possible. */
 export function skipped<Check extends string>(
   check: Check,
   found: string,
@@ -59,7 +59,7 @@ export function statusOf(findings: readonly Finding<string>[]): 'well' | 'warnin
   return has('broken') ? 'broken' : has('warning') ? 'warning' : 'well'
 }
 
-/** 0 if all is well, 3 if there are warnings, 1 if something is broken. */
+/** 0 if everything is healthy, 3 if there are warnings, 1 if something is broken. */
 export const exitCodes = { well: 0, warning: attentionExitCode, broken: 1 }
 
 /** The findings for people, with the remedy below each. */

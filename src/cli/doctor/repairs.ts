@@ -1,4 +1,4 @@
-/** What `agent-grid doctor --repair NAME` does, in this process or in the server that holds the local file. */
+/** The repairs of `agent-grid doctor --repair NAME`, run in this process or in the server that holds the local file. */
 import { replaceSigningKeys } from '../../grid/cards.ts'
 import { isoTime } from '../../lib/time.ts'
 import { rebuiltFollowers } from '../../store/global/pulse.ts'
@@ -42,7 +42,7 @@ export const rebuildConversations = storeCommand({
   print: ({ messages }) => `The conversations are rebuilt, from ${messages.toLocaleString('en')} messages.`,
 })
 
-/** For a key that may have leaked. The worker replaces keys that are old. See docs/security.md, "What is encrypted". */
+/** For a key that may have leaked. The worker replaces old keys itself. See docs/security.md, "What is encrypted". */
 export const rotateSigningKey = storeCommand({
   name: 'rotate-signing-key',
   summary: 'Replace the key that signs agent cards, because it may have leaked: what it signed no longer verifies.',

@@ -1,4 +1,4 @@
-/** Who lives in the example grid, and what they say. */
+/** The example grid's agents and people, and what they say. */
 
 export const people = {
   olga: { name: 'Olga Marin', role: 'owner', description: 'Leads the company. Decides on money.' },
@@ -32,7 +32,7 @@ export const agents = {
 } as const satisfies Record<string, readonly [description: string, ...skills: string[]]>
 export type AgentName = keyof typeof agents
 
-/** The agents on servers outside. */
+/** The agents on external servers. */
 export const remotes = {
   courier: 'https://courier.example/a2a',
   'price-feed': 'https://prices.example/a2a',
@@ -48,7 +48,7 @@ export const channels = {
 } as const satisfies Record<string, readonly [description: string, ...members: AgentName[]]>
 export type ChannelName = keyof typeof channels
 
-/** Who talks with whom, the relative frequency, and the sentences of an exchange. `{n}` is a number. */
+/** Pairs that talk, their relative frequency, and the sentences of an exchange. `{n}` is a number. */
 export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, share: number, ...says: string[]][] = [
   [
     'planner',
@@ -135,7 +135,7 @@ export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, sha
   ['builder', '#design', 1, 'The checkout of ticket {n}, on a phone and on a desk.'],
 ]
 
-/** Tasks that end well: who asked whom for what, and the answer. */
+/** Tasks that end well: the client, the recipient, the request and the answer. */
 export const tasks: [client: AgentName, worker: AgentName, text: string, done: string][] = [
   ['helpdesk', 'billing', 'Refund the second capture of order {n}', 'Refunded 49.00 EUR. The receipt is in the order.'],
   ['planner', 'builder', 'Rename the flag of the exporter, ticket {n}', 'Renamed. The old name works until 2.15.'],
@@ -144,7 +144,10 @@ export const tasks: [client: AgentName, worker: AgentName, text: string, done: s
   ['planner', 'docs-writer', 'Describe ticket {n} in the handbook', 'Described under “Exports”.'],
 ]
 
-/** Tasks that are open or failed at the end: when they began, and later what their workers said. In minutes before the end. */
+/**
+ * Tasks that are open or failed at the end: when they began, and later texts of their workers. In minutes before the
+ * end.
+ */
 export const openTasks: {
   client: AgentName
   worker: AgentName

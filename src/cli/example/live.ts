@@ -1,23 +1,23 @@
-/** Keeps the example grid alive while it is served: its agents go on talking over REST, and answer people. */
+/** Keeps the example grid alive while it is served: its agents continue to talk over REST, and answer people. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { httpRequest } from '../http-request.ts'
 import { second } from '../../lib/time.ts'
 import { type AgentName, agents, exchanges, remotes } from './cast.ts'
 
-/** In milliseconds, the shortest and the longest: between two exchanges, and until an answer. */
+/** Shortest and longest delay in milliseconds, between two exchanges and before an answer. */
 type Pauses = Record<'exchange' | 'answer', readonly [number, number]>
 
 const pauses: Pauses = { exchange: [20 * second, 60 * second], answer: [3 * second, 9 * second] }
 const waitSeconds = 50
 
-/** What is read of the answers to a send and to a lease. */
+/** The fields used of the responses to a send and a lease. */
 interface Answer {
   message_id?: string
   lease_id?: string | null
   messages?: { message_id: string; channel: string; user: string; type: string }[]
 }
 
-/** Lets the agents with these keys talk at the grid of this URL until `signal` aborts. */
+/** Lets the agents with these keys talk on the grid at this URL until `signal` aborts. */
 export async function talkOn(
   url: string,
   keys: Record<string, string>,
@@ -73,7 +73,7 @@ export async function talkOn(
     }
   }
 
-  /** A grid that does not answer, or refuses, is left alone for a while. */
+  /** A grid that does not respond, or refuses, is left alone for a while. */
   async function again(run: () => Promise<void>): Promise<void> {
     while (!signal.aborted) await run().catch(() => rest(between(answer))).catch(() => {})
   }

@@ -1,4 +1,4 @@
-/** Serves the example grid, whose agents go on talking while it runs. */
+/** Serves the example grid, whose agents continue to talk while it runs. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -10,12 +10,12 @@ import { emailOf } from './cast.ts'
 import { talkOn } from './live.ts'
 import { seedWorld, unreadPerInbox } from './world.ts'
 
-/** The keys of the agents and of the administrator, by name, and the password of the people. */
+/** The keys of the agents and the administrator, by name, and the people's password. */
 type Keys = Record<string, string>
 
 /**
- * Makes the example grid if this folder has none, and serves it until SIGTERM or SIGINT. Its keys and the
- * password of its people, which no other grid has, are beside the database, in `keys.json`.
+ * Creates the example grid if the folder has none, and serves it until SIGTERM or SIGINT. Its keys and its people's
+ * password, which are unique to this grid, are next to the database, in `keys.json`.
  */
 export async function serveExample(folder: string, json: boolean): Promise<void> {
   const config = await readServerConfig({

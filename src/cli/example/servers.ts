@@ -1,11 +1,11 @@
-/** The servers outside of the example grid: two remote agents, a judge and a webhook. Each answers until its outage. */
+/** The example grid's external servers: two remote agents, a judge and a webhook. Each responds until its outage. */
 import { Buffer } from 'node:buffer'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeStream } from '../../lib/outbound/safe-stream.ts'
 import { newId } from '../../lib/id.ts'
 import { hour, second } from '../../lib/time.ts'
 
-/** The host of each server, and how long before the end of the seed it stops to answer. */
+/** Each server's host, and how long before the end of the seed it stops responding. */
 const outages: Record<string, number> = {
   'courier.example': 3.2 * hour,
   'prices.example': 3.2 * hour,
@@ -16,7 +16,7 @@ const outages: Record<string, number> = {
 /** How long an answer takes. */
 const answerMs = 2 * second
 
-/** Nothing leaves the machine: the requests are answered here, by the clock of the seed. */
+/** No request leaves the machine: all are answered here, by the seed's clock. */
 export function serversUntil(end: number, clock: { now: number }): SafeStream {
   return (url, { body }) => {
     const { host, origin } = new URL(url)

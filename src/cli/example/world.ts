@@ -1,7 +1,7 @@
 /**
- * The example grid: a small company with 15 agents, 4 people and some 2,500 messages of six days. `demo --serve` serves it;
- * pictures and walks through the console begin with it. All of it is made by verbs, on a clock that ends now. What is said
- * and who says it is the same each time; ids and times of the day are not.
+ * The example grid: a small company with 15 agents, 4 people and about 2,500 messages within six days. `demo --serve`
+ * serves it; pictures and walks through the console use it. It is created entirely by verbs, on a clock that ends now.
+ * Texts and speakers are the same each time; ids and times of day are not.
  */
 import { Buffer } from 'node:buffer'
 import { callingAgent, callingUser, type UserActor } from '../../auth/actor.ts'
@@ -66,14 +66,14 @@ export interface World {
   keys: Record<AgentName, string>
 }
 
-/** The most unread messages of an inbox in the example grid: one of them is nearly full. */
+/** Maximum unread messages of an inbox in the example grid, so that one inbox is nearly full. */
 export const unreadPerInbox = 300
 const daysOfTalk = 6
 const ordinaryMessages = 1_500
 const loopTurns = 200
 const endedTasks = 30
 
-/** Fills the empty database of a configuration. It takes some seconds. All people get the password. */
+/** Fills a configuration's empty database. Takes some seconds. All people get the password. */
 export async function seedWorld(config: Config, password: string): Promise<World> {
   const end = Date.now()
   const clock = { now: end - daysOfTalk * day }
@@ -97,7 +97,7 @@ export async function seedWorld(config: Config, password: string): Promise<World
   }
 }
 
-/** Makes the account with its people and agents. */
+/** Creates the account with its people and agents. */
 async function found(
   store: Store,
   outboxes: Outboxes,
@@ -142,7 +142,7 @@ class Seed {
   readonly #end: number
   readonly #people = {} as Record<PersonName, () => AccountStore>
   readonly #random = randomNumbers(48)
-  /** Events besides the ordinary talk, by their time. */
+  /** Events in addition to the ordinary talk, by time. */
   readonly #agenda: { at: number; run: () => Promise<unknown> }[] = []
 
   constructor(store: Store, outboxes: Outboxes, clock: { now: number }, accountId: string) {
@@ -163,7 +163,7 @@ class Seed {
     if (role !== 'viewer') await chooseAlias(this.#people[person](), { alias: person, description })
   }
 
-  /** Lets a person change something, with a row in the log. */
+  /** A person's change, with a row in the activity log. */
   async act<T>(
     person: PersonName,
     tool: string,
@@ -236,7 +236,7 @@ class Seed {
     await this.act('tomas', 'create_webhook', hook, (admin) => createWebhook(admin, hook))
   }
 
-  /** Days of ordinary talk until the end, in which the agenda takes place. */
+  /** Days of ordinary talk until the end, with the scheduled events. */
   async talk(): Promise<void> {
     const until = this.#end
     const deck = exchanges.flatMap((exchange) => Array.from({ length: exchange[2] }, () => exchange))
@@ -265,7 +265,7 @@ class Seed {
     await this.#settle()
   }
 
-  /** The agenda of all days, and of the last hours before the end. */
+  /** The events of all days, and of the last hours before the end. */
   plan(): void {
     const end = this.#end
     const before = (minutes: number, run: () => Promise<unknown>) => this.#at(end - minutes * minute, run)
@@ -325,7 +325,7 @@ class Seed {
     await this.#passUntil(this.#clock.now + Math.floor(ms))
   }
 
-  /** Lets what is due take place. It may take longer than until this time. */
+  /** Runs everything that is due. It may end after this time. */
   async #passUntil(time: number): Promise<void> {
     while (this.#agenda.length > 0 && this.#agenda[0].at <= time) {
       const { at, run } = this.#agenda.shift()!
@@ -335,7 +335,7 @@ class Seed {
     this.#clock.now = Math.max(this.#clock.now, time)
   }
 
-  /** The background work of a server. */
+  /** A server's background work. */
   async #settle(): Promise<void> {
     await followLog(this.#store)
     await failTasks(this.#store)
@@ -349,12 +349,12 @@ class Seed {
     await this.#outboxes.settled()
   }
 
-  /** The account as an agent sees it. This counts as activity of the agent. */
+  /** The account as an agent sees it. Counts as activity of the agent. */
   async #as(agent: AgentName): Promise<AccountStore> {
     return await this.#authenticate(`Bearer ${this.world.keys[agent]}`)
   }
 
-  /** Sends as an agent; undefined if a guardrail blocks it or it is held. */
+  /** Sends as an agent; undefined if a guardrail blocks the message or it is held. */
   async #say(agent: AgentName, to: string, input: Omit<SendInput, 'to'>): Promise<{ id: string } | undefined> {
     const account = await this.#as(agent)
     try {
@@ -377,7 +377,7 @@ class Seed {
     for (const agent of Object.keys(agents) as AgentName[]) await this.#read(agent)
   }
 
-  /** A person reads what waits for them, and looks at the newest conversations. */
+  /** A person reads what waits for them, and opens the newest conversations. */
   async #visit(person: PersonName): Promise<void> {
     await followLog(this.#store)
     const account = this.#people[person]()
@@ -414,7 +414,7 @@ class Seed {
     await this.#say('billing', '@courier', { text })
   }
 
-  /** The owner decides on all that is held. */
+  /** The owner decides on everything that is held. */
   async #decide(isRefused: boolean): Promise<void> {
     const owner = this.#people.olga()
     for (const { id, fromAlias: agent, recipient: to } of await heldMessages(owner)) {
@@ -478,7 +478,7 @@ class Seed {
     })
   }
 
-  /** What ends within the hour. */
+  /** Events of the last hour. */
   async #holdShortly(): Promise<void> {
     const plan = await this.#say('ops', '@releaser', { text: 'The replica is back. You may deploy 2.14.' })
     await this.#pass(40 * second)
@@ -498,7 +498,7 @@ class Seed {
     await reserve(await this.#as(agent), { names, note, space, seconds: 4 * 3_600 }, { seconds: 0 })
   }
 
-  /** A report that its reader answers when she visits. */
+  /** A report that its reader answers at her next visit. */
   async #report(): Promise<void> {
     const report = await this.#say('planner', '@olga', {
       text: [
@@ -528,7 +528,7 @@ class Seed {
 
 const pickUp = 'Please pick up the return from the customer and credit 12.50 EUR.'
 
-/** Soon after a time, between 8 and 18 o'clock in UTC. */
+/** Shortly after a time, between 8 and 18 o'clock UTC. */
 function atWork(time: number): number {
   const soon = time + 5 * minute
   const ofDay = soon % day
@@ -540,7 +540,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64')
 }
 
-/** The same numbers for each seed, from 0 to `below`. The generator is mulberry32. */
+/** The same numbers for each seed, from 0 up to `below`. The generator is mulberry32. */
 function randomNumbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
