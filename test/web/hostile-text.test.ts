@@ -1,4 +1,4 @@
-/** Stored text of users, agents and clients is escaped on every page. See docs/security.md, "Pages". */
+/** Every page escapes stored text of users, agents and clients. See docs/security.md, "Pages". */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
 import { hostileTexts } from '../support/hostile-text.ts'
@@ -35,7 +35,7 @@ const fields: Record<string, string[]> = {
     'recipient = substr(recipient, 1, 1) || ?1',
     'conversation_id = iif(conversation_id IS NULL, NULL, ?1)',
   ],
-  // The id of the conversation is part of the key.
+  // The conversation's id is part of the key.
   threads: [`key = iif(kind = 'conversation', substr(key, 1, instr(key, '/')) || ?1 || id, key)`],
   signups: ['address = ?1'],
   invitations: ['email = ?1 || id'],
@@ -55,7 +55,7 @@ beforeAll(async () => {
   grid = await liveGrid({ env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
   site = await seedSite(grid)
   pages = await pagesOf(grid, site)
-  // Reading conversations leaves rows in the log, once.
+  // Reading conversations adds rows to the log, once.
   for (const page of pages) await htmlOf(page)
   // The log is append-only, so these rows come from real calls.
   for (const text of hostileTexts) {
@@ -75,7 +75,7 @@ describe('each payload in every field', () => {
     for (const page of pages) plain.set(page.name, skeleton(await htmlOf(page)))
   }, 120_000)
 
-  test('unescaped they change a page', () => {
+  test('unescaped payloads would change a page', () => {
     expect(skeleton(`<p>${hostileTexts[0]}</p>`)).not.toEqual(skeleton(`<p>${benign}</p>`))
   })
 
@@ -99,14 +99,14 @@ describe('each payload in every field', () => {
 })
 
 // Older versions stored direction controls. See docs/security.md, "Pages".
-test('no stored text reorders what is next to it', { timeout: 120_000 }, async () => {
+test('no stored text reorders its neighbours', { timeout: 120_000 }, async () => {
   await storeEverywhere('\u202ereversed\u2069')
   const found: string[] = []
   for (const page of pages) {
     const seen = (await htmlOf(page))
       .replace(/<textarea[^>]*>[^<]*<\/textarea>/g, '')
       .replace(/ value="[^"]*"/g, '')
-      // Isolates of the page.
+      // The page's bidi isolates.
       .replace(/\u2068[^\u2069]*\u2069/g, '')
     for (const [around] of seen.matchAll(/.{0,80}[\u202a-\u202e\u2066-\u2069]/g)) found.push(`${page.name}: ${around}`)
   }
@@ -134,15 +134,15 @@ async function htmlOf({ as = 'owner', path }: SitePage): Promise<string> {
 
 const tag = /<(\/?[a-z][a-z0-9]*)((?:"[^"]*"|[^">])*)>/gi
 
-/** A text as Markdown, up to the answers that it offers or what follows it. */
+/** Markdown source, up to the offered answers or whatever follows it. */
 const markdown =
   /<div class="text">([\s\S]*?)(?:<div class="offer">|<\/div>(?=<div class="below">|<\/div><\/section>|<a class="alone(?: small)?"|<\/li>))/g
-/** What Markdown may be made into. Links are ours to check: `rel` tells the other side nothing. */
+/** The elements that Markdown can produce. Links are checked separately: `rel` reveals nothing to the other side. */
 const ofMarkdown =
   /^(\/?(p|blockquote|ul|ol|li|em|strong|s|code|pre|br|hr|table|thead|tbody|tr|th|td|span|bdi|div)( (dir|class|start|tabindex))*|a href rel target|a href|\/a)( \/)?$/
 
 /**
- * The elements with their attribute names, which no text may change, but for those that Markdown is made into. Ignores
+ * The elements with their attribute names, which no text may change, except for those produced by Markdown. Ignores
  * agent icons, which depend on the alias.
  */
 function skeleton(html: string): string[] {

@@ -1,6 +1,6 @@
 /**
- * A form whose fields were changed after its page was opened changes nothing, says who changed what, and keeps what was
- * typed. Every form that a page of the site shows is posted twice.
+ * A form whose fields were changed after its page was opened changes nothing, names the changes and their author, and
+ * keeps the user's input. Every form on any page is posted twice.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSessions } from '../../src/auth/session.ts'
@@ -42,7 +42,7 @@ describe('by hand', () => {
     ...{ action: 'flag', onFailure: 'closed', enabled: 'on', attachTo: 'none' },
   }
 
-  test('an old form does not loosen a guardrail; saved again, it changes what was typed alone', async () => {
+  test("an outdated form does not loosen a guardrail; saved again, it changes only the user's input", async () => {
     const { id, at } = await guardrail()
     const old = await adam.open(at)
     await olga.submit(at, { ...settings, action: 'block' })
@@ -61,7 +61,7 @@ describe('by hand', () => {
     expect(await stored(id)).toMatchObject({ name: 'Keys', action: 'block' })
   })
 
-  test('a form that is sent twice is no conflict, and neither is one that was refused for another reason', async () => {
+  test('a form that is sent twice causes no conflict, nor does one that was refused for another reason', async () => {
     const { id, at } = await guardrail()
     const page = await adam.open(at)
     for (const _ of [1, 2]) {
@@ -73,7 +73,7 @@ describe('by hand', () => {
     expect(await stored(id)).toMatchObject({ name: 'Keys', action: 'flag' })
   })
 
-  test('a form that was refused is still as old as its page', async () => {
+  test('a refused form is still as old as its page', async () => {
     const { id, at } = await guardrail()
     const wrong = await adam.send(await adam.open(at), { ...settings, name: ' ' }, at)
     await olga.submit(at, { ...settings, action: 'block' })
@@ -82,7 +82,7 @@ describe('by hand', () => {
     expect((await stored(id)).action).toBe('block')
   })
 
-  test('the description of a channel', async () => {
+  test("a channel's description", async () => {
     const { channel } = await createChannel(grid.acme.store, { name: 'team', members: ['alice'] })
     const at = path('channels', channel.id, 'settings')
     const old = await adam.open(at)
@@ -95,7 +95,7 @@ describe('by hand', () => {
   })
 })
 
-/** Why a form carries nothing that it was made from, by what its route ends with. */
+/** Why a form carries no original values, by the end of its route. */
 const exempt: Record<string, RegExp> = {
   'makes something new':
     /\/(new|new-agent|keys|key|invitations|again|webhooks|incoming|members|passkeys|browsers|recovery-codes|totp|totp\/finish|attach|profile\/email|new\/:provider|rotate)$/,
@@ -140,7 +140,7 @@ describe('every form', () => {
   })
   afterAll(() => grid.close())
 
-  /** The form as its page has it now, with the hidden token. */
+  /** The form as currently on its page, with the hidden token. */
   async function opened(route: string): Promise<FoundForm> {
     const { page, action } = forms.get(route)!
     const { html } = await owner.open(page)
@@ -153,7 +153,7 @@ describe('every form', () => {
     fields: [...form.fields.filter(([one]) => one !== name), [name, value]],
   })
 
-  test('carries what it was made from, or has a reason not to', () => {
+  test('carries its original values, or has a reason not to', () => {
     const found = routes.forms.flatMap((route) => {
       const reasons = Object.entries(exempt).filter(([, routes]) => routes.test(route)).length
       const isChecked = forms.has(route) && madeFrom(forms.get(route)!) !== undefined
@@ -201,7 +201,7 @@ describe('every form', () => {
   })
 })
 
-/** Other values for the fields of a form, of which its action takes some. */
+/** Different values for a form's fields, some of which its action accepts. */
 function* changesOf({ html }: Page, { action, fields }: FoundForm): Generator<[string, string]> {
   const inner = html.match(new RegExp(`<form[^>]* action="${action}"[^>]*>([^]*?)</form>`))?.[1] ?? ''
   for (

@@ -4,7 +4,7 @@ import { reserve } from '../../src/grid/reservations/reserve.ts'
 import { storeOf, testGrid } from '../support/grid.ts'
 import { signedInWithRole } from '../support/roles.ts'
 
-test('people see who works on what; an owner ends a reservation, there or on the page of the agent', async () => {
+test("people see who works on what; an owner ends a reservation, there or on the agent's page", async () => {
   const grid = await testGrid()
   const base = `/accounts/${grid.acme.id}`
   const owner = await signedInWithRole(grid, 'owner')

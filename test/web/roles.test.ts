@@ -1,6 +1,6 @@
 /**
- * Who may do what on the pages of an account. Every form that a page shows is posted as every role, as an outsider and
- * without its token; the routes declare who may. See docs/people.md, "Roles", and docs/security.md, "Pages".
+ * What each role may do on an account's pages. Every form on a page is posted with every role, as an outsider and
+ * without its token; the routes declare the permissions. See docs/people.md, "Roles", and docs/security.md, "Pages".
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { permissions, type Role, roles } from '../../src/auth/actor.ts'
@@ -27,7 +27,7 @@ import { addTotp } from '../support/second-factor.ts'
 import { type SlackServer, startSlack } from '../support/slack.ts'
 import { type SeededSite, seedSite } from '../support/site.ts'
 
-/** What ends something that other forms need, in the order in which it is posted: after all others. */
+/** Actions that end something needed by other forms, in the order in which they are posted, after all others. */
 const endings = [
   /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/|slack\/)remove)$/,
   /reset-second-factor$/,
@@ -44,12 +44,12 @@ let site: SeededSite
 let slack: SlackServer
 let routes: { pages: string[]; forms: string[] }
 let declared: Map<string, readonly Role[]>
-/** The page of a message that the owner can retract: links lead to other messages first. */
+/** The page of a message that the owner can retract, because links lead to other messages first. */
 let retractable: string
-/** A user of each role, and what they found. */
+/** A user of each role, and the forms they found. */
 const users = {} as Record<Role, { id: string }>
 const found = {} as Record<Role, Crawled>
-/** A new session: forms end others. */
+/** A new session, because some forms end others. */
 const as = (role: Role) => signedIn(grid, users[role])
 const home = () => `/accounts/${site.account}/settings/profile`
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' }, safeFetch: slack.safeFetch })
   site = await seedSite(grid)
   const { store, acme } = grid
-  // A form that writes leads to its conversation, when that is there.
+  // A form that writes redirects to its conversation, once that exists.
   unfollow = following(store)
   const posts: FormRoute[] = []
   const sessions = createSessions(store, servedOrigins(store.deps.config))
@@ -76,7 +76,7 @@ beforeAll(async () => {
   const olga = (await store.global.users.byEmail('olga@acme.example'))!
   await accessTokenFor(grid, olga.id, acme.id)
   const personAlias = (await acme.store.read.agents.byAlias('olga-marin'))!.id
-  // Whichever agent links lead to first has a program and a parked message, and is a remote agent out of reach.
+  // The agent that links lead to first has a program and a parked message, and is an unreachable remote agent.
   for (const { id } of await acme.store.read.agents.page('', 50)) {
     await accessTokenFor(grid, olga.id, acme.id, id)
     const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND inbox IN (
@@ -106,7 +106,7 @@ beforeAll(async () => {
   for (const role of ['admin', 'viewer'] as const) {
     users[role] = await person(grid, { role, isVerified: role === 'viewer' })
   }
-  // Every role also opens the pages that only an owner is led to.
+  // Every role also opens the pages to which only owners have links.
   for (const role of roles) {
     found[role] = await crawl(await as(role), routes, retractable, [home(), ...found.owner?.pages.values() ?? []])
   }
@@ -115,16 +115,16 @@ beforeAll(async () => {
 afterAll(() => slack.close())
 afterAll(() => unfollow?.())
 
-/** The form of a route, as the weakest role that has one found it. */
+/** A route's form, as found by the weakest role that has one. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
   const role = [...declared.get(route)!].reverse().find((role) => found[role].forms.has(route))
   return role && { role, form: found[role].forms.get(route)! }
 }
 
 async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' | 'fields'>, csrf?: string) {
-  // A guardrail is attached to agents that its person names.
+  // A guardrail is attached to agents named by the user.
   const chosen = fields.some(([, value]) => value === 'chosen') ? [['agents', 'alice']] : []
-  // Others have posted since the page was opened: `outdated-forms.test.ts`.
+  // Other roles have posted since the page was opened, see `outdated-forms.test.ts`.
   const given = fields.filter(([name]) => name !== madeFromField)
   return await one.request(action, {
     method: 'POST',
@@ -133,7 +133,7 @@ async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' |
   })
 }
 
-/** The statuses of `answer` for every form that was found, as `POST route: status`, and that nothing changed. */
+/** The statuses of `answer` for every form found, as `POST route: status`, and that nothing changed. */
 async function refusedEverywhere(answer: (form: FoundForm, route: string) => Promise<number | undefined>) {
   const before = await dump(grid, grid.acme, ['activity', 'thread_seen'])
   const answers: string[] = []
@@ -160,7 +160,7 @@ test.each(roles)('%s: every other form is refused, and changes nothing', async (
   expect(answers.filter((answer) => !answer.endsWith(': 403'))).toEqual([])
 })
 
-test('an owner of another account reaches nothing, neither by the path nor through the own account', async () => {
+test("another account's owner reaches nothing, by the path or through their own account", async () => {
   const evil = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
   const csrf = await csrfTokenOf(evil, `/accounts/${grid.evil.id}/settings/profile`)
   const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
@@ -192,20 +192,20 @@ test('an owner of another account reaches nothing, neither by the path nor throu
   expect(seen).toEqual([])
 })
 
-test('nothing is done without a session, or without the token of the form', async () => {
+test("does nothing without a session, or without the form's token", async () => {
   const signedOutBrowser = await signedIn(grid, await person(grid))
   signedOutBrowser.cookies.clear()
   const owner = await as('owner')
   const csrf = await csrfTokenOf(owner, home())
   const signedOut = await refusedEverywhere(async (form) => (await post(signedOutBrowser, form, csrf)).status)
-  // 307 leads to the sign-in with the form.
+  // 307 forwards the form to the sign-in.
   expect(signedOut.filter((answer) => !/: (401|307)$/.test(answer))).toEqual([])
 
   const withoutToken = await refusedEverywhere(async (form) => (await post(owner, form)).status)
   expect(withoutToken.filter((answer) => !answer.endsWith(': 403'))).toEqual([])
 })
 
-test('every form is found on a page, and done for the weakest role that may', async () => {
+test('every form is found on a page, and succeeds for the weakest permitted role', async () => {
   const done = new Map<string, string>()
   const places: string[] = []
   /** Declared for a role that sees no such form, and is refused. */
@@ -222,7 +222,7 @@ test('every form is found on a page, and done for the weakest role that may', as
       if (role !== weakest) {
         const one = await as(weakest)
         const { status } = await post(one, form, await csrfTokenOf(one, home()))
-        // A conversation refuses members who are not in it.
+        // A conversation refuses members who do not take part.
         if (status === 403 && !route.endsWith('/:thread/messages')) refused.push(`${weakest}: ${route}`)
       }
       const one = await as(role)
@@ -232,7 +232,7 @@ test('every form is found on a page, and done for the weakest role that may', as
       places.push(answer.headers.get('location') ?? '')
       if (route.endsWith('/account/delete')) await restoreAccount(grid.acme.store)
     }
-    // Later forms are of what is left.
+    // Later forms are for whatever remains.
     if ([-1, 0, 2].includes(least)) {
       for (const role of roles) found[role] = await crawl(await as(role), routes, retractable, [home(), ...places])
     }

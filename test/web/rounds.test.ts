@@ -1,4 +1,4 @@
-/** How often each page waits for a remote database, one query after another. See docs/architecture.md, "Pages". */
+/** How many sequential rounds of queries each page needs on a remote database. See docs/architecture.md, "Pages". */
 import { beforeAll, expect, test } from 'vitest'
 import { second } from '../../src/lib/time.ts'
 import { browser } from '../support/browse.ts'
@@ -9,7 +9,7 @@ import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/si
 
 /** What a page may wait for: the visitor, and then three rounds, each of which needs the one before. */
 const most = 4
-/** How old what is kept of Attention is when it is counted again. */
+/** How old the cached numbers of Attention are when they are recounted. */
 const laterMs = 11 * second
 
 let grid: TestGrid
@@ -21,7 +21,7 @@ beforeAll(async () => {
   pages = await pagesOf(grid, site)
 }, 120_000)
 
-/** The rounds of the second look: the first one records that someone reads, and what they have seen. */
+/** The rounds of the second visit: the first one records that someone reads, and what they have seen. */
 async function roundsOfPage({ path, as = 'owner' }: Pick<SitePage, 'path' | 'as'>) {
   const visitor = site.browsers[as] ?? browser(grid)
   const open = async () => await visitor.request(path(site))
@@ -70,7 +70,7 @@ test.each<[string, (site: SeededSite) => string]>([
 test.each<[string, keyof SeededSite['browsers'] | undefined, number]>([
   ['is no member', 'beginner', 404],
   ['has no session', undefined, 303],
-])('nothing is read for a visitor who %s, apart from the session', async (_, as, expected) => {
+])('reads nothing except the session for a visitor who %s', async (_, as, expected) => {
   const visitor = (as && site.browsers[as]) ?? browser(grid)
   for (const below of ['/home', '/attention', `/conversations/${site.talk.mine}`, '/agents/review']) {
     const { rounds, result } = await roundsOf(() => visitor.request(`/accounts/${site.account}${below}`))
@@ -80,7 +80,7 @@ test.each<[string, keyof SeededSite['browsers'] | undefined, number]>([
   }
 })
 
-test('no page is left out', async () => {
+test('no page is missing from this test', async () => {
   const known = Object.assign({}, ...pages.map(({ route, path }) => parametersOf(route, path(site).split('?')[0])))
   const routes = new Set(grid.app.routes.flatMap(({ method, path }) => method === 'GET' ? [path] : []))
   const leftOut: string[] = []
@@ -92,7 +92,7 @@ test('no page is left out', async () => {
   expect(leftOut).toEqual([])
 })
 
-/** The beginnings of the queries of each round. */
+/** The beginnings of each round's queries. */
 function described(rounds: string[][]): string {
   return rounds.map((queries, n) => `\n${n + 1}: ${queries.map((sql) => sql.slice(0, 80)).join('\n   ')}`).join('')
 }

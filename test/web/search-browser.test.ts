@@ -1,4 +1,4 @@
-/** The search in a browser: the dialog, and its keys. */
+/** The search dialog in a browser, and its keys. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accessibilityFaults, faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     },
   )
 
-  test('the page has no faults', async () => {
+  test('the page has no accessibility faults', async () => {
     await visitor.page.goto(`${url('search')}?q=deployment`)
 
     expect(await faultsOf(visitor, 'search-hits')).toEqual([])

@@ -1,4 +1,4 @@
-/** A task through its states, in a browser that is open on its conversation and one on the list of tasks. */
+/** A task's states in a browser, with its conversation and the task list open. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { hasBrowser, screenshot, useBrowser, type Visitor } from '../support/browser.ts'
@@ -27,10 +27,10 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await site?.close()
   })
 
-  test('the states of a task show in its conversation and in the list as they come', async () => {
+  test("a task's states appear in its conversation and in the list as they change", async () => {
     const { grid, path } = site
     const [conversation, list] = visitors.map(({ page }) => page)
-    // Each minute the list is read again anyway.
+    // Otherwise the list would be refreshed within a minute anyway.
     await list.addInitScript('const every = setInterval; setInterval = (run, ms) => ms === 60000 ? 0 : every(run, ms)')
     await list.goto(grid.url + path('tasks'))
     await waitFor('the stream', () => grid.store.waiting.pages.count === 1)

@@ -1,4 +1,4 @@
-/** The settings of the account: a row for each subject, and its page. */
+/** The account settings: a row for each subject, and each subject's page. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Role } from '../../../src/auth/actor.ts'
 import type { Browser } from '../../support/browse.ts'
@@ -24,7 +24,7 @@ const all = [
 const ofEveryRole = ['name', 'usage', 'second-factor', 'turns', 'reading', 'contents']
 const ofManagers = [...ofEveryRole, 'keys', 'incoming', 'webhooks', 'programs']
 
-/** The subject of each row, its state and what the visitor does there. */
+/** Each row's subject, state, and action for the visitor. */
 async function rowsOf(one: Browser) {
   const { html } = await one.open(settings)
   const row = /<li id="([\w-]+)">.*?<a class="open" href="([^"]*)">.*?<bdi>(.*?)<\/bdi>.*?class="at">(.*?)<\/span>/gs
@@ -59,7 +59,7 @@ test.each<[Role, string[]]>([
   ['admin', ofManagers],
   ['member', ofEveryRole],
   ['viewer', ofEveryRole],
-])('a person with the role %s sees the subjects that the role may, and no page of the others', async (role, paths) => {
+])('the role %s sees only the subjects it may change, and cannot open the pages of others', async (role, paths) => {
   const rows = await rowsOf(users[role])
   const opened = await Promise.all(all.map(async (path) => (await users[role].open(`${settings}/${path}`)).status))
 
@@ -71,7 +71,7 @@ test.each<[Role, string[]]>([
 })
 
 describe('the page of a subject', () => {
-  test('leads back to the list, below the tab, under a title of its own', async () => {
+  test('has a link back to the list, below the tab, and its own title', async () => {
     const titles: string[] = []
     for (const path of all) {
       const { html } = await users.owner.open(`${settings}/${path}`)

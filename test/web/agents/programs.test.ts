@@ -46,7 +46,7 @@ test('owners and admins see the programs that act as the agent, and disconnect o
   })
 })
 
-test('a member sees only programs of their own, and a viewer none', async () => {
+test('a member sees only their own programs, and a viewer none', async () => {
   const [owner, member, viewer] = [
     await person(grid, { role: 'owner', email: 'olga@acme.example' }),
     await person(grid, { role: 'member', email: 'mel@acme.example' }),

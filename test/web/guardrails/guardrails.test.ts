@@ -1,4 +1,4 @@
-/** The pages of guardrails: the forms, who sees what, and deletion. */
+/** Guardrail pages: the forms, who sees what, and deletion. */
 import { beforeEach, expect, test } from 'vitest'
 import { setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { rows } from '../../support/database.ts'

@@ -1,4 +1,4 @@
-/** The first page of an account. */
+/** An account's first page. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -39,14 +39,14 @@ test('shows what waits for the visitor, what is broken, and what is new, with al
   expect(text).toMatch(/1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? Dismiss 2 h ago/)
   expect(text).toMatch(/Warnings @alice has not read for 2 h/)
   expect(text).toContain('Attention 2 open')
-  // Items that wait for the visitor are not announced twice.
+  // Items that wait for the visitor are not shown twice.
   expect(text).not.toContain('Since you were here')
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   expect((await owner.open(home)).text).toMatch(/Since you were here .*@alice ?\+ ?@bob 3 new/)
   expect(text).not.toContain('secret')
 })
 
-test('what is new comes first, with its failures, and a conversation that was looked at does not come', async () => {
+test('lists new conversations first, with their failures, and omits those already seen', async () => {
   const { grid, tell, browser, path } = world
   const carol = await grid.acme.agent('carol')
   await tell(grid.alice, 'bob', 'lost')
@@ -59,15 +59,15 @@ test('what is new comes first, with its failures, and a conversation that was lo
   expect(text).toMatch(/Since you were here .*@carol ?1 new .*1 failed ?, 1 new/)
   await owner.open(path('conversations', thread))
   expect((await owner.open(home)).text).toMatch(/Since you were here .*1 failed ?, 1 new(?!.*1 new)/)
-  // A member is in neither.
+  // A member takes part in neither.
   expect((await browser.open(home)).text).not.toContain('Since you were here')
-  // What was never opened is news for a day.
+  // A conversation that was never opened counts as new for a day.
   grid.clock.now += 25 * hour
   const later = await signedInMember(grid, grid.acme, 'owner')
   expect((await later.open(home)).text).not.toContain('Since you were here')
 })
 
-test('says where more waits and where more is new than it shows', async () => {
+test('says where to find further waiting and new items', async () => {
   const { grid, browser } = world
   const notifyAll = async (agent: TestAgent, to: string, n: number) => {
     const sends = Array.from({ length: n }, (_, n) => n).map((n) =>
@@ -80,7 +80,7 @@ test('says where more waits and where more is new than it shows', async () => {
   expect((await owner.open(home)).text).not.toContain('Older ones are in')
   await notifyAll(grid.alice, 'bob', 11)
   expect((await owner.open(home)).text).toContain('Older ones are in Conversations .')
-  // What is between others takes no room of what is to the member.
+  // Messages between others take no space from the member's own.
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'ann'] })
   await world.tell(grid.alice, '#team', 'for all')
   await notifyAll(grid.alice, 'bob', 25)
@@ -96,7 +96,7 @@ test('says where more waits and where more is new than it shows', async () => {
   )
 })
 
-test('opening it reads nothing, and leaves no row in the log', async () => {
+test('opening it reads nothing and logs nothing', async () => {
   const { grid, tell } = world
   await tell(grid.alice, 'ann', 'for a person')
   await tell(grid.alice, 'bob', 'for an agent')
@@ -114,7 +114,7 @@ test('opening it reads nothing, and leaves no row in the log', async () => {
   expect(await state()).toEqual(before)
 })
 
-test('figures have the numbers of hours and of days, with the mean time of answers, without other accounts', async () => {
+test('figures show hourly and daily numbers with the mean answer time, without other accounts', async () => {
   const { grid, tell, browser } = world
   await grid.evil.agent('mallory')
   await sendMessage(storeOf(grid, grid.eve), { to: 'mallory', text: 'not yours' })
@@ -135,7 +135,7 @@ test('figures have the numbers of hours and of days, with the mean time of answe
   }
 })
 
-test('the path of the former overview leads here, and Settings has what was sent today of what may be sent', async () => {
+test("the former overview's path redirects here, and Settings shows today's quota usage", async () => {
   const { grid, tell, browser, path } = world
   await tell(grid.alice, 'bob', 'one')
 
@@ -145,7 +145,7 @@ test('the path of the former overview leads here, and Settings has what was sent
   )
 })
 
-test('what ends first stands first, and messages that are alike are one row, which decides one of them', async () => {
+test('lists what expires first at the top, and groups equal messages in one row that decides one of them', async () => {
   const { grid, tell, path } = world
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   await hold(grid.acme.store, { name: 'Money', expiresMs: 24 * hour })
@@ -167,11 +167,11 @@ test('what ends first stands first, and messages that are alike are one row, whi
   const first = html.match(/href="([^"]*\/held\/[^"]*)">(?:(?!<\/a>).)*Refund/s)![1]
   await owner.submit(first, {}, `${first}/approve`)
   expect((await owner.open(home)).text).toMatch(/5 decisions .*Refund 4411\? 2 like this/)
-  // The list of all opens the fold.
+  // The complete list opens the fold.
   expect((await owner.open(path('held'))).html.match(/\/held\/[^"]{36}">(?:(?!<\/a>).)*Refund 4411/gs)).toHaveLength(2)
 })
 
-test('the numbers of the line are those of Attention and, together, that of the navigation', async () => {
+test('the numbers in the line match Attention and add up to the number in the navigation', async () => {
   const { grid, tell, browser, path } = world
   await hold(grid.acme.store, { name: 'Money', deciders: [world.ann.person.id] })
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'Pay?' })
@@ -191,7 +191,7 @@ test('the numbers of the line are those of Attention and, together, that of the 
   )
 })
 
-test.each(roles)('every row leads an %s to a page that they may read', async (role) => {
+test.each(roles)('every row links an %s to a page that they may read', async (role) => {
   const { grid, tell, path } = world
   const one = await signedInMember(grid, grid.acme, role)
   await tell(grid.alice, 'bob', 'hello')
@@ -224,7 +224,7 @@ test.each(roles)('every row leads an %s to a page that they may read', async (ro
   expect(links).toBeGreaterThan(1)
 })
 
-test('for a new member nothing of before is new', async () => {
+test('nothing from before is new for a new member', async () => {
   const { grid, tell } = world
   await tell(grid.alice, 'bob', 'long before')
   grid.clock.now += 60_000

@@ -1,4 +1,4 @@
-/** Changes that need a fresh proof of who the user is, and accounts that require a second factor. */
+/** Changes that require a recent confirmation of identity, and accounts that require a second factor. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
 import { minute } from '../../../src/lib/time.ts'
@@ -15,8 +15,8 @@ beforeEach(async () => {
 const home = () => `/accounts/${grid.acme.id}`
 const settings = (path: string) => `${home()}/settings/${path}`
 
-describe('ten minutes after the last proof', () => {
-  /** The changes, with the page to come back to, and fields. */
+describe('ten minutes after the last confirmation', () => {
+  /** The changes, with the page to return to, and fields. */
   const changes: [what: string, path: string, fields: (other: string) => Record<string, string>][] = [
     ['transferring the ownership', 'team/hand-over', (member) => ({ member, confirmation: 'Acme' })],
     ['appointing an owner', 'team/members/:other/role', () => ({ role: 'owner' })],
@@ -30,7 +30,7 @@ describe('ten minutes after the last proof', () => {
     ['new recovery codes', 'security/recovery-codes', () => ({})],
   ]
 
-  test.each(changes)('%s asks for a proof first', async (_, path, fieldsOf) => {
+  test.each(changes)('%s asks for a confirmation first', async (_, path, fieldsOf) => {
     const [ann, other] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'admin' })]
     await addTotp(grid, other)
     const one = await signedIn(grid, ann)
@@ -52,7 +52,7 @@ describe('ten minutes after the last proof', () => {
     expect((await post()).at).not.toMatch(/^\/confirm/)
   })
 
-  test('what needs no fresh proof goes on', async () => {
+  test('actions that need no confirmation still work', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { id } = await createAdminKey(grid.acme.store, 'old')
     const one = await signedIn(grid, ann)
@@ -64,7 +64,7 @@ describe('ten minutes after the last proof', () => {
   })
 })
 
-describe('a form that waits for the proof', () => {
+describe('a form that waits for the confirmation', () => {
   const keys = () => settings('account/keys')
   const names = async () => (await grid.acme.store.read.keys.adminKeys()).map(({ name }) => name)
   const ask = async (one: Browser) => await one.submit(keys(), { name: 'deployment' })
@@ -77,7 +77,7 @@ describe('a form that waits for the proof', () => {
     grid.clock.now += 10 * minute
   })
 
-  /** Confirms, without what follows: the address that runs the form, and the form. */
+  /** Confirms without following the redirect: the URL that runs the form, and the form. */
   async function confirm(asked: Awaited<ReturnType<typeof ask>>) {
     const field = (name: string) => unescapeHtml(asked.html.match(new RegExp(`name="${name}" value="([^"]*)"`))![1])
     const fields = ['csrf', 'next', 'back', 'kept', 'runsUntil'].map((name) => [name, field(name)])
@@ -89,7 +89,7 @@ describe('a form that waits for the proof', () => {
     return { to: response.headers.get('location')!, form }
   }
 
-  test('runs once, at its path, with its fields, in the session that has begun', async () => {
+  test('runs once, at its path, with its fields, in the new session', async () => {
     const { to, form } = await confirm(await ask(one))
     const kept = JSON.stringify([['name', 'another']])
     const elsewhere = `${home()}/skills/new?${to.split('?')[1]}`
@@ -123,7 +123,7 @@ describe('a form that waits for the proof', () => {
       const csrf = await csrfTokenOf(one, settings('sessions'))
       return await one.post(keys(), { csrf, name: 'deployment', token: 'a secret' })
     }],
-  ])('comes back instead if it is one %s', async (_, ask) => {
+  ])('is shown again instead if it is one %s', async (_, ask) => {
     const asked = await ask(one)
     expect(asked.text).toContain('You get it back in the next step')
     const page = await one.send(asked as Awaited<ReturnType<Browser['open']>>, { password }, '/confirm')
@@ -132,7 +132,7 @@ describe('a form that waits for the proof', () => {
     expect(await names()).toEqual(before)
   })
 
-  test('comes back after ten minutes, and a form of another site is not kept', async () => {
+  test("is shown again after ten minutes, and another site's form is not kept", async () => {
     const asked = await ask(one)
     grid.clock.now += 10 * minute
     expect((await one.send(asked, { password }, '/confirm')).text).toContain('Nothing has changed yet')
@@ -142,7 +142,7 @@ describe('a form that waits for the proof', () => {
     expect(await names()).toEqual(before)
   })
 
-  test('is given up by Cancel, which leads back; a download comes back', async () => {
+  test('is discarded by Cancel, which leads back; a download is shown again', async () => {
     const csrf = await csrfTokenOf(one, settings('sessions'))
     const from = `${home()}/held?page=2`
     const asked = await one.post(keys(), { csrf, name: 'x' }, { Referer: grid.deps.config.appUrl + from })
@@ -156,7 +156,7 @@ describe('a form that waits for the proof', () => {
 })
 
 describe('the proof', () => {
-  test('of a user with a second factor is the factor, not the password, and the old cookie ends', async () => {
+  test('a user with a second factor must confirm with it instead of the password, and the old cookie ends', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { secret, one } = await addTotp(grid, ann)
     grid.clock.now += 10 * minute
@@ -173,7 +173,7 @@ describe('the proof', () => {
     expect((await thief.open(home())).at).toMatch(/^\/sign-in/)
   })
 
-  test('is not the password that a user with a second factor changes', async () => {
+  test('a user with a second factor cannot change the password with the password alone', async () => {
     const { one } = await addTotp(grid, await person(grid, { role: 'owner' }))
     grid.clock.now += 11 * minute
     const fields = { current: password, password: 'another long pass phrase' }
@@ -193,7 +193,7 @@ describe('the proof', () => {
     const csrf = await csrfTokenOf(one, settings('profile'))
     const { write } = grid.store
     let isAdded = false
-    // Between the look at the session and the new one.
+    // Between reading the session and creating the new one.
     const spy = vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
       if (!isAdded && statements.some(({ sql }) => /^UPDATE users\b/.test(sql))) {
         isAdded = true
@@ -208,7 +208,7 @@ describe('the proof', () => {
     expect((await one.open(home())).at).toMatch(/^\/second-factor/)
   })
 
-  test('of a time ahead of the clock does not count', async () => {
+  test('a confirmation from the future does not count', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const csrf = await csrfTokenOf(one, settings('sessions'))
     grid.clock.now -= minute
@@ -216,7 +216,7 @@ describe('the proof', () => {
     expect(asked.at).toMatch(/^\/confirm/)
   })
 
-  test('a wrong password is refused, with the limits of a sign-in', async () => {
+  test('refuses a wrong password, with the limits of a sign-in', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }), '203.0.113.70')
     const statuses: number[] = []
     for (let n = 0; n < 6; n++) {
@@ -236,7 +236,7 @@ describe('an account that requires a second factor', () => {
   const require = async (owner: Browser, required = 'yes') =>
     await owner.submit(settings('account/second-factor'), { required })
 
-  test('shows its owners and admins only the page where they add one; members go on', async () => {
+  test('shows its owners and admins only the page to add one, and does not affect members', async () => {
     const [ann, admin, member] = await Promise.all(
       (['owner', 'admin', 'member'] as const).map((role) => person(grid, { role })),
     )
@@ -259,7 +259,7 @@ describe('an account that requires a second factor', () => {
     expect((await added.open(home())).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('is set by an owner who has one, and recorded', async () => {
+  test('can be set by an owner who has one, which is logged', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
 
@@ -276,7 +276,7 @@ describe('an account that requires a second factor', () => {
   })
 })
 
-/** What the changes change. */
+/** The database content that the changes affect. */
 async function stateOf({ acme }: TestGrid): Promise<string> {
   const { team, keys } = acme.store.read
   return JSON.stringify([await team.members(), await team.invitations(), await keys.adminKeys()])

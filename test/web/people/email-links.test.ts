@@ -1,4 +1,4 @@
-/** Links in emails, to sign in or to reset a password: who gets one, and what it does. */
+/** Email links for signing in and resetting a password: who gets one, and what it does. */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const kinds = [['/sign-in-link', 'sign_in'], ['/reset', 'password_reset']] as const
 
-test.each(kinds)('%s answers the same for known and unknown addresses', async (path, kind) => {
+test.each(kinds)('%s gives the same response for known and unknown addresses', async (path, kind) => {
   const [known, unknown] = await Promise.all([email, 'nobody@acme.example'].map(async (email, n) => {
     const one = browser(grid, `203.0.113.${n + 20}`)
     const csrf = await csrfTokenOf(one, path)
@@ -55,7 +55,7 @@ test.each(kinds)('%s does the same work for known and unknown addresses', async 
   expect(await statements(email, '203.0.113.20')).toEqual(await statements('nobody@acme.example', '203.0.113.21'))
 })
 
-test('an address gets at most one email in 5 minutes and 3 a day, and the page does not show it', async () => {
+test('an address gets at most one email in 5 minutes and 3 a day, and the page does not reveal it', async () => {
   const texts = new Set<string>()
   for (let n = 0; n < 12; n++) {
     texts.add((await browser(grid, `203.0.113.${n}`).submit('/reset', { email })).text)
@@ -85,7 +85,7 @@ test('an email scanner does not redeem the sign-in link; the button does, once',
 })
 
 test.each(['/Your-account-was-stolen', '/accounts/?call=me', 'https://evil.example', `/claim/${'a'.repeat(44)}`])(
-  'next=%s does not get into an email',
+  'next=%s is not included in an email',
   async (next) => {
     await browser(grid).submit(`/sign-in-link?next=${encodeURIComponent(next)}`, { email }, '/sign-in-link')
 
@@ -106,7 +106,7 @@ test('signing in by email during an OAuth authorization continues with the autho
   expect((await one.open('/sign-in-link?done=link-sent&next=https://evil.example')).html).not.toContain('continue here')
 })
 
-test('a sign-in link ends after 15 minutes, and verifies the address', async () => {
+test('a sign-in link expires after 15 minutes, and verifies the address', async () => {
   const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false, hasPassword: false })
   const ask = () => browser(grid).submit('/sign-in-link', { email: carl.email })
   await ask()
@@ -120,7 +120,7 @@ test('a sign-in link ends after 15 minutes, and verifies the address', async () 
   expect((await grid.store.global.users.byId(carl.id))!.emailVerifiedAt).toBe(grid.clock.now)
 })
 
-test('of many concurrent uses of a link, one is signed in', async () => {
+test('signs in only one of many concurrent uses of a link', async () => {
   await browser(grid).submit('/sign-in-link', { email })
   const link = emailedPath(grid)
 

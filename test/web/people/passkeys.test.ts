@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     return authenticatorId
   }
 
-  /** An owner, signed in, with a passkey of this browser. */
+  /** A signed-in owner with a passkey in this browser. */
   async function annWithPasskey() {
     const ann = await person(grid, { role: 'owner' })
     const authenticatorId = await authenticator()
@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
   }
 
-  test('one is registered, signs in by itself, and is asked for after a password', async () => {
+  test('one can be registered, can sign in by itself, and is required after a password', async () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     expect(await page.textContent('#secret-text')).toMatch(/^([2-9a-z]{4}(-[2-9a-z]{4}){3}\n?){10}$/)
@@ -95,12 +95,12 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.goto(`${home()}/settings/account/keys`)
     await page.fill('#key-name', 'deployment')
     await Promise.all([page.waitForURL(/confirm/), page.click('text=Generate admin key')])
-    // What waited for it is done.
+    // The waiting change is done.
     await Promise.all([page.waitForURL(/settings\/account\/keys\?shown=/), page.click('text=Use a passkey')])
     expect(await page.textContent('#secret-text')).toMatch(/^grid_adm_/)
   })
 
-  test('the same device registers one passkey only, and a passkey that is removed does not sign in', async () => {
+  test('the same device registers only one passkey, and a removed passkey does not sign in', async () => {
     const { page } = visitor
     await annWithPasskey()
     await page.goto(`${security()}/passkeys/new`)
@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })
 
-  test('a passkey that is removed while its answer is checked does not sign in', async () => {
+  test('a passkey that is removed while its response is checked does not sign in', async () => {
     const { page } = visitor
     await annWithPasskey()
     await visitor.context.clearCookies()
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })
 
-  test('a passkey that is not unlocked is not used', async () => {
+  test('a passkey that is not unlocked cannot be used', async () => {
     const { page } = visitor
     const { authenticatorId } = await annWithPasskey()
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=No passkey was used. Try again.')
   })
 
-  test('an answer counts once, for its user, browser and purpose, within five minutes', async () => {
+  test('a response counts once, for its user, browser and purpose, within five minutes', async () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     const bob = await person(grid, { role: 'owner' })
@@ -152,13 +152,13 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       'HTMLFormElement.prototype.submit = function () { window.answer = this.elements.passkey.value }',
     )
 
-    /** The answer to a new challenge, which the page does not send. */
+    /** The response to a new challenge, which the page does not send. */
     const answered = async () => {
       await openPasskeySignIn()
       const passkey = await waitFor('the answer', () => page.evaluate<string | undefined>('window.answer'))
       return { passkey, csrf: (await page.getAttribute('form[data-passkey] input[name=csrf]', 'value'))! }
     }
-    /** A browser with the cookies of the page. */
+    /** A browser with the page's cookies. */
     const sameBrowser = async () => {
       const one = browser(grid)
       for (const { name, value } of await visitor.context.cookies(url)) one.cookies.set(name, value)
@@ -188,7 +188,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     const { ann } = await annWithPasskey()
     const bob = await person(grid, { role: 'owner' })
     await addPasskey(grid, bob, 'Phone')
-    // The page asks for a passkey of Bob; this browser offers whatever it has, which is Ann's.
+    // The page asks for Bob's passkey; this browser offers whatever it has, which is Ann's.
     await page.addInitScript(`{
       const { get } = CredentialsContainer.prototype
       CredentialsContainer.prototype.get = function (options) {

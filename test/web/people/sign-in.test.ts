@@ -26,7 +26,7 @@ test('the set-up link creates the first account, and works once', async () => {
   expect((await browser(grid).signIn('ann@acme.example', password)).text).toContain('Acme')
 })
 
-test('a set-up link says that the command line made an account, and leads to sign-in', async () => {
+test('after the command line created an account, a set-up link says so and leads to sign-in', async () => {
   const grid = await emptyGrid()
   const path = new URL((await createSetUpLink(grid.store))!).pathname
   const visitor = browser(grid)
@@ -103,7 +103,7 @@ test.each([
   expect(response.at).toMatch(/^\/(accounts\/|%0d)/)
 })
 
-test('too many attempts get a retry time, for known and unknown addresses alike', async () => {
+test('too many attempts get a retry time, alike for known and unknown addresses', async () => {
   const answers = []
   for (const address of ['ann@acme.example', 'nobody@acme.example']) {
     const one = browser(grid, '198.51.100.2')
@@ -117,7 +117,7 @@ test('too many attempts get a retry time, for known and unknown addresses alike'
   expect(answers[0].at(-1)).toEqual([429, expect.stringMatching(/^\d+$/), expect.stringContaining('Try again in')])
 })
 
-test('signing in does not adopt a session cookie that was set before', async () => {
+test('signing in does not adopt an existing session cookie', async () => {
   const planted = 'x'.repeat(43)
   const [one, thief] = [browser(grid), browser(grid)]
   for (const each of [one, thief]) each.cookies.set('grid-session', planted)
@@ -129,7 +129,7 @@ test('signing in does not adopt a session cookie that was set before', async () 
   expect((await thief.open(`/accounts/${grid.acme.id}`)).at).toMatch(/^\/sign-in/)
 })
 
-test('a foreign account is not found, exactly like one that does not exist', async () => {
+test("another user's account looks exactly like one that does not exist", async () => {
   const ann = browser(grid)
   await ann.signIn('ann@acme.example', password)
 
@@ -140,7 +140,7 @@ test('a foreign account is not found, exactly like one that does not exist', asy
   expect(foreign.html).toBe(missing.html)
 })
 
-test('signing out ends the session, also for a copied cookie', async () => {
+test('signing out ends the session, even for a copied cookie', async () => {
   const ann = browser(grid)
   await ann.signIn('ann@acme.example', password)
   const thief = browser(grid)
@@ -189,7 +189,7 @@ const forgeries: [string, Record<string, string | undefined>, Record<string, str
   ['no token', {}, { csrf: '' }],
   ['a foreign token', {}, { csrf: 'x'.repeat(43) }],
 ]
-// A public grid takes API calls of every origin, so there the form itself must refuse the foreign ones.
+// A public grid accepts API calls from every origin, so the form itself must refuse foreign ones.
 describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])('on a %s grid', (_, env) => {
   let grid: TestGrid
   let ann: Browser
@@ -210,7 +210,7 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
   })
 })
 
-test('a form of another session, and JSON, are refused', async () => {
+test('refuses JSON and forms of another session', async () => {
   const [ann, other] = [browser(grid), browser(grid)]
   await ann.signIn('ann@acme.example', password)
   await other.signIn('ann@acme.example', password)
