@@ -42,21 +42,24 @@ test.each([
   ['a long name', { name: 'x'.repeat(65) }, 400, 'The name of a skill has 1 to 64 characters'],
   ['a long description', { name: 'new', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
   ['a name that is taken', { name: 'taken' }, 409, 'The account has a skill taken'],
-])('%s causes an error at its field, when a skill is created and when it is changed', async (_, fields, status, text) => {
-  await make('taken')
-  const id = await make('other', 'kept')
-  const ann = await signedInWithRole(grid, 'owner')
+])(
+  '%s causes an error at its field, when a skill is created and when it is changed',
+  async (_, fields, status, text) => {
+    await make('taken')
+    const id = await make('other', 'kept')
+    const ann = await signedInWithRole(grid, 'owner')
 
-  for (const path of [`${skills}/new`, `${skills}/${id}`]) {
-    const page = await ann.submit(path, { description: 'typed', ...fields })
-    expect(page.status).toBe(status)
-    expect(page.text).toContain(text)
-    expect(page.html).toContain(`value="${fields.name}"`)
-    expect(page.html).toMatch(/class="error"/)
-  }
-  expect(await names()).toEqual(['other', 'taken'])
-  expect((await activityOf(grid)).map(({ outcome }) => outcome)).not.toContain('ok')
-})
+    for (const path of [`${skills}/new`, `${skills}/${id}`]) {
+      const page = await ann.submit(path, { description: 'typed', ...fields })
+      expect(page.status).toBe(status)
+      expect(page.text).toContain(text)
+      expect(page.html).toContain(`value="${fields.name}"`)
+      expect(page.html).toMatch(/class="error"/)
+    }
+    expect(await names()).toEqual(['other', 'taken'])
+    expect((await activityOf(grid)).map(({ outcome }) => outcome)).not.toContain('ok')
+  },
+)
 
 test('sorts the list of skills regardless of case', async () => {
   for (const name of ['writing', 'SQL', 'analysis']) await make(name)
