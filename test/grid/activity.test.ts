@@ -1,6 +1,4 @@
-/**
- * Rows of admin calls in the activity log of their account. See docs/protocol/mcp.md, "Activity log".
- */
+/** Admin calls in their account's activity log. See docs/protocol/mcp.md, "Activity log". */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import type { Activity } from '../../src/store/account/activity.ts'
@@ -61,7 +59,7 @@ describe.each(eras)('in the %s era', (era) => {
     expect(left.map((row) => JSON.parse(row.arguments))).toEqual(calls.map(([, args]) => args))
   })
 
-  test('a call that fails with an internal error is logged as internal', async () => {
+  test('logs a call that fails with an internal error as internal', async () => {
     await rows(grid, 'ALTER TABLE skills RENAME TO elsewhere')
 
     const { code } = await call('admin_list_skills', {}, era)
@@ -76,7 +74,7 @@ test.each([
   ['a token that is refused', { alias: 'far', remoteToken: 'CANARY' }],
   ['fields with the names of secrets', { apiKey: 'CANARY', password: 'CANARY', client_secret: ['CANARY'] }],
   ['the password of an address', { alias: 'far', type: 'a2a', remoteUrl: 'https://user:CANARY@x.example' }],
-])('%s is not in the log', async (_, args) => {
+])('does not log %s', async (_, args) => {
   await call('admin_create_agent', args)
 
   expect((await log()).at(-1)!.tool).toBe('admin_create_agent')
@@ -84,7 +82,7 @@ test.each([
   expect(grid.logs.join('\n')).not.toContain('CANARY')
 })
 
-test('keys are redacted in every argument', async () => {
+test('redacts keys in every argument', async () => {
   const keys = [grid.acme.adminKey, grid.bob.key]
   for (const key of keys) {
     await call('admin_create_agent', { alias: key, description: `my key is ${key}.`, [key]: 1 })
@@ -113,7 +111,7 @@ describe('when the log cannot be written', () => {
     expect((await call(name, argsOf(tool))).code).toBeUndefined()
   })
 
-  test('a call that only reads fails too', async () => {
+  test('a read-only call fails too', async () => {
     expect((await call('admin_list_agents', {})).code).toBe('write_conflict')
   })
 })
@@ -123,7 +121,7 @@ test.each([
   ['admin_delete_agent', { alias: 'mate' }, 'agent_not_found'],
   ['admin_create_channel', { name: 'other' }, 'channel_taken'],
   ['admin_delete_channel', { name: 'home' }, 'channel_not_found'],
-])('of 20 concurrent calls of %s one succeeds and is logged as ok', async (tool, args, refusal) => {
+])('of 20 concurrent calls of %s, one succeeds and is logged as ok', async (tool, args, refusal) => {
   const before = (await log()).length
 
   const codes = await Promise.all(Array.from({ length: 20 }, async () => (await call(tool, args)).code ?? 'ok'))

@@ -15,7 +15,7 @@ beforeEach(async () => {
   acme = grid.acme.store
 })
 
-test('members of a channel are replaced all or nothing', async () => {
+test("replaces all of a channel's members or none", async () => {
   await createChannel(acme, { name: 'general', members: ['alice', '@Bob', grid.bob.id] })
 
   const failed = setChannelMembers(acme, { channel: 'general', members: ['alice', 'nobody'] })
@@ -26,7 +26,7 @@ test('members of a channel are replaced all or nothing', async () => {
   expect(set).toMatchObject({ channel: { memberCount: 0 }, members: [] })
 })
 
-test('an alias stays with the account of its deleted agent', async () => {
+test("an alias stays reserved for its deleted agent's account", async () => {
   await deleteAgent(acme, 'bob')
 
   await expect(deleteAgent(acme, grid.bob.id)).rejects.toMatchObject({ code: 'agent_not_found' })
@@ -35,7 +35,7 @@ test('an alias stays with the account of its deleted agent', async () => {
   expect(agent.id).not.toBe(grid.bob.id)
 })
 
-test('an account has 1,000 skills and no more', async () => {
+test('an account can have at most 1,000 skills', async () => {
   const batch = (n: number) => Array.from({ length: 200 }, (_, i) => ({ name: `skill ${n * 200 + i}` }))
   for (let n = 0; n < 5; n++) await setAgentSkills(acme, { agent: 'bob', skills: batch(n) })
 

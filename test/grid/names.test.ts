@@ -1,4 +1,4 @@
-/** Names of accounts and users: invisible characters are refused. See docs/protocol/README.md, "Names and formats". */
+/** Account and user names: invisible characters are refused. See docs/protocol/README.md, "Names and formats". */
 import { checkName } from '../../src/grid/check-name.ts'
 import { isPlainName } from '../../src/lib/names.ts'
 import { cleanName } from '../../src/oauth/client-document.ts'
@@ -45,7 +45,7 @@ test.each([
   expect(checkName(` ${name} `, 'name')).toBe(name)
 })
 
-describe('the name of a client', () => {
+describe("a client's name", () => {
   test.each([
     ['نمی\u200cخواهم', 'نمی\u200cخواهم'],
     ['👨‍👩‍👧 👩‍🚀 ❤️', '👨‍👩‍👧 👩‍🚀 ❤️'],

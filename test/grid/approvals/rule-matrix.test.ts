@@ -1,4 +1,4 @@
-/** Every way to send, and every kind of condition: held, or not. docs/protocol/messages.md, "Held messages". */
+/** Every way to send combined with every kind of condition: held or not. docs/protocol/messages.md, "Held messages". */
 import { expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -26,12 +26,12 @@ const large = { raw: btoa(secret.repeat(5_000)), filename: 'b.txt', mediaType: '
 const now = { configuration: { returnImmediately: true } }
 const v10 = { 'A2A-Version': '1.0' }
 
-/** A grid with what the ways need, and the ways: a title that begins with its entry in a registry. */
+/** A grid prepared for all ways to send, and the ways, whose titles begin with their registry entries. */
 async function gridWithWays() {
   const grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
   const { acme, alice, bob } = grid
   const ann = await personWithAlias(grid, 'ann', { role: 'owner' })
-  // Only an account of another person would need their consent.
+  // Another person's account would need their consent.
   const pat = await personWithAlias(grid, 'pat')
   const consent =
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)"
@@ -112,7 +112,7 @@ test.each<[string, Parameters<typeof hold>[1] | 'guardrail', (way: string) => bo
   expect(wrong).toEqual([])
 })
 
-test('every tool, route and endpoint that sends is among the ways', async () => {
+test('every tool, route and endpoint that sends is covered', async () => {
   const { grid, ways } = await gridWithWays()
   const covered = (name: string) => Object.keys(ways).some((way) => way.startsWith(name))
   const { body } = await sendWire(grid, grid.alice.key, wireRequest('legacy', 'tools/list'))
@@ -131,7 +131,7 @@ test('every tool, route and endpoint that sends is among the ways', async () => 
   expect([...tools, ...routes, ...endpoints].filter((name) => !covered(name))).toEqual([])
 })
 
-test('what the grid itself sends is never held', async () => {
+test('messages from the grid itself are never held', async () => {
   const { grid, ann } = await gridWithWays()
   await hold(grid.acme.store)
   const before = await dump(grid, grid.acme)

@@ -1,4 +1,7 @@
-/** A message between two accounts: the people of both may have to decide. docs/protocol/messages.md, "Held messages". */
+/**
+ * A message between two accounts, which people of both may have to decide on. docs/protocol/messages.md, "Held
+ * messages".
+ */
 import { beforeEach, expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -24,7 +27,7 @@ beforeEach(async () => {
   ed = (await personWithAlias(grid, 'edd', { role: 'owner', name: 'Ed', account: grid.evil })).account
 })
 
-test('the account of the sender decides first, then that of the recipient', async () => {
+test("the sender's account decides first, then the recipient's", async () => {
   await hold(grid.acme.store)
   await hold(grid.evil.store, { fromKind: 'external' })
   const { message_id } = await send()
@@ -39,7 +42,7 @@ test('the account of the sender decides first, then that of the recipient', asyn
   expect(await read(desk)).toMatchObject([{ message: 'an offer', external: true }])
 })
 
-test('a rule of the account of the recipient holds it, and its sender learns neither who decides nor who refused it', async () => {
+test("a rule of the recipient's account holds it, and its sender learns neither who decides nor who refused", async () => {
   await hold(grid.evil.store, { fromKind: 'external' })
   const sent = await send()
   expect(sent.held.by).toEqual([])

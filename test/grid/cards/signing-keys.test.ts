@@ -12,7 +12,7 @@ const privateKeys = (grid: TestGrid) =>
 const ids = async (grid: TestGrid) => (await grid.store.global.signingKeys.list()).map(({ id }) => id)
 
 onEachDatabase((open) => {
-  test('of several processes that need the first key at once, one makes it', async () => {
+  test('only one of several processes creates the first key', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
 
     const read = await Promise.all(Array.from({ length: 5 }, () => readSigningKeys(grid.store)))
@@ -22,7 +22,7 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  test('a key is replaced at its age, its private half is forgotten, and after a year the rest', async () => {
+  test('replaces a key at its age, removes its private half, and after a year the rest', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     const { current: first } = await readSigningKeys(grid.store)
 
@@ -52,7 +52,7 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  test('a key that was encrypted with a lost key is published, and another one signs', async () => {
+  test('publishes a key whose encryption key was lost, and signs with a new one', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     const { current: lost } = await readSigningKeys(grid.store)
     const store: Store = { ...grid.store, keyRing: createKeyRing(newKeyRing()) }

@@ -1,4 +1,4 @@
-/** Messages of threads, what happened to them, and chains. See docs/architecture.md, "Conversations". */
+/** Threads' messages, their states, and reply chains. See docs/architecture.md, "Conversations". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import {
@@ -28,7 +28,7 @@ onEachDatabase((open) => {
     desk = storeOf(grid, await grid.evil.agent('desk', { visibility: 'public' }), grid.evil)
   })
 
-  test('a page of a thread begins at the end, before or after a message, at a time, or around a message', async () => {
+  test('a thread page starts at the end, before or after a message, at a time, or around a message', async () => {
     const start = grid.clock.now
     for (let i = 0; i < 120; i++) {
       grid.clock.now = start + i * 1_000
@@ -58,7 +58,7 @@ onEachDatabase((open) => {
     expect(await page({ before: lastSeq }, grid.clock.now + 1)).toEqual([false, undefined, undefined, 0, false])
   })
 
-  test('a page of long texts is cut by its bytes, has what it is about, and misses none with its neighbours', async () => {
+  test('truncates a page of long texts by size, includes its target, and skips none between neighbouring pages', async () => {
     for (let i = 0; i < 40; i++) await sendMessage(alice, { to: 'bob', text: `${i} ${'漢'.repeat(1_500)}` })
     await followLog(grid.store)
     const [{ id }] = (await listThreads(grid.acme.store, {})).threads
@@ -80,7 +80,7 @@ onEachDatabase((open) => {
     expect(newer.numbers).toEqual(newest.numbers)
   })
 
-  test('a message of another account is shown as it was delivered, to its recipient alone', async () => {
+  test("shows another account's message as delivered, to its recipient only", async () => {
     const { id, seq } = await say(grid, desk, 'alice', 'x').catch(async () => {
       await say(grid, alice, 'desk', 'hello')
       return await say(grid, desk, 'alice', 'the original')
@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect((await listThreads(grid.acme.store, {})).threads[0].preview!.text).toBe('redacted')
   })
 
-  test('receipts say what happened to a message', async () => {
+  test("receipts show a message's states", async () => {
     const { id, seq } = await say(grid, alice, 'bob', 'hi')
     const receipt = async () => (await receiptsOf(grid.acme.store, [seq])).get(seq)!.recipient
 
@@ -116,7 +116,7 @@ onEachDatabase((open) => {
     expect(await receipt()).toMatchObject({ state: 'read', repliedAt: grid.clock.now })
   })
 
-  test('of a post they say how many members have read it, and which', async () => {
+  test('for a post they show how many members have read it, and which', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
     const { seq } = await say(grid, alice, '#general', 'hi')
@@ -131,7 +131,7 @@ onEachDatabase((open) => {
     expect(each.toSorted()).toEqual([['bob', 'leased'], ['carol', 'unread']])
   })
 
-  test('a chain has all replies, over all threads, also if they were taken in at once', async () => {
+  test('a chain includes all replies across threads, even if they were assigned at once', async () => {
     const carol = storeOf(grid, await grid.acme.agent('carol'))
     const ask = await sendMessage(alice, { to: 'bob', text: 'ask' })
     const forward = await sendMessage(bob, { to: 'carol', text: 'forward', replyToMessageId: ask.id })

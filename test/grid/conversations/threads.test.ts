@@ -1,4 +1,4 @@
-/** Which threads messages are in, and lists of threads. See docs/architecture.md, "Conversations". */
+/** The threads of messages, and lists of threads. See docs/architecture.md, "Conversations". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { findThread, listThreads, setSeen } from '../../../src/grid/conversations/threads.ts'
@@ -29,7 +29,7 @@ onEachDatabase((open) => {
       `${preview?.fromAlias}: ${preview?.text}`,
     ])
 
-  test('a message is in its channel, its conversation or with the pair of its agents, and a reply does not change that', async () => {
+  test('a message belongs to its channel, its conversation id or its pair of agents, and a reply does not change that', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const first = await say(grid, alice, 'bob', 'one')
     await say(grid, bob, 'alice', 'two', { replyToMessageId: first.id })
@@ -44,7 +44,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a message between accounts has a thread in each, and its conversation id is not that of others', async () => {
+  test("a message between accounts has a thread in each, and its conversation id differs from others'", async () => {
     await say(grid, alice, 'bob', 'among us', { conversationId: 'secret' })
     const asked = await say(grid, alice, 'desk', 'hello')
     await say(grid, desk, 'alice', 'guessed', { conversationId: 'secret', replyToMessageId: asked.id })
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('lists can be of one agent, with the channels it is a member of, and of channels', async () => {
+  test('lists can be limited to one agent, including its channels, or to channels', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     await createChannel(grid.acme.store, { name: 'others', members: ['alice'] })
@@ -93,7 +93,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual(['alice: direct again'])
   })
 
-  test('a list says what a user has seen, and what their person alias has not read', async () => {
+  test('a list shows what a user has seen, and what their person alias has not read', async () => {
     const user = await person(grid, { role: 'owner' })
     const personAlias = await grid.acme.agent('ann-here')
     await grid.acme.store.write([{

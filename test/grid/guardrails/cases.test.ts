@@ -30,7 +30,7 @@ beforeEach(async () => {
   ann = await person('owner')
 })
 
-test('cases are listed and counted', async () => {
+test('lists and counts cases', async () => {
   const id = await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
   const firstAt = grid.clock.now
   await blocked(secret)
@@ -57,7 +57,7 @@ test('cases are listed and counted', async () => {
   expect(await countCases(ann, id, { from: 0, until: thisHour })).toHaveLength(1)
 })
 
-test('that a guardrail failed is counted', async () => {
+test("counts a guardrail's failures", async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', onFailure: 'closed' })
   providers.remote.check = () => Promise.reject(new Error('down'))
 
@@ -69,7 +69,7 @@ test('that a guardrail failed is counted', async () => {
   expect(await countCases(ann, id, { from: 0 })).toMatchObject([{ action: 'failed', n: 1 }])
 })
 
-test('an allowed text passes, and only that', async () => {
+test('delivers exactly the allowed text', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   await blocked(secret)
   const [{ textHash }] = await listCases(ann, id)
@@ -85,7 +85,7 @@ test('an allowed text passes, and only that', async () => {
   expect(await listExceptions(ann, id)).toEqual([])
 })
 
-test('exceptions are limited, and go with their guardrail; its cases stay', async () => {
+test('limits exceptions, and removes them with their guardrail; its cases stay', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   await blocked(secret)
   const hash = (n: number) => n.toString(16).padStart(64, '0')
@@ -103,7 +103,7 @@ test('exceptions are limited, and go with their guardrail; its cases stay', asyn
   expect(await left('verdicts')).toEqual([{ n: 1 }])
 })
 
-test('the text of a blocked message is kept only while people may see contents', async () => {
+test("keeps a blocked message's text only while people may see contents", async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   const contents = async (account = ann) => (await listCases(account, id)).map(({ content }) => content)
   await blocked(`before ${secret}`)
@@ -111,7 +111,7 @@ test('the text of a blocked message is kept only while people may see contents',
   await blocked(`while ${secret}`)
 
   expect(await contents()).toEqual([`while ${secret}`, undefined])
-  // Programs do not see it.
+  // Programs cannot see it.
   expect(await contents(grid.store.account(grid.acme.id, admin))).toEqual([undefined, undefined])
   grid.clock.now += 7 * day - minute
   await sweep(grid.store)
@@ -128,7 +128,7 @@ test('the text of a blocked message is kept only while people may see contents',
   expect(await contents()).toEqual([undefined, undefined, undefined, undefined])
 })
 
-test('of a message that is delivered, flagged or redacted, no text is kept', async () => {
+test('keeps no text of a delivered, flagged or redacted message', async () => {
   await setContentsVisible(ann, { isVisible: true })
   const flag = await guard(grid.acme, 'alice', { name: 'flag', direction: 'outbound', action: 'flag' })
   const words = { phrases: ['marlin'] }
@@ -143,7 +143,7 @@ test('of a message that is delivered, flagged or redacted, no text is kept', asy
   expect(await rows(grid, kept, [grid.acme.id])).toEqual([])
 })
 
-test('the account of the recipient decides whether it keeps the text of a blocked message', async () => {
+test("the recipient's account decides whether it keeps a blocked message's text", async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.evil, 'desk', { direction: 'inbound' })
   await setContentsVisible(ann, { isVisible: true })
@@ -155,7 +155,7 @@ test('the account of the recipient decides whether it keeps the text of a blocke
   expect(kept).toEqual([{ content: null }, { content: `${secret}!` }])
 })
 
-test('verdicts, counts and blocked sends are removed in their time', async () => {
+test('removes verdicts, counts and blocked sends after their retention', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound' })
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: secret, idempotencyKey: 'k' }).catch(() => {})
   const left = async () => {

@@ -1,4 +1,4 @@
-/** Every way that a message can take, with every action of a guardrail on both sides. */
+/** Every path of a message, with every guardrail action on both sides. */
 import { beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../../src/errors.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -13,7 +13,7 @@ import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
 import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
-/** A way that a message takes from alice, or from a person. */
+/** A path of a message from alice, or from a person. */
 interface Path {
   to: string
   /** Default: alice. */
@@ -112,7 +112,7 @@ test.each(cases)('$path: $action, $direction', async ({ path, action, direction 
     expect(sent.code).toBe('guardrail_blocked')
     expect(sent.message).toContain(kind)
     expect(sent.message).not.toContain(secret)
-    // A foreign sender learns only the kind of thing.
+    // A sender from another account learns only the kind of content.
     expect(sent.message!.includes("'words'")).toBe(!(isInbound && isForeign))
     expect(await rows(grid, 'SELECT body FROM messages WHERE account_id = ? AND body LIKE ?', [grid.acme.id, '%!%']))
       .toEqual([])
@@ -127,7 +127,7 @@ test.each(cases)('$path: $action, $direction', async ({ path, action, direction 
   }
 })
 
-/** What the recipient reads, without the questions that alice answers. */
+/** The recipient's messages, without the questions that alice answers. */
 async function read(to: string) {
   const reader = to === '@desk' ? storeOf(grid, desk, grid.evil) : storeOf(grid, grid.bob)
   return (await readMessages(reader, {})).messages

@@ -25,7 +25,7 @@ const moderation = () => ({ provider: 'openai-moderation', config: { baseUrl: se
 const asAdmin = (): AccountStore =>
   grid.store.account(grid.acme.id, { type: 'admin', credentialId: 'key', credentialKind: 'admin_key', userId: null })
 
-test.each(['name', 'id'] as const)('a guardrail of the account, by its %s, also while it is off', async (by) => {
+test.each(['name', 'id'] as const)("an account's guardrail, by its %s, even while it is disabled", async (by) => {
   const { id, name } = await createGuardrail(grid.acme.store, { name: 'mod', ...moderation() })
   await updateGuardrail(grid.acme.store, id, { name, config: { baseUrl: service.url }, enabled: false })
   const before = await dump(grid, grid.acme)
@@ -50,14 +50,14 @@ test('a provider that is not stored', async () => {
   expect(await grid.acme.store.read.guardrails.list()).toEqual([])
 })
 
-test('the text is checked as it would be stored, without invisible characters', async () => {
+test('checks the text as it would be stored, without invisible characters', async () => {
   await tryGuardrail(asAdmin(), moderation(), 'in\u{e0041}vis\u2063ible \ud800')
 
   expect(onlyRequest(service).body.input).toBe('invisible \ufffd')
 })
 
 describe('a service that fails', () => {
-  test('is ended after 3 seconds', async () => {
+  test('times out after 3 seconds', async () => {
     await service.close()
     service = await startService(() => {})
 
@@ -67,7 +67,7 @@ describe('a service that fails', () => {
     expect(milliseconds).toBeGreaterThanOrEqual(2_900)
   })
 
-  test('because its address is not allowed: the operator learns why, an admin only that it was not reached', async () => {
+  test('because its address is not allowed: the operator learns why, an admin only that it was unreachable', async () => {
     const tried = { ...moderation(), config: { baseUrl: 'https://169.254.169.254' } }
 
     expect((await tryGuardrail(grid.acme.store, tried, text)).failure).toMatchObject({
@@ -97,7 +97,7 @@ test.each<[string, Parameters<typeof tryGuardrail>[1], string, string]>([
   await expect(tryGuardrail(asAdmin(), tried, text)).rejects.toMatchObject({ code })
 })
 
-test('agents and viewers may not', async () => {
+test('agents and viewers are refused', async () => {
   const agent = storeOf(grid, grid.alice)
   const viewer = grid.store.account(grid.acme.id, { type: 'user', userId: 'u', sessionId: 's', role: 'viewer' })
 

@@ -1,4 +1,4 @@
-/** A recipient that no longer accepts the sender at the moment of writing gets nothing. */
+/** A recipient that no longer accepts the sender when the message is stored gets nothing. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -34,7 +34,7 @@ test.each<[string, () => Promise<unknown>]>([
 test.each<[string, () => Promise<unknown>]>([
   ['a block list that names another', change({ accessPolicy: 'block_list', accessList: ['alice'] })],
   ['an allow list with the sender', change({ accessPolicy: 'allow_list', accessList: ['eve'] })],
-])('%s, set while the message is checked, lets it pass', async (_, allow) => {
+])('%s, set while the message is checked, accepts it', async (_, allow) => {
   await sendWhile(allow, 'desk')
 
   expect((await readMessages(storeOf(grid, desk), {})).messages).toMatchObject([{ message: 'hi' }])
@@ -64,12 +64,12 @@ test('a sender that is deleted while its message is checked sends nothing', asyn
   await expectNothingStored()
 })
 
-/** Delete the channel as a process does that does not remove its members, in the row alone. */
+/** Deletes the channel's row only, like a process that does not remove its members. */
 function closeChannel() {
   return rows(grid, 'UPDATE channels SET deleted_at = 1 WHERE account_id = ?', [grid.evil.id])
 }
 
-/** Send a message of eve; `meanwhile` runs between resolving its recipient and storing it. */
+/** Sends a message as eve; `meanwhile` runs between resolving its recipient and storing it. */
 function sendWhile(meanwhile: () => Promise<unknown>, to: string) {
   const eve = storeOf(grid, grid.eve)
   let isFirst = true

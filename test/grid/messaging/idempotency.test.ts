@@ -53,7 +53,7 @@ onEachDatabase((open) => {
     })
   })
 
-  test('100 parallel sends under one key are one row and 100 equal answers, none before the commit', async () => {
+  test('100 parallel sends under one key store one row and get 100 equal responses, none before the commit', async () => {
     const [releaseBefore, releaseAfter] = [hold((held) => before = held), hold((held) => after = held)]
     let answered = 0
     const sends = Array.from({ length: 100 }, () =>
@@ -77,13 +77,13 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual([answers[0].id])
   })
 
-  test('a repeat is answered although its recipient is gone and the trial used up, and is not counted', async () => {
+  test('a repeat gets its response although its recipient is gone and the trial used up, and does not count', async () => {
     await updateTrial(grid, grid.alice, { used: 9, max: 10, expiresAt: grid.clock.now + minute })
     const sent = await send(once)
     await deleteAgent(grid.acme.store, 'bob')
     grid.clock.now += 2 * minute
 
-    // The presence of the recipient is reported as of now.
+    // Reports the recipient's current presence.
     expect(await send(once)).toEqual({ ...sent, recipientPresence: undefined })
     expect((await grid.acme.store.read.agents.trial(grid.alice.id))!.used).toBe(10)
   })
@@ -92,7 +92,7 @@ onEachDatabase((open) => {
     ['text', { text: 'other' }],
     ['recipient', { to: 'alice-two' }],
     ['conversation', { conversationId: 'c' }],
-  ])('another %s under the same key is a conflict, also of two sends at once', async (_, change) => {
+  ])('another %s under the same key is a conflict, even for two simultaneous sends', async (_, change) => {
     await grid.acme.agent('alice-two')
     const outcomes = await Promise.all(
       [once, { ...once, ...change }].map((input) => send(input).then(() => 'stored', (error) => error.code)),
@@ -107,7 +107,7 @@ onEachDatabase((open) => {
   test.each<[string, SendInput, () => Promise<unknown>]>([
     ['recipient is missing', { ...once, to: 'carol' }, () => grid.acme.agent('carol')],
     ['trial has ended', once, () => trial(10)],
-  ])('a send that was refused because the %s is stored under the same key when it is allowed', async (...row) => {
+  ])('a send that was refused because the %s is stored under the same key once it is allowed', async (...row) => {
     const [reason, input, allow] = row
     if (reason === 'trial has ended') await trial(0)
     await expect(send(input)).rejects.toThrow()
@@ -119,7 +119,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual([sent.id])
   })
 
-  test('a key is remembered for 7 days; then it is free, and remembers the next send instead', async () => {
+  test('a key is remembered for 7 days, and can then be used again', async () => {
     const first = await send(once)
     grid.clock.now += 7 * day - 1
     expect(await send(once)).toEqual(first)
@@ -143,7 +143,7 @@ function enter({ key }: TestAgent, store: Store = grid.store) {
   return createAuthenticator(store)(`Bearer ${key}`)
 }
 
-/** The ids of the messages of the account. Checks that each has its delivery. */
+/** The ids of the account's messages. Checks that each has its delivery. */
 async function stored(): Promise<string[]> {
   const ids = async (column: string, table: string) =>
     (await rows(grid, `SELECT ${column} AS id FROM ${table} WHERE account_id = ?`, [grid.acme.id])).map(({ id }) =>

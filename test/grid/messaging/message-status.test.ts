@@ -19,9 +19,9 @@ onEachDatabase((open) => {
     startedAt = grid.clock.now
   })
 
-  test('the timeline lists the events of each recipient in chronological order', async () => {
+  test("the timeline lists each recipient's events in chronological order", async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
-    // Read and released with it, and no part of its timeline.
+    // Read and released with it, and not part of its timeline.
     await send(grid.alice, { to: 'bob', text: 'another' })
     grid.clock.now += second
     const { lease } = await readMessages(storeOf(grid, grid.bob), {})
@@ -41,7 +41,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a recipient that waited with a read or a stream was woken', async () => {
+  test('shows that a waiting read or a stream woke the recipient', async () => {
     const idle = followIdle(grid.store)
     const reading = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 10 })
     const connection = { signal: new AbortController().signal }
@@ -63,7 +63,7 @@ onEachDatabase((open) => {
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
     await stream.return(undefined)
 
-    // Another stream announces it again, and then it is read. It was woken by the first.
+    // Another stream announces it again, and then it is read. The first one woke it.
     grid.clock.now += second
     const later = watchInbox(storeOf(grid, grid.alice), {
       heartbeatMs: minute,
@@ -78,7 +78,7 @@ onEachDatabase((open) => {
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0', 'alice leased 1'])
   })
 
-  test('of another account it tells when it was leased and answered, and nothing else', async () => {
+  test('for another account, shows only when it was leased and answered', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     await grid.acme.agent('open-alice', { visibility: 'public' })
     const idle = followIdle(grid.store)
@@ -96,7 +96,7 @@ onEachDatabase((open) => {
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])
   })
 
-  test('a send reports nothing about an agent of another account', async () => {
+  test("a send reports nothing about another account's agent", async () => {
     await grid.evil.agent('desk', { visibility: 'public' })
 
     const sent = await send(grid.alice, { to: 'desk', text: 'hi' })

@@ -51,7 +51,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Send a message whose row is then damaged, as a faulty disk might. */
+/** Sends a message whose row is then damaged, as by a faulty disk. */
 async function sendDamaged(): Promise<string> {
   const id = await send('bad')
   await grid.store.write([{

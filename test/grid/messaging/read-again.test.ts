@@ -20,7 +20,7 @@ onEachDatabase((open) => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 2 })
     const look = (args: Record<string, unknown>) => callTool(grid, grid.bob.key, 'read_messages', args)
-    // Any use of a key is recorded once a minute.
+    // A key's use is recorded at most once a minute.
     await look({ peek: true })
     await sendAll('commits the deferred writes')
     const before = await wholeDump(grid)
@@ -65,12 +65,12 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a duration selects by the time of storing and keeps the order of storing', async () => {
+  test('a duration selects by storage time and keeps the storage order', async () => {
     const start = grid.clock.now
     await sendAll('too old')
     grid.clock.now = start + 1
     await sendAll('just in')
-    // Set back by less than the 5 minutes that clocks of processes may differ.
+    // Set back by less than the 5 minutes by which processes' clocks may differ.
     grid.clock.now = start - 4 * minute
     await sendAll('stored later with an earlier time')
     grid.clock.now = start + 2
@@ -82,12 +82,12 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: '60m' }))).toEqual(['just in', 'newest'])
     expect(texts(await again({ since: '1d' }))).toHaveLength(4)
     expect(texts(await again({ since: '1s' }))).toEqual([])
-    // Also when all of them are read, so that the one with the earlier time lies between the others.
+    // Also when all of them are read, so that the one with the earlier time is between the others.
     await readMessages(as(grid.bob), {})
     expect(texts(await again({ since: '1h' }))).toEqual(['just in', 'newest'])
   })
 
-  test('a message longer than max_chars is leased alone and shortened, and later ones come next', async () => {
+  test('a message longer than max_chars is leased alone and truncated, and later ones follow', async () => {
     await sendAll('x'.repeat(10_000), 'short')
 
     const peeked = await again({ maxChars: 9_999 })
@@ -103,7 +103,7 @@ onEachDatabase((open) => {
   })
 
   test.each(['', 'yesterday', '1w', '-1h', '1.5h', 'LAST_BATCH', '1 hrz', 'a.b.c', '1234567d'])(
-    'since %j is refused',
+    'refuses since %j',
     async (since) => {
       await expect(again({ since })).rejects.toMatchObject({
         code: 'invalid_input',
@@ -113,7 +113,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('a cursor of another agent, or one that was changed, is refused', async () => {
+  test("refuses another agent's cursor, and a modified one", async () => {
     await sendAll('one')
     await sendMessage(as(grid.bob), { to: 'alice', text: 'two' })
     const foreign = await readMessages(as(grid.alice), {})
@@ -124,7 +124,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a cursor from before a restore is answered with cursor_expired and what to do', async () => {
+  test('a cursor from before a restore gets cursor_expired and advice', async () => {
     await sendAll('one')
     const { cursor } = await readMessages(as(grid.bob), {})
     await grid.store.write([{ sql: "UPDATE store_facts SET value = 'abcdef01' WHERE key = 'epoch'", args: [] }])

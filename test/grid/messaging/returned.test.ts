@@ -1,4 +1,4 @@
-/** Messages that come back from programs again and again. See docs/delivery.md, "Parked messages". */
+/** Messages that programs release repeatedly. See docs/delivery.md, "Parked messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { parkedMessages } from '../../../src/grid/messaging/parked.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -15,7 +15,7 @@ const send = async (message: string) =>
 const status = async (message_id: string) =>
   (await callTool(grid, grid.alice.key, 'message_status', { message_id })).text
 
-/** Lease, and let the lease expire or release it. Resolves to the leased messages. */
+/** Leases, and lets the lease expire or releases it. Resolves to the leased messages. */
 async function comesBack(how: 'expires' | 'is released') {
   const { body } = await lease(grid, grid.bob.key, { seconds: 30 })
   if (how === 'is released') await release(grid, grid.bob.key, body.lease_id)
@@ -47,7 +47,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     },
   )
 
-  test('reads that a client did not take never park a message', async () => {
+  test('reads that a client did not receive never park a message', async () => {
     await send('hi')
     for (let n = 0; n < 4; n++) await comesBack('is released')
     const { lease: read } = await readMessages(storeOf(grid, grid.bob), {})
@@ -56,7 +56,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi' }])
   })
 
-  test('what is put back is unread and flagged, comes back five times more, and is a row of the activity log', async () => {
+  test('a requeued message is unread and marked, can be released five more times, and is logged', async () => {
     const id = await send('poison')
     const other = await send('other')
     for (let n = 0; n < 5; n++) await comesBack('is released')

@@ -1,6 +1,6 @@
 /**
- * An agent that got a message from another account may write back. See docs/protocol/messages.md,
- * "Right to answer". The ends that stay closed are in `test/isolation.test.ts` and `test/isolation-verbs.test.ts`, too.
+ * An agent that received a message from another account may write back. See docs/protocol/messages.md, "Right to
+ * answer". `test/isolation.test.ts` and `test/isolation-verbs.test.ts` also test what stays closed.
  */
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const notFound = (to: string) => `Agent '@${to}' not found. Use list_agents to see the agents you can write to.`
 
-test('reply_to of a message from a private agent of another account works, over MCP and A2A', async () => {
+test("reply_to of a message from another account's private agent works, over MCP and A2A", async () => {
   await send(grid.alice, 'desk', 'question')
   const [question] = (await callTool(grid, desk.key, 'read_messages')).text
 
@@ -48,7 +48,7 @@ test('reply_to of a message from a private agent of another account works, over 
   ])
 })
 
-test('only who was written to may answer, and only the writer; a search finds neither', async () => {
+test('only the recipient may answer, and only the writer; a search finds neither', async () => {
   const attempts = async () => [
     await send(desk, 'alice', 'hi'),
     await send(desk, 'bob', 'hi'),
@@ -101,7 +101,7 @@ test('a writer that blocks while the answer is sent gets nothing', async () => {
   expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toEqual([])
 })
 
-test('a new agent with the alias of the writer is another agent', async () => {
+test("a new agent with the writer's alias is a different agent", async () => {
   await send(grid.alice, 'desk', 'question')
   await deleteAgent(grid.acme.store, 'alice')
   await grid.acme.agent('alice')

@@ -1,4 +1,4 @@
-/** What ends a wait or a stream besides messages and time, and that a busy grid does not. */
+/** What ends a wait or a stream other than messages and time, and that a busy grid does not. */
 import { beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../../src/auth/bearer.ts'
 import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
@@ -56,7 +56,7 @@ test('a wait ends at once when its agent is deleted, and when its key is replace
   await Promise.all(ends)
 })
 
-test('a wait notices that its key was revoked at another process', async () => {
+test('a wait notices that its key was revoked by another process', async () => {
   const { account, check } = await entered(grid.bob.key)
   const wait = waitForMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
   const end = expect(wait).rejects.toMatchObject({ code: 'unauthenticated' })
@@ -68,7 +68,7 @@ test('a wait notices that its key was revoked at another process', async () => {
   await end
 })
 
-test('waits and streams of an agent end when a claim moves it, and work in its new account', async () => {
+test("an agent's waits and streams end when a claim moves it, and work in its new account", async () => {
   const { key: api_key, link } = await signUpAs(grid, 'zoe@new.example', 'zoe')
   const { account, check } = await entered(api_key)
   const { stream } = await listening(api_key)
@@ -86,7 +86,7 @@ test('waits and streams of an agent end when a claim moves it, and work in its n
     .toMatchObject([{ message: 'welcome' }])
 })
 
-test('a wait that meets a busy grid goes on waiting, and gets its messages', async () => {
+test('a wait that finds the grid busy keeps waiting, and gets its messages', async () => {
   const { account } = await entered(grid.bob.key)
   await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'hello' })
   const release = await holdCommits()
@@ -111,7 +111,7 @@ async function listening(key: string) {
   return { stream }
 }
 
-/** Hold one commit, and all later ones, until the returned function is called. */
+/** Holds one commit and all later ones until the returned function is called. */
 async function holdCommits(): Promise<() => void> {
   let release = () => {}
   held = new Promise((resolve) => release = resolve)
@@ -124,8 +124,8 @@ async function holdCommits(): Promise<() => void> {
 }
 
 /**
- * Wait for lease number `wanted` since `holdCommits()`, then make the write queue refuse all that waits for a commit, as
- * overdue.
+ * Waits for lease number `wanted` since `holdCommits()`, then makes the write queue refuse everything that waits for a
+ * commit, as overdue.
  */
 async function refuseLease(account: AccountStore, wanted = 1): Promise<void> {
   await waitFor(`lease ${wanted} that waits for its commit`, () => leases >= wanted)

@@ -1,4 +1,4 @@
-/** Members of an account and invitations. See docs/people.md, "Roles", "Signing in". */
+/** Account members and invitations. See docs/people.md, "Roles", "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../../src/auth/actor.ts'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
@@ -33,7 +33,7 @@ async function owners() {
   return Object.values(await rolesNow()).filter((role) => role === 'owner').length
 }
 
-/** Replace the members of Acme by new users with these roles. */
+/** Replaces Acme's members with new users with these roles. */
 async function onlyMembers(...given: Role[]): Promise<Person[]> {
   const people = await Promise.all(given.map((role) => person(grid, { role })))
   await rows(
@@ -90,7 +90,7 @@ test('an admin can remove members but not owners', async () => {
   expect(Object.keys(await rolesNow()).sort()).toEqual([owner.id, admin.id].sort())
 })
 
-test('a role that is lost during a request does not count', async () => {
+test('a role lost during a request does not count', async () => {
   const [, former, target] = await onlyMembers('owner', 'member', 'viewer')
   const stale = as(former, 'admin')
 
@@ -132,7 +132,7 @@ test.each(['demotion', 'removal', 'leaving'])(
     expect([await status(adminKey), await status(token), await status(kept.adminKey)]).toEqual([401, 401, 200])
     await expect(openInvitation(grid.store, tokenOf(invitation))).rejects.toMatchObject({ code: 'link_expired' })
 
-    // The key and the grant stay revoked when the role comes back.
+    // The key and the grant stay revoked when the role is restored.
     await rows(
       grid,
       "INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (?, ?, 'admin', 0) ON CONFLICT DO UPDATE SET role = 'admin'",
@@ -142,7 +142,7 @@ test.each(['demotion', 'removal', 'leaving'])(
   },
 )
 
-test('the address of an invitation is normalised, a member is not invited again, and what has ended is not found', async () => {
+test("normalises an invitation's address, does not invite a member again, and does not find ended invitations", async () => {
   const [owner] = await onlyMembers('owner')
   const bob = await person(grid, { email: 'bob@people.example' })
   const account = as(owner, 'owner')
@@ -156,7 +156,7 @@ test('the address of an invitation is normalised, a member is not invited again,
   await expect(invite()).rejects.toMatchObject({ code: 'member_exists', details: { field: 'email' } })
 })
 
-test('an admin can neither create nor change an invitation as owner', async () => {
+test('an admin can neither create an owner invitation nor turn one into it', async () => {
   const [owner, admin] = await onlyMembers('owner', 'admin')
   const { id } = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'owner' })
   const account = as(admin, 'admin')

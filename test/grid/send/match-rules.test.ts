@@ -35,7 +35,7 @@ const direct: Candidate = {
 const post: Candidate = { ...direct, toId: 'ops', toType: undefined, isChannel: true }
 const person = { fromIds: ['ann'], fromType: 'human' } as const
 
-/** Slack brings what Ann wrote there. */
+/** Slack delivers what Ann wrote there. */
 const brought = { fromIds: ['ann', 'slack'], fromType: 'a2a' } as const
 
 test.each<[string, Partial<ActiveApprovalRule>, Candidate, boolean]>([
