@@ -156,28 +156,31 @@ test('a question arrives as a message, and its answer continues the same task', 
 test.each([
   ['an HTTP status', { status: 403 }, '403', undefined],
   ['a JSON-RPC error', { error: { code: -32602, message: 'No such\u001b skill' } }, 'refused', 'No such skill'],
-])('a refusal by %s is final: the sender is notified, and the next message is sent', async (_, refusal, reason, said) => {
-  await withRemote(({ params }) => params.message!.parts[0].text === 'bad' ? refusal : messageResult('ok'))
-  const { message_id } = await send('bad')
-  await send('good')
+])(
+  'a refusal by %s is final: the sender is notified, and the next message is sent',
+  async (_, refusal, reason, said) => {
+    await withRemote(({ params }) => params.message!.parts[0].text === 'bad' ? refusal : messageResult('ok'))
+    const { message_id } = await send('bad')
+    await send('good')
 
-  await step()
-  await step()
+    await step()
+    await step()
 
-  const messages = await read()
-  const notice = messages.find(({ type }: { type: string }) => type === 'system')
-  expect(notice).toMatchObject({ user: '@robot', reply_to_message_id: message_id })
-  expect(notice.message).toContain(reason)
-  // The agent's words are not the grid's.
-  expect(notice.message).not.toContain('skill')
-  const ofAgent = messages.filter(({ type }: { type: string }) => type === 'agent')
-  expect(ofAgent.map(({ message }: { message: string }) => message)).toEqual([...said ? [said] : [], 'ok'])
-  const { delivery, timeline } = await status(message_id)
-  expect(delivery).toBe('failed')
-  expect(timeline).toContainEqual(
-    expect.objectContaining({ event: 'failed', reason: expect.stringContaining(said ?? reason) }),
-  )
-})
+    const messages = await read()
+    const notice = messages.find(({ type }: { type: string }) => type === 'system')
+    expect(notice).toMatchObject({ user: '@robot', reply_to_message_id: message_id })
+    expect(notice.message).toContain(reason)
+    // The agent's words are not the grid's.
+    expect(notice.message).not.toContain('skill')
+    const ofAgent = messages.filter(({ type }: { type: string }) => type === 'agent')
+    expect(ofAgent.map(({ message }: { message: string }) => message)).toEqual([...said ? [said] : [], 'ok'])
+    const { delivery, timeline } = await status(message_id)
+    expect(delivery).toBe('failed')
+    expect(timeline).toContainEqual(
+      expect.objectContaining({ event: 'failed', reason: expect.stringContaining(said ?? reason) }),
+    )
+  },
+)
 
 const endings = [
   ['FAILED', 'It failed.'],
