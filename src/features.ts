@@ -1,4 +1,4 @@
-/** The optional features of this grid. Without its line, a grid does without the feature. */
+/** The optional features of this grid. To remove a feature, delete its line. */
 import type { Feature } from './feature.ts'
 import { archives } from './features/archives/feature.ts'
 import { incoming } from './features/incoming/feature.ts'
