@@ -4,8 +4,7 @@ import { type Child, createContext, useContext } from 'hono/jsx'
 import { Icon } from './icons.tsx'
 
 /**
- * Names of fields whose values must never be sent back to a browser. Forms that are kept while the user proves their
- * identity drop them.
+ * Names of fields whose values must never be sent back to a browser. Forms that are kept across a sign-in drop them.
  */
 export const secretFields = ['password', 'current', 'token', 'remoteToken', 'signingSecret', 'clientSecret'] as const
 
