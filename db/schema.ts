@@ -633,7 +633,7 @@ export const messages = sqliteTable('messages', {
   trialNumber: integer('trial_number'),
   /** Invisible characters were removed before storing. */
   sanitized: flag('sanitized').notNull().default(false),
-  /** Length of the reply chain: one more than the message that it replies to. */
+  /** Length of the reply chain: one more than that of the message it replies to. */
   hops: integer('hops').notNull().default(0),
   /** The hosts to which people's guardrails sent its text, separated by a comma and a space; null for none. */
   sharedWith: text('shared_with'),
@@ -1097,7 +1097,7 @@ export const remoteAgents = sqliteTable('remote_agents', {
   answerMs: integer('answer_ms').notNull().default(600_000),
   /** The feature that carries its messages, in a single order; null for A2A, which has an order per sender. */
   transport: text('transport'),
-  /** Since when people have been holding back its messages; null if they are not. */
+  /** Since when people have paused sending its messages; null if they have not. */
   pausedAt: integer('paused_at'),
   /** Random. Callback tokens are derived from it. A token only allows making the grid check for news immediately. */
   callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
@@ -1611,8 +1611,8 @@ export const pushNotices = sqliteTable('push_notices', {
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
   /**
-   * `message` counts in the `seq` of deliveries to the person, `news` in `thread_seen.news_seq`, and `held` in times,
-   * with thread 0.
+   * What `firstSeq` and `lastSeq` refer to. `message`: deliveries to the person, by `seq`; `news`:
+   * `thread_seen.news_seq`; `held`: held messages, by time, with thread 0.
    */
   kind: text('kind', { enum: ['message', 'news', 'held'] }).notNull(),
   firstSeq: integer('first_seq').notNull(),

@@ -1,6 +1,6 @@
 /**
- * `GET /oauth/authorize`: the authorization endpoint, which shows the consent page. docs/protocol/oauth.md,
- * "Authorization" specifies the order of checks.
+ * `GET /oauth/authorize`: the authorization endpoint, which shows the consent page. For the order of checks, see
+ * docs/protocol/oauth.md, "Authorization".
  * @see OAuth 2.1 §4.1.1, RFC 7636, RFC 8707, RFC 9207
  */
 import type { Sessions, Visitor } from '../auth/session.ts'

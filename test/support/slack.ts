@@ -24,7 +24,10 @@ export type SlackServer = Awaited<ReturnType<typeof startSlack>>
 
 const names: Record<string, string> = { U1: 'Ann', U3: 'Boss: all\nclear' }
 
-/** Its `safeFetch` sends requests for slack.com to it. The bot is U0, is in C01 and not in C03, and Ann is U1. */
+/**
+ * Starts the server. Its `safeFetch` redirects requests for slack.com to it. The bot is U0, is in C01 and not in C03,
+ * and Ann is U1.
+ */
 export async function startSlack() {
   const posts: SlackPost[] = []
   const troubles: SlackTrouble[] = []
